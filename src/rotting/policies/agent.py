@@ -1,0 +1,123 @@
+"""An agent: one policy at work on one set of arms, from Python."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotting.policies.kernel import decide, learn
+from rotting.randomness import CHOICE, checked_seed, stream_key
+
+if TYPE_CHECKING:
+    from rotting.policies.base import Policy
+
+# Beyond this, sums of many rewards could overflow.
+LARGEST_REWARD = 1e100
+
+
+class Agent:
+    """Chooses arms and learns from their rewards; made by `policy.start(n_arms, seed)`.
+
+    `select()` changes nothing: asked twice, it gives the same arm twice. Rewards may come for any arm, chosen or not.
+    """
+
+    def __init__(self, policy: Policy, state: Any, key: np.uint64):
+        self.policy = policy
+        self._state = state
+        self._key = key
+        self._t = int(state.pulls.sum())
+        self._n_arms = len(state.pulls)
+        self._room = 0  # pulls that surely fit into the state as it is
+        self._decide = decide.compiled_for(type(state))
+        self._learn = learn.compiled_for(type(state))
+
+    @classmethod
+    def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
+        """Return an agent that has not pulled anything yet."""
+        try:
+            n_arms = operator.index(n_arms)
+        except TypeError:
+            raise TypeError(f"n_arms={n_arms!r} is not a whole number >= 1") from None
+        if n_arms < 1:
+            raise ValueError(f"n_arms={n_arms} is too small; expected a whole number >= 1")
+        return cls(policy, policy.initial_state(n_arms), stream_key(checked_seed(seed), CHOICE))
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms."""
+        return self._n_arms
+
+    @property
+    def t(self) -> int:
+        """The number of pulls made so far."""
+        return self._t
+
+    @property
+    def pulls(self) -> np.ndarray:
+        """The number of pulls of each arm so far, int64 (a copy)."""
+        return self._state.pulls.copy()
+
+    def select(self) -> int:
+        """Return the arm to pull next."""
+        return self._decide(self._state, self._t + 1, self._key)
+
+    def update(self, arm: int, reward: float) -> None:
+        """Take in the reward of one pull of `arm`; a bad arm or reward is refused and changes nothing."""
+        # The ordinary case first, cheaply: this is called once per decision.
+        if type(arm) is not int or not 0 <= arm < self._n_arms:
+            arm = self._checked_arm(arm)
+        if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
+            reward = _checked_reward(reward)
+        if self._room == 0:
+            self._room = 64 + self._t // 8
+            self._state = self.policy.reserve(self._state, self._room)
+        self._learn(self._state, arm, reward)
+        self._room -= 1
+        self._t += 1
+
+    def explain(self) -> Any:
+        """Say, arm by arm, what leads to the next decision (policies with windows only)."""
+        return self.policy.explain(self._state, self._t + 1)
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent to a file, atomically; `Agent.load` continues it with identical decisions."""
+        from rotting.policies.saving import save_agent
+
+        save_agent(path, self.policy, self._state, self._key)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Agent:
+        """Return the agent that `save` wrote."""
+        from rotting.policies.saving import load_agent
+
+        return cls(*load_agent(path))
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.policy} n_arms={self.n_arms} t={self.t}>"
+
+    def _checked_arm(self, arm: Any) -> int:
+        try:
+            number = operator.index(arm)
+        except TypeError:
+            raise TypeError(f"arm={arm!r} is not an arm; expected a whole number from 0 to {self.n_arms - 1}") from None
+        if not 0 <= number < self.n_arms:
+            raise IndexError(f"arm={arm!r} does not exist; expected a whole number from 0 to {self.n_arms - 1}")
+        return number
+
+
+def _checked_reward(reward: Any) -> float:
+    if isinstance(reward, bool | np.bool_):
+        return float(reward)
+    if not isinstance(reward, numbers.Real):
+        raise TypeError(f"reward={reward!r} is not a number")
+    value = float(reward)
+    if not math.isfinite(value):
+        raise ValueError(f"reward={reward!r} is not finite; drop it or decide what it stands for")
+    if abs(value) > LARGEST_REWARD:
+        raise ValueError(f"reward={reward!r} is beyond +-{LARGEST_REWARD:g}; rescale the rewards")
+    return value

@@ -1,0 +1,110 @@
+"""Thompson sampling for rewards that are 0 or 1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rotting.compiling import helper
+from rotting.parameters import parameter
+from rotting.policies.base import Policy
+from rotting.randomness import normal, uniform
+from rotting.randomness import word as word_at
+
+
+class BetaThompsonState(NamedTuple):
+    """Successes and failures of each arm, the prior's included."""
+
+    pulls: np.ndarray
+    successes: np.ndarray
+    failures: np.ndarray
+
+
+@helper
+def log_gamma_sample(key, shape):
+    """Return the logarithm of a Gamma(shape, 1) number (Marsaglia, Tsang 2000), from the stream at `key`.
+
+    The logarithm, because for a small shape the number itself would often round to 0.
+    """
+    boost = 0.0
+    if shape < 1.0:
+        # Gamma(a) = Gamma(a + 1) U^(1/a). The bound keeps a difference of two such numbers defined.
+        boost = max(math.log(uniform(key, 0)) / shape, -1e300)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    place = 1
+    while True:
+        x, u = normal(key, place), uniform(key, place + 1)
+        place += 2
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        # The first test is cheap and nearly always settles it; the second is the exact one.
+        if u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
+            return math.log(d) + math.log(v) + boost
+
+
+@helper
+def beta_sample_logit(key, a, b):
+    """Return ln(p / (1 - p)) for p from Beta(a, b): X / (X + Y) with X from Gamma(a) and Y from Gamma(b)."""
+    return log_gamma_sample(word_at(key, 0), a) - log_gamma_sample(word_at(key, 1), b)
+
+
+def select(state, t, word):
+    """Return the arm with the largest sampled success probability."""
+    best, best_sample = 0, -np.inf
+    for arm in range(len(state.pulls)):
+        # The logit increases with the probability, and tells apart probabilities that round to 0 or to 1.
+        sample = beta_sample_logit(word_at(word, arm), state.successes[arm], state.failures[arm])
+        if sample > best_sample:
+            best, best_sample = arm, sample
+    return best
+
+
+def update(state, arm, reward):
+    """Count the reward as a (fraction of a) success and the rest as a failure."""
+    success = min(max(reward, 0.0), 1.0)
+    state.pulls[arm] += 1
+    state.successes[arm] += success
+    state.failures[arm] += 1.0 - success
+
+
+@dataclass(frozen=True)
+class BetaThompson(Policy, state=BetaThompsonState, select=select, update=update):
+    """Sample each arm's success probability from its Beta posterior, and pull the arm that samples highest.
+
+    A reward of 1 is a success and 0 a failure. A reward r in between counts as r of a success and 1 - r of a
+    failure; a reward below 0 counts as 0, and one above 1 as 1.
+
+    References
+    ----------
+    Thompson (1933), "On the likelihood that one unknown probability exceeds another in view of the evidence
+    of two samples".
+    Chapelle, Li (2011), "An empirical evaluation of Thompson sampling".
+    Marsaglia, Tsang (2000), "A simple method for generating gamma variables".
+
+    Examples
+    --------
+    >>> agent = BetaThompson().start(n_arms=2, seed=1)
+    >>> for _ in range(20):
+    ...     arm = agent.select()
+    ...     agent.update(arm, [0.0, 1.0][arm])
+    >>> agent.pulls
+    array([ 2, 18])
+    """
+
+    prior_successes: float = parameter(1.0, above=0, doc="successes of each arm before the first pull")
+    prior_failures: float = parameter(1.0, above=0, doc="failures of each arm before the first pull")
+
+    def initial_state(self, n_arms: int) -> BetaThompsonState:
+        """Return the prior's counts."""
+        return BetaThompsonState(
+            pulls=np.zeros(n_arms, np.int64),
+            successes=np.full(n_arms, self.prior_successes),
+            failures=np.full(n_arms, self.prior_failures),
+        )

@@ -1,0 +1,120 @@
+"""EFF-RAW-UCB: RAW-UCB on exponentially growing windows, with a few stored sums per arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rotting.compiling import helper
+from rotting.parameters import parameter
+from rotting.policies.base import Policy
+from rotting.policies.kernel import register
+from rotting.policies.raw_ucb import index_at, index_width
+from rotting.policies.windows import (
+    DyadicWindows,
+    GridWindows,
+    dyadic_windows,
+    grid_windows,
+    push_dyadic,
+    push_grid,
+    reserve_grid,
+)
+
+
+class EffRAWUCBState(NamedTuple):
+    """Stored window sums on windows 1, 2, 4, ..."""
+
+    settings: np.ndarray  # [alpha, sigma]
+    pulls: np.ndarray
+    windows: DyadicWindows
+
+
+class EffRAWUCBGridState(NamedTuple):
+    """The same on a finer grid of windows."""
+
+    settings: np.ndarray
+    pulls: np.ndarray
+    windows: GridWindows
+
+
+def select(state, t, word):
+    """Return the arm with the largest index (lowest number on ties); arms never pulled come first."""
+    width = index_width(state.settings, t)
+    best, best_index = 0, -np.inf
+    for arm in range(len(state.pulls)):
+        if state.pulls[arm] == 0:
+            return arm
+        index, _ = stored_index(state.windows, arm, width)
+        if index > best_index:
+            best, best_index = arm, index
+    return best
+
+
+def update(state, arm, reward):
+    """Refresh the arm's window sums."""
+    push_dyadic(state.windows, arm, reward)
+
+
+def update_grid(state, arm, reward):
+    """Refresh the arm's window sums."""
+    push_grid(state.windows, arm, reward)
+
+
+@helper
+def stored_index(windows, arm, width):
+    """Return an arm's index, the least upper confidence bound over its stored windows, and the window that gives it."""
+    index, window = np.inf, 0
+    for level in range(len(windows.sizes)):
+        size = windows.sizes[level]
+        if size > windows.pulls[arm]:
+            break
+        bound = index_at(windows.sums[arm, level], size, windows.roots[level], width)
+        if bound < index:
+            index, window = bound, size
+    return index, window
+
+
+@dataclass(frozen=True)
+class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update):
+    """RAW-UCB with its minimum taken over windows 1, 2, 4, ... whose sums are refreshed now and then.
+
+    Window 2^j is refreshed every 2^(j-1) pulls, as in `EffFEWA(refresh="nested")`; a `grid` below 2 uses windows
+    h_{j+1} = ceil(grid h_j) and needs the whole history.
+
+    References
+    ----------
+    Seznec, Menard, Lazaric, Valko (2020), "A single algorithm for both restless and rested rotting bandits".
+
+    Examples
+    --------
+    >>> agent = EffRAWUCB(sigma=0.1).start(n_arms=2)
+    >>> for _ in range(100):
+    ...     arm = agent.select()
+    ...     agent.update(arm, 0.5 if arm == 1 else float(agent.pulls[0] < 20))
+    >>> agent.pulls
+    array([21, 79])
+    """
+
+    alpha: float = parameter(1.4, above=0, doc="confidence: bonus sqrt(2 sigma^2 alpha ln t / h)")
+    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
+
+    def initial_state(self, n_arms: int) -> Any:
+        """Return empty window sums."""
+        settings = np.array([self.alpha, self.sigma])
+        if self.grid == 2:
+            dyadic = dyadic_windows(n_arms, "nested")
+            return EffRAWUCBState(settings, dyadic.pulls, dyadic)
+        fine = grid_windows(n_arms, self.grid)
+        return EffRAWUCBGridState(settings, fine.pulls, fine)
+
+    def reserve(self, state: Any, pulls: int) -> Any:
+        """Make room for more pulls (only finer grids need it)."""
+        if self.grid == 2:
+            return state
+        return state._replace(windows=reserve_grid(state.windows, pulls, self.grid))
+
+
+register(EffRAWUCBGridState, select, update_grid)

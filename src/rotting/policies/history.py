@@ -1,0 +1,215 @@
+"""The complete reward history of every arm, ready for questions about windows.
+
+What is kept of an arm after n pulls are its prefix sums S[0..n], S[m] = r(0) + ... + r(m - 1). The sum of the last h
+rewards is then W(h) = S[n] - S[n - h].
+
+Rounding. Prefix sums are kept in double-double arithmetic (about 32 digits, as `high + low`), so a window sum comes out
+as if its rewards had been added exactly and rounded once, even far into a history of large rewards. This is the
+package's rule for every window sum; the literal transcriptions in the tests use `math.fsum`, which does the same.
+
+Memory. Prefix sums live in pages of 256 taken from one shared pool, so arms grow as they are pulled and nothing is ever
+moved: 16 bytes for a prefix sum and 2 for the outlines below, 18 bytes per pull and a little slack.
+
+Outlines. Questions about many windows at once are answered from outlines. The outline of an aligned block of 16, 32, 64,
+... pulls says how far S rises above (`over`) and falls below (`under`) the straight line between its values at the
+block's two ends. With it, `band` encloses S on any stretch of an arm's history between two parallel lines, in a few
+steps however long the stretch is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rotting.compiling import helper
+from rotting.policies.summation import add
+
+PAGE = 256  # prefix sums per page
+BLOCK = 16  # pulls in the smallest outlined block
+NODES = PAGE * 2 // BLOCK  # outlines per page: blocks of all sizes, see _node
+
+# No rounded quantity in this module is off by more than 2^-49 of the largest prefix sum (a handful of operations,
+# each within 2^-53); comparisons that must err on the safe side allow eight times that.
+ROUNDING = 2.0**-46
+
+
+class History(NamedTuple):
+    """Prefix sums of all arms, in pages, with outlines."""
+
+    pulls: np.ndarray  # int64 (K,)
+    high: np.ndarray  # float64 (pages * PAGE,): prefix sums ...
+    low: np.ndarray  # ... and what rounding would have lost of them
+    over: np.ndarray  # float64 (pages * NODES,): outlines of blocks
+    under: np.ndarray
+    page: np.ndarray  # int32 (K, most pages of an arm): which page holds S[256 p .. 256 p + 255]
+    used: np.ndarray  # int64 [pages in use, arms without a pull]
+    last: np.ndarray  # float64 (K, 2): high and low part of S[n]
+    largest: np.ndarray  # float64 [the largest |S| so far]
+
+
+def empty_history(n_arms: int) -> History:
+    """Return the history of arms that have not been pulled; `reserve` makes room for pulls."""
+    page = np.arange(n_arms, dtype=np.int32)[:, None]  # S[0] = 0 needs a page already
+    return History(
+        pulls=np.zeros(n_arms, np.int64),
+        high=np.zeros(n_arms * PAGE),
+        low=np.zeros(n_arms * PAGE),
+        over=np.zeros(n_arms * NODES),
+        under=np.zeros(n_arms * NODES),
+        page=page,
+        used=np.array([n_arms, n_arms], np.int64),
+        last=np.zeros((n_arms, 2)),
+        largest=np.zeros(1),
+    )
+
+
+def reserve(history: History, pulls: int) -> History:
+    """Return a history with room for that many more pulls, whichever arms they fall on."""
+    n_arms = len(history.pulls)
+    pages = int(history.used[0]) + min(pulls, n_arms) + pulls // PAGE + 1
+    columns = (int(history.pulls.max()) + pulls) // PAGE + 1
+    if pages <= len(history.high) // PAGE and columns <= history.page.shape[1]:
+        return history
+    page = np.zeros((n_arms, max(columns, history.page.shape[1])), np.int32)
+    page[:, : history.page.shape[1]] = history.page
+    pages = max(pages, len(history.high) // PAGE)
+    return history._replace(
+        page=page,
+        high=_longer(history.high, pages * PAGE),
+        low=_longer(history.low, pages * PAGE),
+        over=_longer(history.over, pages * NODES),
+        under=_longer(history.under, pages * NODES),
+    )
+
+
+def _longer(array: np.ndarray, length: int) -> np.ndarray:
+    grown = np.empty(length)
+    grown[: len(array)] = array
+    return grown
+
+
+@helper
+def first_unpulled(history):
+    """Return the lowest-numbered arm without a pull, or -1."""
+    if history.used[1] > 0:
+        for arm in range(len(history.pulls)):
+            if history.pulls[arm] == 0:
+                return arm
+    return -1
+
+
+@helper
+def append(history, arm, reward):
+    """Add a reward to an arm's history (after `reserve` made room for it)."""
+    n = history.pulls[arm] + 1
+    if n == 1:
+        history.used[1] -= 1
+    if n % PAGE == 0:
+        history.page[arm, n // PAGE] = history.used[0]
+        history.used[0] += 1
+    high, low = add(history.last[arm, 0], history.last[arm, 1], reward, 0.0)
+    place = _place(history, arm, n)
+    history.high[place], history.low[place] = high, low
+    history.last[arm, 0], history.last[arm, 1] = high, low
+    history.largest[0] = max(history.largest[0], abs(high))
+    history.pulls[arm] = n
+    if n % BLOCK == 0:
+        _close_blocks(history, arm, n)
+
+
+@helper
+def window_sum(history, arm, h):
+    """Return the sum of the last h rewards of an arm, as if added exactly and rounded once."""
+    place = _place(history, arm, history.pulls[arm] - h)
+    high, _ = add(history.last[arm, 0], history.last[arm, 1], -history.high[place], -history.low[place])
+    return high
+
+
+@helper
+def rough_window_sum(history, arm, h):
+    """Return the sum of the last h rewards of an arm to double precision (of the prefix sums)."""
+    return history.last[arm, 0] - rough_prefix(history, arm, history.pulls[arm] - h)
+
+
+@helper
+def rounding(history):
+    """Return more than rounding can be worth in any comparison of rough sums and bands."""
+    return ROUNDING * history.largest[0]
+
+
+@helper
+def rough_prefix(history, arm, m):
+    """Return S[m] to double precision."""
+    return history.high[_place(history, arm, m)]
+
+
+@helper
+def stretch(history, arm, first, last):
+    """Return where S[first..last] begins, if it lies in one piece, or -1."""
+    place = _place(history, arm, first)
+    return place if first // PAGE == last // PAGE else -1
+
+
+@helper
+def band(history, arm, first, last):
+    """Enclose S[first..last] between two parallel lines (first <= last).
+
+    Returns (height, slope, under, over): for every m in first..last,
+    under <= S[m] - (height + slope * (m - first)) <= over, up to ROUNDING * largest.
+    The blocks it looks at, of at most a quarter of this length but at least BLOCK pulls, must have ended by now.
+    """
+    size, level = BLOCK, 0
+    while 8 * size <= last - first:
+        size *= 2
+        level += 1
+    # Block ends around first..last; the line goes through S at the outermost two.
+    start, stop = first // size, last // size + 1
+    height = rough_prefix(history, arm, start * size)
+    slope = (rough_prefix(history, arm, stop * size) - height) / ((stop - start) * size)
+    under, over, left = 0.0, 0.0, 0.0
+    for block in range(start, stop):
+        # Deviations from the line at this block's two ends; in between, the block's outline adds to the larger.
+        right = rough_prefix(history, arm, (block + 1) * size) - (height + slope * ((block + 1 - start) * size))
+        node = _node(history, arm, level, block)
+        over = max(over, max(left, right) + history.over[node])
+        under = min(under, min(left, right) + history.under[node])
+        left = right
+    return height + slope * (first - start * size), slope, under, over
+
+
+@helper
+def _place(history, arm, m):
+    """Return where S[m] is kept."""
+    return history.page[arm, m // PAGE] * PAGE + m % PAGE
+
+
+@helper
+def _node(history, arm, level, block):
+    """Return where the outline of a block is kept.
+
+    Blocks of all sizes, read as a binary tree, are numbered in order from left to right. So a block's number lies in
+    its middle, an arm with n pulls has at most 2 n / BLOCK of them, and they fit the arm's pages evenly.
+    """
+    number = ((2 * block + 1) << level) - 1
+    return history.page[arm, number // NODES] * NODES + number % NODES
+
+
+@helper
+def _close_blocks(history, arm, n):
+    """Store the outlines of the blocks, of all sizes, that end with pull n."""
+    height = rough_prefix(history, arm, n - BLOCK)
+    slope = (history.last[arm, 0] - height) / BLOCK
+    under, over = 0.0, 0.0
+    for m in range(1, BLOCK):
+        deviation = rough_prefix(history, arm, n - BLOCK + m) - (height + slope * m)
+        under, over = min(under, deviation), max(over, deviation)
+    level, block = 0, n // BLOCK - 1
+    while True:
+        node = _node(history, arm, level, block)
+        history.under[node], history.over[node] = under, over
+        if block % 2 == 0:
+            return
+        # The larger block that ends here too: outline it from (up to) eight smaller ones.
+        level, block = level + 1, block // 2
+        _, _, under, over = band(history, arm, n - (BLOCK << level), n - 1)

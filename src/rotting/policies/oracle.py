@@ -1,0 +1,95 @@
+"""The oracle: what could be done if the problem were known."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rotting.curves import mean_at
+from rotting.parameters import parameter
+from rotting.policies.base import Policy
+
+
+class OracleState(NamedTuple):
+    """The problem itself, and how often each arm was pulled."""
+
+    problem: Any  # the `arrays` of a problem: curves, noise = [which, restless?], sigma
+    pulls: np.ndarray
+
+
+def select(state, t, word):
+    """Return the arm that is worth most now, lowest index on ties."""
+    restless = state.problem.noise[1] == 1
+    best, best_value = 0, -np.inf
+    for arm in range(len(state.pulls)):
+        value = mean_at(state.problem.curves, arm, t - 1 if restless else state.pulls[arm])
+        if value > best_value:
+            best, best_value = arm, value
+    return best
+
+
+def update(state, arm, reward):
+    """Count the pull: the reward says nothing that the oracle does not know."""
+    state.pulls[arm] += 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Oracle(Policy, state=OracleState, select=select, update=update):
+    """Pull the arm with the largest mu_i(N_i): the best that can be done with rotting arms.
+
+    In restless problems it is the largest mu_i(t - 1). In a simulation `Oracle()` is told the problem;
+    elsewhere pass it.
+
+    References
+    ----------
+    Heidari, Kearns, Roth (2016), "Tight policy regret bounds for improving and decaying bandits".
+
+    Examples
+    --------
+    >>> from rotting.problems import Drop, Problem
+    >>> agent = Oracle(Problem([0.0, Drop(before=0.5, after=-0.5, at=3)])).start(n_arms=2)
+    >>> for _ in range(10):
+    ...     agent.update(agent.select(), 0.0)
+    >>> agent.pulls
+    array([7, 3])
+    """
+
+    # Not in the repr and not compared: an oracle is the same policy whatever it is let loose on.
+    problem: Any = dataclasses.field(
+        default=None,
+        repr=False,
+        compare=False,
+        metadata=parameter(
+            None, raw=True, optional=True, doc="the problem (a simulation fills it in)"
+        ).metadata,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.problem is not None and not (
+            hasattr(self.problem, "arrays") and hasattr(self.problem, "n_arms")
+        ):
+            raise TypeError(
+                f"Oracle: problem={self.problem!r} is not a problem; expected a rotting.Problem or None"
+            )
+
+    def __str__(self) -> str:
+        return "Oracle()"
+
+    def initial_state(self, n_arms: int) -> OracleState:
+        """Return the problem and no pulls."""
+        if self.problem is None:
+            raise ValueError(
+                "Oracle: it has no problem to know; pass Oracle(problem), or use it in a simulation"
+            )
+        if n_arms != self.problem.n_arms:
+            raise ValueError(
+                f"Oracle: n_arms={n_arms}, but its problem has {self.problem.n_arms}; expected the same"
+            )
+        return OracleState(self.problem.arrays, np.zeros(n_arms, np.int64))
+
+    def informed(self, problem: Any, horizon: int) -> Oracle:
+        """Return the oracle that knows this problem."""
+        return Oracle(problem)

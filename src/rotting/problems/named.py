@@ -1,0 +1,55 @@
+"""The problems of the literature, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rotting.curves import Constant, Drop, Power
+from rotting.problems.problem import Problem
+
+
+def two_arm(L: float = 0.233, horizon: int = 10_000, sigma: float = 1.0) -> Problem:
+    """Figure 1 of the paper: 0 against L/2, which falls to -L/2 after a quarter of the horizon.
+
+    >>> two_arm(L=2.0, horizon=8).means(range(4))
+    array([[ 0.,  0.,  0.,  0.],
+           [ 1.,  1., -1., -1.]])
+    """
+    if not L >= 0:
+        raise ValueError(f"two_arm: L={L!r} is out of range; expected a number >= 0")
+    # "n < T / 4" of the paper, for any T.
+    drop = Drop(before=L / 2, after=-L / 2, at=-(-horizon // 4))
+    return Problem((Constant(0.0), drop), sigma=sigma, name=f"two_arm(L={L:g}, horizon={horizon})", horizon=horizon)
+
+
+def ten_arm(sigma: float = 1.0) -> Problem:
+    """Figure 2 of the paper: one arm at 0, nine that fall from +Delta_i to -Delta_i after 1000 pulls.
+
+    Delta_i = 0.001 * sqrt(10)^i for i = 0..8, from 0.001 to 10.
+    """
+    gaps = [0.001 * 10 ** (i / 2) for i in range(9)]
+    falling = (Drop(before=gap, after=-gap, at=1000) for gap in gaps)
+    return Problem((Constant(0.0), *falling), sigma=sigma, name="ten_arm()", horizon=25_000)
+
+
+def stationary(means: Sequence[float] = (0.0, 0.14), sigma: float = 1.0) -> Problem:
+    """Arms that never change (the paper's appendix: two arms, gap 0.14 or 1, T = 5000)."""
+    curves = tuple(Constant(mean) for mean in means)
+    shown = ", ".join(f"{mean:g}" for mean in means)
+    return Problem(curves, sigma=sigma, name=f"stationary([{shown}])", horizon=5000)
+
+
+def levine_two_arm(sigma: float = 0.2) -> Problem:
+    """Levine et al. (2017), non-parametric: 0.5 against 1, which falls to 0.4 after 7500 pulls; T = 30 000."""
+    curves = (Constant(0.5), Drop(before=1.0, after=0.4, at=7500))
+    return Problem(curves, sigma=sigma, name="levine_two_arm()", horizon=30_000)
+
+
+def levine_ten_arm(sigma: float = 0.2) -> Problem:
+    """Levine et al. (2017), parametric: ten arms (floor(n / 100) + 1)^-theta, theta = 0.1..0.4; T = 30 000."""
+    thetas = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55)
+    curves = tuple(Power(theta=theta, step=100) for theta in thetas)
+    return Problem(curves, sigma=sigma, name="levine_ten_arm()", horizon=30_000)
+
+
+NAMED = {function.__name__: function for function in (two_arm, ten_arm, stationary, levine_two_arm, levine_ten_arm)}

@@ -1,0 +1,40 @@
+"""Regret and what the theory says about it: decomposition, upper and lower bounds."""
+
+from rotting.theory.bounds import (
+    deterministic_lower_bound,
+    eff_fewa_bound,
+    fewa_bound,
+    fewa_high_probability_bound,
+    greedy_bound,
+    high_probability_delta0,
+    stochastic_lower_bound,
+)
+from rotting.theory.problem_bounds import (
+    OverpullLimits,
+    eff_fewa_problem_bound,
+    fewa_problem_bound,
+    fewa_problem_high_probability_bound,
+    largest_decay,
+    overpull_limits,
+)
+from rotting.theory.regret import Decomposition, decompose, overpulls, regret
+
+__all__ = [
+    "Decomposition",
+    "OverpullLimits",
+    "decompose",
+    "deterministic_lower_bound",
+    "eff_fewa_bound",
+    "eff_fewa_problem_bound",
+    "fewa_bound",
+    "fewa_high_probability_bound",
+    "fewa_problem_bound",
+    "fewa_problem_high_probability_bound",
+    "greedy_bound",
+    "high_probability_delta0",
+    "largest_decay",
+    "overpull_limits",
+    "overpulls",
+    "regret",
+    "stochastic_lower_bound",
+]
