@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
+from rotting.policies.agent import Agent
 from rotting.policies.base import Policy
 from rotting.randomness import CHOICE, stream_key, uniform, word
 
 History = list[tuple[int, float]]  # (arm, reward) of every pull so far
 Uniforms = Callable[[int], float]  # the j-th uniform number of the round
 Literal = Callable[[History, int, int, Uniforms], int]  # (history, n_arms, t, uniforms) -> arm
+
+
+class Reference(Protocol):
+    """A literal policy that keeps its own history, as those in `tests/reference`."""
+
+    def select(self) -> int: ...
+
+    def update(self, arm: int, reward: float) -> None: ...
+
 
 # Few values, exact in floating point: ties between arms are frequent and real.
 TIES = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -79,3 +90,37 @@ def assert_survives_extremes(policy: Policy, rounds: int = 300) -> None:
         arm = agent.select()
         assert arm in (0, 1, 2)
         agent.update(arm, sign * 1e100)
+
+
+def assert_same_run(
+    policy: Policy,
+    reference: Reference,
+    rewards: Sequence[Sequence[float]],
+    *,
+    rounds: int,
+    seed: int = 0,
+    stray: float = 0.1,
+    look: Callable[[int], bool] = lambda t: True,
+) -> Agent:
+    """Assert that the agent chooses what a reference from `tests/reference` chooses; return the agent.
+
+    The n-th pull of an arm brings the n-th of its `rewards`. A share `stray` of the pulls goes to a random arm,
+    chosen or not. The slow side is only asked in rounds at which to `look`.
+    """
+    rng = np.random.default_rng(seed)
+    n_arms = len(rewards)
+    agent = policy.start(n_arms)
+    pulls = [0] * n_arms
+    for t in range(1, rounds + 1):
+        arm = agent.select()
+        if look(t):
+            expected = reference.select()
+            assert arm == expected, f"{policy}, round {t}: {arm} instead of {expected}, pulls {pulls}"
+        if rng.random() < stray:
+            arm = int(rng.integers(n_arms))
+        reward = rewards[arm][pulls[arm]]
+        agent.update(arm, reward)
+        reference.update(arm, reward)
+        pulls[arm] += 1
+    assert agent.pulls.tolist() == pulls
+    return agent

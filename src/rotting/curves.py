@@ -7,6 +7,7 @@ single point with `mean_at`, so no table of K x T means is ever built.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -129,8 +130,10 @@ class Drops(Curve):
     def __post_init__(self) -> None:
         values, places = _floats("Drops: values", self.values), _floats("Drops: at", self.at)
         if len(values) != len(places) + 1 or any(place != int(place) for place in places):
-            raise ValueError(f"Drops: {len(values)} values and at={self.at!r}; expected one whole place fewer than values")
-        if places and (places[0] < 0 or any(b <= a for a, b in zip(places, places[1:], strict=False))):
+            raise ValueError(
+                f"Drops: {len(values)} values and at={self.at!r}; expected one whole place fewer than values"
+            )
+        if places and (places[0] < 0 or any(b <= a for a, b in itertools.pairwise(places))):
             raise ValueError(f"Drops: at={self.at!r} must be increasing and >= 0")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "at", tuple(int(place) for place in places))
@@ -149,7 +152,7 @@ class Drops(Curve):
 
     def is_nonincreasing(self) -> bool:
         """Say whether every step goes down."""
-        return all(b <= a for a, b in zip(self.values, self.values[1:], strict=False))
+        return all(b <= a for a, b in itertools.pairwise(self.values))
 
     def limit(self) -> float:
         """Return the last value."""

@@ -8,8 +8,9 @@ values are refused in one place, with one style of message, and so that `repr` c
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from typing import Any, ClassVar
+
+import numpy as np
 
 
 def parameter(
@@ -94,7 +95,7 @@ def _checked(owner: str, field: dataclasses.Field[Any], value: Any) -> Any:
             allowed = ", ".join(repr(choice) for choice in rules["choices"])
             raise ValueError(f"{where} is not one of {allowed}")
         return value
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise TypeError(f"{where} is not a number; {expectation(rules)}")
     if not -1e300 < value < 1e300:
         raise ValueError(f"{where} is out of range; {expectation(rules)}")

@@ -100,9 +100,7 @@ class AUCB(Policy, state=AUCBState, select=select, update=update):
         trend = as_curve(self.trend)
         highest, lowest = trend.highest_and_lowest()
         if lowest < 0 or highest <= 0 or (lowest == 0 and not isinstance(trend, _NEVER_AT_THE_FLOOR)):
-            raise ValueError(
-                f"AUCB: trend={trend!r} comes down to {lowest:g}; expected a trend > 0 for every n"
-            )
+            raise ValueError(f"AUCB: trend={trend!r} comes down to {lowest:g}; expected a trend > 0 for every n")
         object.__setattr__(self, "trend", trend)
 
     def initial_state(self, n_arms: int) -> AUCBState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from rotting.parameters import Parameters
 from rotting.policies.agent import Agent
@@ -52,7 +52,7 @@ class Policy(Parameters):
         """Return the policy with whatever it is allowed to know of a simulation filled in (by default nothing)."""
         return self
 
-    def explain(self, state: NamedTuple, t: int) -> Any:
+    def explain(self, state: Any, t: int) -> Any:
         """Say why the state leads to the decision it does; only some policies can."""
         raise NotImplementedError(f"{type(self).__name__} has no explanation to give: explain() is for window policies")
 

@@ -82,9 +82,7 @@ class CTO(Policy, state=CTOState, select=select, update=update):
     def __post_init__(self) -> None:
         curves = self.curves
         if isinstance(curves, str) or not isinstance(curves, Iterable):
-            raise TypeError(
-                f"CTO: curves={curves!r} is not a sequence of curves; expected such as (curve_1, curve_2)"
-            )
+            raise TypeError(f"CTO: curves={curves!r} is not a sequence of curves; expected such as (curve_1, curve_2)")
         object.__setattr__(self, "curves", tuple(as_curve(curve) for curve in curves))
         if not self.curves:
             raise ValueError("CTO: curves is empty; expected at least one curve")

@@ -9,6 +9,7 @@ import numpy as np
 
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
+from rotting.policies.explaining import Explanation, explain_filter
 from rotting.policies.fewa import fewest_pulls, filter_width, keep_best, least_pulled
 from rotting.policies.kernel import register
 from rotting.policies.windows import (
@@ -30,6 +31,7 @@ class EffFEWAState(NamedTuple):
     windows: DyadicWindows
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their window sums
+    dropped: np.ndarray  # int64 (K,): the window that dropped each arm (0: none)
 
 
 class EffFEWAGridState(NamedTuple):
@@ -40,6 +42,7 @@ class EffFEWAGridState(NamedTuple):
     windows: GridWindows
     active: np.ndarray
     sums: np.ndarray
+    dropped: np.ndarray
 
 
 def select(state, t, word):
@@ -52,7 +55,7 @@ def select(state, t, word):
     for arm in range(left):
         if pulls[arm] == 0:
             return arm
-        active[arm] = arm
+        active[arm], state.dropped[arm] = arm, 0
     theta = filter_width(state.settings, t)
     shortest = fewest_pulls(pulls, active, left)
     level = 0
@@ -64,7 +67,7 @@ def select(state, t, word):
             highest, lowest = max(highest, total), min(lowest, total)
         limit = theta * windows.roots[level]
         if highest - lowest > limit:
-            left = keep_best(active, state.sums, left, limit)
+            left = keep_best(state, left, windows.sizes[level], limit)
             shortest = fewest_pulls(pulls, active, left)
         level += 1
     return least_pulled(pulls, active, left)
@@ -88,7 +91,7 @@ class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
 
     The paper describes two ways of refreshing. "nested" refreshes window 2^j every 2^(j-1) pulls (the text's "misses at
     most 2^(j-1) - 1 samples", and the authors' later code); "blocks" every 2^j pulls (the pseudo-code of the
-    appendix). A `grid` below 2 uses windows h_{j+1} = ceil(grid h_j) with nested refreshing and needs the whole history.
+    appendix). A `grid` below 2 uses windows h_{j+1} = ceil(grid h_j), nested refreshing, and the whole history.
 
     References
     ----------
@@ -119,12 +122,17 @@ class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
     def initial_state(self, n_arms: int) -> Any:
         """Return empty window sums."""
         settings = np.array([self.alpha, self.sigma, self.delta0])
-        room = np.zeros(n_arms, np.int64), np.zeros(n_arms)
+        room = np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(n_arms, np.int64)
         if self.grid == 2:
             dyadic = dyadic_windows(n_arms, self.refresh)
             return EffFEWAState(settings, dyadic.pulls, dyadic, *room)
         fine = grid_windows(n_arms, self.grid)
         return EffFEWAGridState(settings, fine.pulls, fine, *room)
+
+    def explain(self, state: Any, t: int) -> Explanation:
+        """Say which window dropped which arm."""
+        levels = {int(size): level for level, size in enumerate(state.windows.sizes)}
+        return explain_filter(self, state, t, lambda arm, h: state.windows.sums[arm, levels[h]])
 
     def reserve(self, state: Any, pulls: int) -> Any:
         """Make room for more pulls (only finer grids need it)."""

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
+from rotting.compiling import entry, helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
+from rotting.policies.explaining import Explanation, explain_index
 from rotting.policies.kernel import register
 from rotting.policies.raw_ucb import index_at, index_width
 from rotting.policies.windows import (
@@ -76,6 +77,12 @@ def stored_index(windows, arm, width):
     return index, window
 
 
+@entry
+def _look_up(state, arm, t):
+    """Return an arm's index and window (for explanations)."""
+    return stored_index(state.windows, arm, index_width(state.settings, t))
+
+
 @dataclass(frozen=True)
 class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update):
     """RAW-UCB with its minimum taken over windows 1, 2, 4, ... whose sums are refreshed now and then.
@@ -109,6 +116,10 @@ class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update):
             return EffRAWUCBState(settings, dyadic.pulls, dyadic)
         fine = grid_windows(n_arms, self.grid)
         return EffRAWUCBGridState(settings, fine.pulls, fine)
+
+    def explain(self, state: Any, t: int) -> Explanation:
+        """Give every arm's index and the window behind it."""
+        return explain_index(self, state, t, lambda arm: _look_up(state, arm, t))
 
     def reserve(self, state: Any, pulls: int) -> Any:
         """Make room for more pulls (only finer grids need it)."""

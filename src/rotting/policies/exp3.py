@@ -73,9 +73,7 @@ def _subtract(state, largest):
 def check_range(policy: Policy, low: float, high: float) -> None:
     """Refuse a range that no reward can move in."""
     if not low < high:
-        raise ValueError(
-            f"{type(policy).__name__}: low={low!r} and high={high!r} leave no range; expected low < high"
-        )
+        raise ValueError(f"{type(policy).__name__}: low={low!r} and high={high!r} leave no range; expected low < high")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from rotting.compiling import helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
+from rotting.policies.explaining import Explanation, explain_filter
 from rotting.policies.history import (
     History,
     append,
@@ -23,6 +24,7 @@ from rotting.policies.history import (
     rounding,
     stretch,
     window_sum,
+    window_sum_of,
 )
 
 TILE = 16
@@ -37,8 +39,9 @@ class FEWAState(NamedTuple):
     history: History
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their rough window sums
-    highest: np.ndarray
+    highest: np.ndarray  # float64 (TILE,): the largest and the smallest of them at each window of a tile
     lowest: np.ndarray
+    dropped: np.ndarray  # int64 (K,): the window that dropped each arm (0: none)
 
 
 def select(state, t, word):
@@ -55,7 +58,7 @@ def select(state, t, word):
     theta = filter_width(state.settings, t)
     left = len(active)
     for arm in range(left):
-        active[arm] = arm
+        active[arm], state.dropped[arm] = arm, 0
     shortest = fewest_pulls(history.pulls, active, left)
     # Short windows are looked at one by one. After them, blocks of windows are passed over where it can be shown that
     # nobody is dropped: by evaluating a tile of windows roughly, or from bands for a longer stride.
@@ -132,7 +135,7 @@ def _filter(state, left, h, theta):
     if _too_close(state, left, limit):
         for place in range(left):
             state.sums[place] = window_sum(state.history, state.active[place], h)
-    return keep_best(state.active, state.sums, left, limit)
+    return keep_best(state, left, h, limit)
 
 
 @helper
@@ -148,16 +151,19 @@ def _too_close(state, left, limit):
 
 
 @helper
-def keep_best(active, sums, left, limit):
-    """Keep the arms whose sum lies within `limit` of the largest, in order. Returns how many there are."""
+def keep_best(state, left, h, limit):
+    """Keep the active arms whose sum lies within `limit` of the largest, in order. Returns how many there are."""
     highest = -np.inf
     for place in range(left):
-        highest = max(highest, sums[place])
+        highest = max(highest, state.sums[place])
     kept = 0
     for place in range(left):
-        if highest - sums[place] <= limit:
-            active[kept] = active[place]
+        arm = state.active[place]
+        if highest - state.sums[place] <= limit:
+            state.active[kept] = arm
             kept += 1
+        else:
+            state.dropped[arm] = h
     return kept
 
 
@@ -209,10 +215,9 @@ def _quiet_stride(state, left, h, end, theta):
         high_here, low_here = max(high_here, here - under), min(low_here, here - over)
         high_there, low_there = max(high_there, there - under), min(low_there, there - over)
     slack = rounding(history)
-    return (
-        high_here - low_here + slack <= SHADE * theta * math.sqrt(h)
-        and high_there - low_there + slack <= SHADE * theta * math.sqrt(end)
-    )
+    return high_here - low_here + slack <= SHADE * theta * math.sqrt(
+        h
+    ) and high_there - low_there + slack <= SHADE * theta * math.sqrt(end)
 
 
 @dataclass(frozen=True)
@@ -249,7 +254,20 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
         """Return empty histories."""
         history = empty_history(n_arms)
         settings = np.array([self.alpha, self.sigma, self.delta0])
-        return FEWAState(settings, history.pulls, history, np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(TILE), np.zeros(TILE))
+        return FEWAState(
+            settings,
+            history.pulls,
+            history,
+            np.zeros(n_arms, np.int64),
+            np.zeros(n_arms),
+            np.zeros(TILE),
+            np.zeros(TILE),
+            np.zeros(n_arms, np.int64),
+        )
+
+    def explain(self, state: FEWAState, t: int) -> Explanation:
+        """Say which window dropped which arm."""
+        return explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
 
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:
         """Make room for more pulls."""

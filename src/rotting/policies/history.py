@@ -10,8 +10,8 @@ package's rule for every window sum; the literal transcriptions in the tests use
 Memory. Prefix sums live in pages of 256 taken from one shared pool, so arms grow as they are pulled and nothing is ever
 moved: 16 bytes for a prefix sum and 2 for the outlines below, 18 bytes per pull and a little slack.
 
-Outlines. Questions about many windows at once are answered from outlines. The outline of an aligned block of 16, 32, 64,
-... pulls says how far S rises above (`over`) and falls below (`under`) the straight line between its values at the
+Outlines. Questions about many windows at once are answered from outlines. The outline of an aligned block of 16, 32,
+64, ... pulls says how far S rises above (`over`) and falls below (`under`) the straight line between its values at the
 block's two ends. With it, `band` encloses S on any stretch of an arm's history between two parallel lines, in a few
 steps however long the stretch is.
 """
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
+from rotting.compiling import entry, helper
 from rotting.policies.summation import add
 
 PAGE = 256  # prefix sums per page
@@ -124,6 +124,12 @@ def window_sum(history, arm, h):
     place = _place(history, arm, history.pulls[arm] - h)
     high, _ = add(history.last[arm, 0], history.last[arm, 1], -history.high[place], -history.low[place])
     return high
+
+
+@entry
+def window_sum_of(history, arm, h):
+    """Return the same, for Python to call."""
+    return window_sum(history, arm, h)
 
 
 @helper

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import types
 from numba.extending import overload
 
 from rotting.compiling import OPTIONS, entry
@@ -44,9 +43,7 @@ def update(state, arm, reward):
 
 def _registered(functions: dict[type, Callable[..., Any]], state: Any) -> Callable[..., Any] | None:
     """Return the function for this numba type, or None (numba then reports that nothing fits)."""
-    if isinstance(state, types.BaseNamedTuple):
-        return functions.get(state.instance_class)
-    return None
+    return functions.get(getattr(state, "instance_class", None))  # the NamedTuple's class
 
 
 @overload(select, jit_options=OPTIONS)

@@ -61,19 +61,13 @@ class Oracle(Policy, state=OracleState, select=select, update=update):
         default=None,
         repr=False,
         compare=False,
-        metadata=parameter(
-            None, raw=True, optional=True, doc="the problem (a simulation fills it in)"
-        ).metadata,
+        metadata=parameter(None, raw=True, optional=True, doc="the problem (a simulation fills it in)").metadata,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.problem is not None and not (
-            hasattr(self.problem, "arrays") and hasattr(self.problem, "n_arms")
-        ):
-            raise TypeError(
-                f"Oracle: problem={self.problem!r} is not a problem; expected a rotting.Problem or None"
-            )
+        if self.problem is not None and not (hasattr(self.problem, "arrays") and hasattr(self.problem, "n_arms")):
+            raise TypeError(f"Oracle: problem={self.problem!r} is not a problem; expected a rotting.Problem or None")
 
     def __str__(self) -> str:
         return "Oracle()"
@@ -81,13 +75,9 @@ class Oracle(Policy, state=OracleState, select=select, update=update):
     def initial_state(self, n_arms: int) -> OracleState:
         """Return the problem and no pulls."""
         if self.problem is None:
-            raise ValueError(
-                "Oracle: it has no problem to know; pass Oracle(problem), or use it in a simulation"
-            )
+            raise ValueError("Oracle: it has no problem to know; pass Oracle(problem), or use it in a simulation")
         if n_arms != self.problem.n_arms:
-            raise ValueError(
-                f"Oracle: n_arms={n_arms}, but its problem has {self.problem.n_arms}; expected the same"
-            )
+            raise ValueError(f"Oracle: n_arms={n_arms}, but its problem has {self.problem.n_arms}; expected the same")
         return OracleState(self.problem.arrays, np.zeros(n_arms, np.int64))
 
     def informed(self, problem: Any, horizon: int) -> Oracle:

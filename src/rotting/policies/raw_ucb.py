@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
+from rotting.compiling import entry, helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
+from rotting.policies.explaining import Explanation, explain_index
 from rotting.policies.history import (
     BLOCK,
     History,
@@ -111,6 +112,12 @@ def smallest_bound(history, arm, guess, width):
     return index, window
 
 
+@entry
+def _search(state, arm, t):
+    """Return an arm's index and window (for explanations)."""
+    return smallest_bound(state.history, arm, 1, index_width(state.settings, t))
+
+
 @helper
 def _all_above(history, arm, h, end, width, index):
     """Say whether the upper confidence bounds at windows h..end all surely exceed `index`.
@@ -124,9 +131,7 @@ def _all_above(history, arm, h, end, width, index):
     here = there - slope * (end - h)
     # `index * g` is rounded too, and may be larger than any sum.
     slack = rounding(history) + 2.0**-46 * (abs(index) + width) * end
-    return (
-        here - index * h + width * math.sqrt(h) > slack and there - index * end + width * math.sqrt(end) > slack
-    )
+    return here - index * h + width * math.sqrt(h) > slack and there - index * end + width * math.sqrt(end) > slack
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,10 @@ class RAWUCB(Policy, state=RAWUCBState, select=select, update=update):
         history = empty_history(n_arms)
         settings = np.array([self.alpha, self.sigma])
         return RAWUCBState(settings, history.pulls, history, np.zeros(n_arms, np.int64), np.zeros(n_arms))
+
+    def explain(self, state: RAWUCBState, t: int) -> Explanation:
+        """Give every arm's index and the window behind it."""
+        return explain_index(self, state, t, lambda arm: _search(state, arm, t))
 
     def reserve(self, state: RAWUCBState, pulls: int) -> RAWUCBState:
         """Make room for more pulls."""

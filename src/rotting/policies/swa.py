@@ -84,7 +84,7 @@ class SWA(Policy, state=SWAState, select=select, update=update):
     Examples
     --------
     >>> agent = SWA(alpha=0.2, sigma=0.2, horizon=1000).start(n_arms=2)
-    >>> for _ in range(40):
+    >>> for _ in range(100):
     ...     arm = agent.select()
     ...     agent.update(arm, [0.4, 0.5][arm])
     >>> agent.pulls

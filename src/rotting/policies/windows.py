@@ -6,8 +6,8 @@ rounded once.
 
 * `DyadicWindows`: h_j = 2^j, from a few block sums per arm, O(1) amortised per reward. Refreshed every 2^(j-1) pulls
   ("nested") or every 2^j pulls ("blocks").
-* `GridWindows`: h_{j+1} = ceil(m h_j) for any 1 < m < 2, from the complete history, w_{j+1} = w_j ceil((h_{j+1} - h_j) / w_j).
-  It tends to every window at every pull, that is to FEWA itself, as m tends to 1.
+* `GridWindows`: h_{j+1} = ceil(m h_j) for any 1 < m < 2, from the complete history, with periods
+  w_{j+1} = w_j ceil((h_{j+1} - h_j) / w_j). As m tends to 1 it becomes every window at every pull: FEWA itself.
 """
 
 from __future__ import annotations

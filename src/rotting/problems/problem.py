@@ -95,7 +95,7 @@ class Problem:
         highest, lowest = curve.highest_and_lowest()
         if self.noise == "bernoulli" and not 0 <= lowest <= highest <= 1:
             raise ValueError(
-                f"Problem: arm {arm} has means between {lowest:g} and {highest:g}; Bernoulli noise needs means in [0, 1]"
+                f"Problem: arm {arm} has means from {lowest:g} to {highest:g}; Bernoulli noise needs means in [0, 1]"
             )
 
     @property
@@ -131,7 +131,7 @@ class Problem:
         wanted = np.array([horizon] if rounds is None else rounds, dtype=np.int64)
         if horizon < 1 or len(wanted) == 0 or np.any(np.diff(wanted, prepend=0) < 0) or wanted[-1] != horizon:
             raise ValueError(
-                f"horizon={horizon!r}, rounds={rounds!r}: expected a horizon >= 1 and increasing rounds that end with it"
+                f"horizon={horizon!r}, rounds={rounds!r}: expected a horizon >= 1 and rounds that end with it"
             )
         pulls, reward = np.zeros(self.n_arms, np.int64), np.empty(len(wanted))
         _play_oracle(self.arrays, wanted, pulls, np.empty(self.n_arms), reward)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import entry
+from rotting.compiling import entry, helper
 from rotting.policies.kernel import select, update
 from rotting.problems.problem import draw_reward, value_now
 from rotting.randomness import CHOICE, NOISE, stream_key, word
@@ -18,7 +18,7 @@ class Journal(NamedTuple):
     rounds: np.ndarray  # int64: the rounds to record, increasing
     earned: np.ndarray  # float64: expected reward collected up to each of them
     pulls: np.ndarray  # int64 (K,)
-    total: np.ndarray  # float64 [collected so far, what rounding has lost (Kahan)]
+    total: np.ndarray  # float64 [collected so far, what rounding has added to it (Kahan)]
     place: np.ndarray  # int64 [how many rounds are recorded]
 
 
@@ -29,6 +29,11 @@ class Streams(NamedTuple):
     choice: np.ndarray  # uint64 [the policy's own]
 
 
+def new_journal(rounds: np.ndarray, n_arms: int) -> Journal:
+    """Return an empty journal."""
+    return Journal(rounds, np.zeros(len(rounds)), np.zeros(n_arms, np.int64), np.zeros(2), np.zeros(1, np.int64))
+
+
 def streams_of(seed: int, run: int, n_arms: int) -> Streams:
     """Return the random streams of one run: the same for every policy."""
     noise = np.array([stream_key(seed, NOISE, run, arm) for arm in range(n_arms)], np.uint64)
@@ -36,23 +41,39 @@ def streams_of(seed: int, run: int, n_arms: int) -> Streams:
 
 
 @entry
-def play(state, problem, streams, journal, start, stop):
-    """Play rounds start..stop (included) with `state`, in place."""
-    pulls, rounds = journal.pulls, journal.rounds
-    total, lost, place = journal.total[0], journal.total[1], journal.place[0]
-    next_record = rounds[place] if place < len(rounds) else stop + 1
-    for t in range(start, stop + 1):
+def play(state, problem, streams, journal, first, last):
+    """Play rounds first..last with `state`, in place."""
+    for t in range(first, last + 1):
         arm = select(state, t, word(streams.choice[0], t))
-        n = pulls[arm]
+        n = journal.pulls[arm]
         mean = value_now(problem, arm, n, t)
         update(state, arm, draw_reward(problem, streams.noise[arm], mean, n))
-        pulls[arm] = n + 1
-        step = mean - lost
-        grown = total + step
-        lost = (grown - total) - step
-        total = grown
-        if t == next_record:
-            journal.earned[place] = total
-            place += 1
-            next_record = rounds[place] if place < len(rounds) else stop + 1
-    journal.total[0], journal.total[1], journal.place[0] = total, lost, place
+        _record(journal, arm, mean, t)
+
+
+@helper
+def _record(journal, arm, mean, t):
+    """Count a pull and what it was worth; write the total down if the round is one of those to record."""
+    journal.pulls[arm] += 1
+    # Kahan's sum: over 10^7 rounds a plain one would lose digits.
+    step = mean - journal.total[1]
+    total = journal.total[0] + step
+    journal.total[1] = (total - journal.total[0]) - step
+    journal.total[0] = total
+    place = journal.place[0]
+    if place < len(journal.rounds) and t == journal.rounds[place]:
+        journal.earned[place] = total
+        journal.place[0] = place + 1
+
+
+@entry
+def record(journal, arm, mean, t):
+    """Count a pull (for the Python loop)."""
+    _record(journal, arm, mean, t)
+
+
+@entry
+def pull(problem, key, arm, n, t):
+    """Return the mean and the reward of an arm's pull number n in round t (for the Python loop)."""
+    mean = value_now(problem, arm, n, t)
+    return mean, draw_reward(problem, key, mean, n)

@@ -38,9 +38,7 @@ def between(name: str, value: Any, above: float, below: float = math.inf) -> flo
 def rested(problem: Problem) -> None:
     """Refuse restless problems: there the pulls per arm do not determine the reward."""
     if problem.restless:
-        raise ValueError(
-            f"problem {str(problem)!r} is restless; expected a rested one (only pulls wear arms)"
-        )
+        raise ValueError(f"problem {str(problem)!r} is restless; expected a rested one (only pulls wear arms)")
 
 
 def rotting(problem: Problem) -> None:
@@ -49,8 +47,7 @@ def rotting(problem: Problem) -> None:
     for arm, curve in enumerate(problem.curves):
         if not curve.is_nonincreasing():
             raise ValueError(
-                f"problem {str(problem)!r}: arm {arm} ({curve}) increases; "
-                "expected arms that never do (Assumption 1)"
+                f"problem {str(problem)!r}: arm {arm} ({curve}) increases; expected arms that never do (Assumption 1)"
             )
 
 

@@ -1,0 +1,140 @@
+"""What can take part in a simulation: the package's compiled policies, and anybody's Python class."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from rotting.policies.base import Policy
+from rotting.problems import Problem
+from rotting.simulation.loop import Journal, Streams, new_journal, play, pull, record, streams_of
+
+# Plays rounds first..last of one run.
+Turn = Callable[[Journal, int, int], None]
+
+
+class Contestant(Protocol):
+    """One policy in a simulation."""
+
+    label: str
+    description: str
+    rounds_at_once: int  # how many rounds are played between two looks at Ctrl-C
+
+    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+        """Do what should not be timed."""
+
+    def begin(self, problem: Problem, streams: Streams) -> Turn:
+        """Start a run."""
+
+
+def contestants(policies: Any, problem: Problem, horizon: int) -> list[Contestant]:
+    """Return the contestants for a policy, a list of policies, or a dictionary from labels to policies."""
+    if isinstance(policies, Mapping):
+        named = [(str(label), policy) for label, policy in policies.items()]
+    else:
+        several = policies if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
+        named = [("", policy) for policy in several]
+    if not named:
+        raise ValueError("policies is empty; expected at least one policy")
+    players = [_contestant(label, policy, problem, horizon) for label, policy in named]
+    _make_labels_unique(players)
+    return players
+
+
+def _contestant(label: str, policy: Any, problem: Problem, horizon: int) -> Contestant:
+    if isinstance(policy, Policy):
+        return CompiledContestant(label or str(policy), policy.informed(problem, horizon))
+    if isinstance(policy, type) and issubclass(policy, Policy):
+        raise TypeError(f"policies: {policy.__name__} is a class; did you mean {policy.__name__}()?")
+    if callable(getattr(policy, "start", None)) or (callable(policy) and not isinstance(policy, str)):
+        return PythonContestant(label or getattr(policy, "__name__", repr(policy)), policy)
+    raise TypeError(
+        f"policies: {policy!r} is not a policy; expected one of the package's, such as FEWA(), or a class with "
+        "select() and update(arm, reward)"
+    )
+
+
+def _make_labels_unique(players: list[Contestant]) -> None:
+    """Use the full description where short labels clash, and a number where that clashes too."""
+    for attempt in (
+        lambda player, _: player.description,
+        lambda player, place: f"{player.label} #{place + 1}",
+    ):
+        counts = Counter(player.label for player in players)
+        for place, player in enumerate(players):
+            if counts[player.label] > 1:
+                player.label = attempt(player, place)
+
+
+class CompiledContestant:
+    """A policy of the kernel contract, played by the compiled loop."""
+
+    rounds_at_once = 1 << 15
+
+    def __init__(self, label: str, policy: Policy):
+        self.label, self.policy, self.description = label, policy, repr(policy)
+
+    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+        """Compile, by playing no rounds at all."""
+        turn = self.begin(problem, streams_of(0, 0, problem.n_arms))
+        turn(new_journal(rounds, problem.n_arms), 1, 0)
+
+    def begin(self, problem: Problem, streams: Streams) -> Turn:
+        """Start from the policy's first state."""
+        state = self.policy.initial_state(problem.n_arms)
+        compiled = play.compiled_for(type(state))
+
+        def turn(journal: Journal, first: int, last: int) -> None:
+            nonlocal state
+            state = self.policy.reserve(state, last - first + 1)
+            compiled(state, problem.arrays, streams, journal, first, last)
+
+        return turn
+
+
+class PythonContestant:
+    """A Python class with `select()` and `update(arm, reward)`, played by a Python loop on the same rewards."""
+
+    rounds_at_once = 256
+
+    def __init__(self, label: str, make: Any):
+        self.label, self.description = label, repr(make)
+        self._make = getattr(make, "start", make)
+
+    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+        """Compile the drawing of rewards."""
+        pull(problem.arrays, np.uint64(0), 0, 0, 1)
+
+    def begin(self, problem: Problem, streams: Streams) -> Turn:
+        """Make a fresh agent."""
+        named = {"n_arms": problem.n_arms}
+        if "seed" in inspect.signature(self._make).parameters:
+            named["seed"] = int(streams.choice[0])
+        try:
+            agent = self._make(**named)
+        except TypeError:
+            agent = self._make(problem.n_arms)
+
+        def turn(journal: Journal, first: int, last: int) -> None:
+            for t in range(first, last + 1):
+                arm = self._checked(agent.select(), problem.n_arms)
+                n = int(journal.pulls[arm])
+                mean, reward = pull(problem.arrays, streams.noise[arm], arm, n, t)
+                agent.update(arm, reward)
+                record(journal, arm, mean, t)
+
+        return turn
+
+    def _checked(self, arm: Any, n_arms: int) -> int:
+        try:
+            number = operator.index(arm)
+        except TypeError:
+            number = -1
+        if not 0 <= number < n_arms:
+            raise ValueError(f"{self.label}: select() gave {arm!r}; expected an arm from 0 to {n_arms - 1}")
+        return number

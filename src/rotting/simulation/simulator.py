@@ -1,0 +1,239 @@
+"""Policies against each other on one problem, on common random numbers."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotting.problems import Problem
+from rotting.randomness import checked_seed
+from rotting.simulation.contestants import Contestant, contestants
+from rotting.simulation.loop import Journal, new_journal, streams_of
+
+if TYPE_CHECKING:
+    import xarray
+
+MOST_ROUNDS = 256
+
+
+def simulate(
+    policies: Any,
+    problem: Problem,
+    horizon: int | None = None,
+    runs: int = 100,
+    seed: int = 0,
+    rounds: Any = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> xarray.Dataset:
+    """Play every policy on a problem, many times, and measure its expected regret against the oracle.
+
+    Every policy faces the same rewards: the noise of arm i's n-th pull in run r is a function of (seed, r, i, n).
+    Results are bit-identical for any number of threads.
+
+    Parameters
+    ----------
+    policies
+        A policy or several: a list, or a dictionary from labels to policies. Besides the package's policies, any class
+        with `select()` and `update(arm, reward)` will do (it is called as `Class(n_arms)`), though slowly.
+    problem
+        What to play on.
+    horizon
+        Rounds per run (default: the problem's own).
+    runs
+        Independent runs of each policy.
+    seed
+        A whole number >= 0.
+    rounds
+        The rounds at which regret is recorded: increasing whole numbers from 1 to the horizon, or how many of them
+        (evenly spaced, the last included). Default: at most 256.
+    threads
+        How many runs are played at once (default: one per processor).
+    progress
+        Whether to show a progress bar (default: on a terminal).
+
+    Returns
+    -------
+    xarray.Dataset
+        `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (time spent playing, over all runs)
+        and `oracle_reward[round]`. Its attributes say how it was made.
+
+    Examples
+    --------
+    >>> import rotting
+    >>> policies = [rotting.FEWA(), rotting.Uniform()]
+    >>> result = rotting.simulate(policies, rotting.problems.two_arm(L=4, horizon=1000), runs=5)
+    >>> result.regret.sizes
+    Frozen({'policy': 2, 'run': 5, 'round': 250})
+    >>> result.regret.isel(round=-1).mean("run").values.round(1)
+    array([ 18.8, 1004.4])
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem={problem!r} is not a rotting.Problem; see rotting.problems for named ones")
+    horizon = _whole("horizon", problem.horizon if horizon is None else horizon)
+    runs, seed = _whole("runs", runs), checked_seed(seed)
+    threads = _whole("threads", os.cpu_count() or 1 if threads is None else threads)
+    recorded = recorded_rounds(rounds, horizon)
+    players = contestants(policies, problem, horizon)
+
+    earned = np.empty((len(players), runs, len(recorded)))
+    pulls = np.empty((len(players), runs, problem.n_arms), np.int64)
+    seconds = np.zeros((len(players), runs))
+    stop = threading.Event()
+
+    def play_one(player: int, run: int) -> None:
+        journal = new_journal(recorded, problem.n_arms)
+        seconds[player, run] = _play(players[player], problem, seed, run, horizon, journal, stop)
+        earned[player, run], pulls[player, run] = journal.earned, journal.pulls
+
+    for player in players:
+        player.prepare(problem, recorded)
+    jobs = ((play_one, player, run) for player in range(len(players)) for run in range(runs))
+    with _progress_bar(len(players) * runs, progress) as advance:
+        _run_all(jobs, threads, stop, advance)
+    oracle = problem.oracle(int(recorded[-1]), recorded).reward
+    return _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
+
+
+def recorded_rounds(rounds: Any, horizon: int) -> np.ndarray:
+    """Return the rounds to record as an increasing int64 array.
+
+    >>> recorded_rounds(4, 100)
+    array([ 25,  50,  75, 100])
+    """
+    if rounds is None or np.ndim(rounds) == 0:
+        count = MOST_ROUNDS if rounds is None else _whole("rounds", rounds)
+        # An even spacing in whole numbers where there is one, and the last round in any case.
+        step = -(-horizon // min(count, horizon))
+        chosen = np.arange(horizon, 0, -step, dtype=np.int64)[::-1]
+        return np.ascontiguousarray(chosen)
+    chosen = np.asarray(rounds)
+    whole = chosen.ndim == 1 and chosen.size > 0 and np.issubdtype(chosen.dtype, np.integer)
+    if not whole or chosen[0] < 1 or chosen[-1] > horizon or np.any(np.diff(chosen) <= 0):
+        raise ValueError(f"rounds={rounds!r}: expected increasing whole numbers from 1 to the horizon {horizon}")
+    return np.ascontiguousarray(chosen, dtype=np.int64)
+
+
+def _play(
+    player: Contestant,
+    problem: Problem,
+    seed: int,
+    run: int,
+    horizon: int,
+    journal: Journal,
+    stop: threading.Event,
+) -> float:
+    """Play one run in pieces, so that it can be stopped between them; return the seconds it took."""
+    streams = streams_of(seed, run, problem.n_arms)
+    turn = player.begin(problem, streams)
+    elapsed = 0.0
+    for first in range(1, horizon + 1, player.rounds_at_once):
+        if stop.is_set():
+            break
+        last = min(first + player.rounds_at_once - 1, horizon)
+        began = time.perf_counter()
+        turn(journal, first, last)
+        elapsed += time.perf_counter() - began
+    return elapsed
+
+
+def _run_all(
+    jobs: Iterator[tuple[Any, ...]], threads: int, stop: threading.Event, advance: Callable[[int], None]
+) -> None:
+    """Run the jobs on some threads; on an error or Ctrl-C, stop the others soon and say what happened."""
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: set[Future[None]] = set()
+        try:
+            for job, *arguments in jobs:
+                waiting.add(pool.submit(job, *arguments))
+                if len(waiting) >= 4 * threads:
+                    waiting = _settle(waiting, advance)
+            while waiting:
+                waiting = _settle(waiting, advance)
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _settle(waiting: set[Future[None]], advance: Callable[[int], None]) -> set[Future[None]]:
+    done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+    for future in done:
+        future.result()
+    advance(len(done))
+    return waiting
+
+
+@contextmanager
+def _progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (console.is_terminal if wanted is None else wanted):
+        yield lambda done: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("runs", total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def _dataset(
+    players: list[Contestant],
+    problem: Problem,
+    horizon: int,
+    seed: int,
+    rounds: np.ndarray,
+    oracle: np.ndarray,
+    earned: np.ndarray,
+    pulls: np.ndarray,
+    seconds: np.ndarray,
+) -> xarray.Dataset:
+    import xarray
+
+    from rotting import __version__
+    from rotting.compiling import kernel_digest
+
+    runs = earned.shape[1]
+    return xarray.Dataset(
+        {
+            "regret": (
+                ("policy", "run", "round"),
+                oracle - earned,
+                {"long_name": "expected regret against the oracle"},
+            ),
+            "pulls": (("policy", "run", "arm"), pulls, {"long_name": "pulls of each arm"}),
+            "seconds": (("policy",), seconds, {"long_name": "time spent playing, all runs", "units": "s"}),
+            "oracle_reward": (("round",), oracle, {"long_name": "the oracle's cumulative expected reward"}),
+        },
+        coords={
+            "policy": [player.label for player in players],
+            "run": np.arange(runs),
+            "round": rounds,
+            "arm": np.arange(problem.n_arms),
+        },
+        attrs={
+            "problem": problem.name,
+            "policies": [player.description for player in players],
+            "horizon": horizon,
+            "seed": seed,
+            "rotting": __version__,
+            "numpy": np.__version__,
+            "kernels": kernel_digest(),
+        },
+    )
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name}={value!r} is out of range; expected a whole number >= 1")
+    return int(value)
