@@ -10,7 +10,15 @@ import numpy as np
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
 from rotting.policies.explaining import Explanation, explain_filter
-from rotting.policies.fewa import fewest_pulls, filter_width, keep_best, least_pulled
+from rotting.policies.filtering import (
+    filter_settings,
+    filter_width,
+    first_unpulled,
+    keep_best,
+    keep_first,
+    least_pulled,
+    least_pulls,
+)
 from rotting.policies.kernel import register
 from rotting.policies.windows import (
     DyadicWindows,
@@ -26,12 +34,13 @@ from rotting.policies.windows import (
 class EffFEWAState(NamedTuple):
     """Stored window sums on windows 1, 2, 4, ..., and room to work."""
 
-    settings: np.ndarray  # [alpha, sigma, delta0]
+    settings: np.ndarray  # see filter_settings
     pulls: np.ndarray
     windows: DyadicWindows
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their window sums
-    dropped: np.ndarray  # int64 (K,): the window that dropped each arm (0: none)
+    dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
+    left: np.ndarray  # int64 [how many arms are active]
 
 
 class EffFEWAGridState(NamedTuple):
@@ -43,6 +52,7 @@ class EffFEWAGridState(NamedTuple):
     active: np.ndarray
     sums: np.ndarray
     dropped: np.ndarray
+    left: np.ndarray
 
 
 def select(state, t, word):
@@ -50,27 +60,23 @@ def select(state, t, word):
 
     The filter ends before a window that some active arm is too young for.
     """
-    pulls, active, windows = state.pulls, state.active, state.windows
-    left = len(pulls)
-    for arm in range(left):
-        if pulls[arm] == 0:
-            return arm
-        active[arm], state.dropped[arm] = arm, 0
+    pulls, active, windows, sums = state.pulls, state.active, state.windows, state.sums
+    if least_pulls(pulls) == 0:
+        return first_unpulled(pulls)
     theta = filter_width(state.settings, t)
-    shortest = fewest_pulls(pulls, active, left)
-    level = 0
+    left, shortest = keep_first(state, windows.sums[0], theta)
+    level = 1
     while left > 1 and windows.sizes[level] <= shortest:
         highest, lowest = -np.inf, np.inf
         for place in range(left):
-            total = windows.sums[active[place], level]
-            state.sums[place] = total
+            total = windows.sums[level, active[place]]
+            sums[place] = total
             highest, lowest = max(highest, total), min(lowest, total)
         limit = theta * windows.roots[level]
         if highest - lowest > limit:
-            left = keep_best(state, left, windows.sizes[level], limit)
-            shortest = fewest_pulls(pulls, active, left)
+            left, shortest = keep_best(state, left, windows.sizes[level], highest, limit)
         level += 1
-    return least_pulled(pulls, active, left)
+    return least_pulled(state, left)
 
 
 def update(state, arm, reward):
@@ -121,8 +127,8 @@ class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
 
     def initial_state(self, n_arms: int) -> Any:
         """Return empty window sums."""
-        settings = np.array([self.alpha, self.sigma, self.delta0])
-        room = np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(n_arms, np.int64)
+        settings = filter_settings(self.alpha, self.sigma, self.delta0)
+        room = np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64)
         if self.grid == 2:
             dyadic = dyadic_windows(n_arms, self.refresh)
             return EffFEWAState(settings, dyadic.pulls, dyadic, *room)
@@ -132,7 +138,7 @@ class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
     def explain(self, state: Any, t: int) -> Explanation:
         """Say which window dropped which arm."""
         levels = {int(size): level for level, size in enumerate(state.windows.sizes)}
-        return explain_filter(self, state, t, lambda arm, h: state.windows.sums[arm, levels[h]])
+        return explain_filter(self, state, t, lambda arm, h: state.windows.sums[levels[h], arm])
 
     def reserve(self, state: Any, pulls: int) -> Any:
         """Make room for more pulls (only finer grids need it)."""

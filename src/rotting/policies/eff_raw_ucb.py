@@ -71,7 +71,7 @@ def stored_index(windows, arm, width):
         size = windows.sizes[level]
         if size > windows.pulls[arm]:
             break
-        bound = index_at(windows.sums[arm, level], size, windows.roots[level], width)
+        bound = index_at(windows.sums[level, arm], size, windows.roots[level], width)
         if bound < index:
             index, window = bound, size
     return index, window

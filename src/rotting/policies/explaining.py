@@ -68,17 +68,20 @@ class Explanation:
 
 def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, int], float]) -> Explanation:
     """Return what FEWA's filter does with every arm in round t; `window_sum(arm, h)` is what it compares."""
-    # Deciding leaves the window that dropped each arm in `state.dropped`; with an arm unpulled, nothing is filtered.
+    # Deciding leaves behind which arms passed and which window dropped each other; nothing is filtered while an arm
+    # has not been pulled.
     decision = int(decide.compiled_for(type(state))(state, t, np.uint64(0)))
     filtered = bool(np.all(state.pulls > 0))
     theta = policy.sigma * math.sqrt(8 * max(0.0, policy.alpha * math.log(t) - math.log(policy.delta0)))
+    dropped = state.dropped.copy()
+    dropped[state.active[: state.left[0]]] = 0
     verdicts = []
     for arm, n in enumerate(state.pulls.tolist()):
-        h = int(state.dropped[arm]) if filtered else 0
+        h = int(dropped[arm]) if filtered else 0
         if h == 0:
             verdicts.append(FilterVerdict(arm, n, survived=filtered or n == 0))
             continue
-        present = np.flatnonzero((state.dropped == 0) | (state.dropped >= h)).tolist()
+        present = np.flatnonzero((dropped == 0) | (dropped >= h)).tolist()
         best = max(window_sum(other, h) for other in present)
         verdicts.append(FilterVerdict(arm, n, False, h, window_sum(arm, h) / h, best / h, theta / math.sqrt(h)))
     return Explanation(str(policy), t, decision, tuple(verdicts))

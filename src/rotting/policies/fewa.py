@@ -12,36 +12,44 @@ from rotting.compiling import helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
 from rotting.policies.explaining import Explanation, explain_filter
+from rotting.policies.filtering import (
+    filter_settings,
+    filter_width,
+    first_unpulled,
+    keep_best,
+    keep_first,
+    least_pulled,
+)
 from rotting.policies.history import (
+    PAGE,
     History,
     append,
     band,
     empty_history,
-    first_unpulled,
+    place_of,
     reserve,
-    rough_prefix,
     rough_window_sum,
     rounding,
-    stretch,
     window_sum,
     window_sum_of,
 )
 
-TILE = 16
-SHADE = 1.0 - 2.0**-40  # what rounding could add to a threshold
+TILE = 64  # windows that are looked at together, from rough sums
+SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
 class FEWAState(NamedTuple):
     """All rewards so far, and room to work."""
 
-    settings: np.ndarray  # [alpha, sigma, delta0]
+    settings: np.ndarray  # see filter_settings
     pulls: np.ndarray
     history: History
+    newest: np.ndarray  # float64 (K,): the last reward of each arm
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
-    sums: np.ndarray  # float64 (K,): their rough window sums
-    highest: np.ndarray  # float64 (TILE,): the largest and the smallest of them at each window of a tile
-    lowest: np.ndarray
-    dropped: np.ndarray  # int64 (K,): the window that dropped each arm (0: none)
+    sums: np.ndarray  # float64 (K,): their window sums
+    place: np.ndarray  # int64 (K,): where their prefix sums are
+    dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
+    left: np.ndarray  # int64 [how many arms are active]
 
 
 def select(state, t, word):
@@ -50,154 +58,115 @@ def select(state, t, word):
     The filter at window h drops the arms whose sum of the last h rewards lies more than 2 h c(h, delta_t) =
     theta sqrt(h) below the largest. It ends when it reaches a window as long as the history of an active arm, or
     when only one arm is left, since the arm with the largest sum always stays.
+
+    Windows at which nobody can be dropped are passed over: many at once from bands around the prefix sums, where the
+    noise is small against the threshold; otherwise a tile of them from rough sums. Only where somebody may be dropped
+    does the filter itself run.
     """
-    history, active = state.history, state.active
-    arm = first_unpulled(history)
-    if arm >= 0:
-        return arm
+    if state.history.used[1] > 0:
+        return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
-    left = len(active)
-    for arm in range(left):
-        active[arm], state.dropped[arm] = arm, 0
-    shortest = fewest_pulls(history.pulls, active, left)
-    # Short windows are looked at one by one. After them, blocks of windows are passed over where it can be shown that
-    # nobody is dropped: by evaluating a tile of windows roughly, or from bands for a longer stride.
-    h, close_until, stride = 1, 4, TILE
-    while h <= shortest and left > 1:
-        if h < close_until:
-            if not _quiet_at(state, left, h, theta):
-                left = _filter(state, left, h, theta)
-                shortest = fewest_pulls(history.pulls, active, left)
-            h += 1
-        elif stride <= TILE:
-            end = min(h + TILE - 1, shortest)
-            if _quiet_tile(state, left, h, end, theta):
-                h = end + 1
-                stride = 4 * TILE if h >= 4 * TILE else TILE
-            else:
-                close_until = end + 1
-        else:
+    left, shortest = keep_first(state, state.newest, theta)
+    reach = _reach(state.settings, theta)
+    h, stride = 2, 0
+    while left > 1 and h <= shortest:
+        if stride == 0:
+            stride = int(reach * h)
+        if stride > TILE:
             end = min(h + stride - 1, shortest)
-            if _quiet_stride(state, left, h, end, theta):
-                h = end + 1
-                stride = min(2 * stride, h)
+            if _quiet(state, left, h, end, theta):
+                h, stride = end + 1, 0
             else:
                 stride //= 4
-    return least_pulled(history.pulls, active, left)
+            continue
+        end = min(2 * h - 1, h + TILE - 1, shortest)
+        h, loud = _next_loud(state, left, h, end, theta)
+        if loud:
+            left, shortest = _filter(state, left, h, theta)
+            h += 1
+        stride = 0
+    return least_pulled(state, left)
 
 
 def update(state, arm, reward):
     """Add the reward to the arm's history."""
     append(state.history, arm, reward)
-
-
-@helper
-def filter_width(settings, t):
-    """Return theta = sqrt(8 sigma^2 log(1 / delta_t)), delta_t = delta0 / t^alpha, the logarithm never below 0."""
-    alpha, sigma, delta0 = settings[0], settings[1], settings[2]
-    return sigma * math.sqrt(8.0 * max(0.0, alpha * math.log(t) - math.log(delta0)))
-
-
-@helper
-def least_pulled(pulls, active, left):
-    """Return the arm with the fewest pulls among the first `left` of `active`, the first on ties."""
-    best = active[0]
-    for place in range(1, left):
-        if pulls[active[place]] < pulls[best]:
-            best = active[place]
-    return best
-
-
-@helper
-def fewest_pulls(pulls, active, left):
-    """Return the number of pulls of the least-pulled active arm."""
-    return pulls[least_pulled(pulls, active, left)]
-
-
-@helper
-def _quiet_at(state, left, h, theta):
-    """Say whether the filter at window h surely drops nobody; leaves rough window sums in `state.sums`."""
-    highest, lowest = -np.inf, np.inf
-    for place in range(left):
-        total = rough_window_sum(state.history, state.active[place], h)
-        state.sums[place] = total
-        highest, lowest = max(highest, total), min(lowest, total)
-    return highest - lowest + rounding(state.history) <= theta * math.sqrt(h)
+    state.newest[arm] = reward
 
 
 @helper
 def _filter(state, left, h, theta):
-    """Apply the filter at window h to the sums that `_quiet_at` left behind. Returns how many arms stay.
+    """Apply the filter at window h. Returns how many arms stay and the fewest pulls among them.
 
     Rough sums decide, unless one is too close to the threshold; only then are exact ones worth their price.
     """
-    limit = theta * math.sqrt(h)
-    if _too_close(state, left, limit):
+    limit, slack = theta * math.sqrt(h), rounding(state.history)
+    highest = -np.inf
+    for place in range(left):
+        state.sums[place] = rough_window_sum(state.history, state.active[place], h)
+        highest = max(highest, state.sums[place])
+    close = False
+    for place in range(left):
+        close |= abs(highest - state.sums[place] - limit) <= slack
+    if close:
+        highest = -np.inf
         for place in range(left):
             state.sums[place] = window_sum(state.history, state.active[place], h)
-    return keep_best(state, left, h, limit)
+            highest = max(highest, state.sums[place])
+    return keep_best(state, left, h, highest, limit)
 
 
 @helper
-def _too_close(state, left, limit):
-    """Say whether rounding could decide about an arm."""
-    highest = -np.inf
-    for place in range(left):
-        highest = max(highest, state.sums[place])
-    for place in range(left):
-        if abs(highest - state.sums[place] - limit) <= rounding(state.history):
-            return True
-    return False
+def _reach(settings, theta):
+    """Guess how many windows, in multiples of the first, a band can pass over.
+
+    Over s windows the sums of two arms wander some 6 sigma sqrt(s) apart, and theta sqrt(h) is allowed. Only speed
+    depends on this guess.
+    """
+    sigma = settings[1]
+    return (theta / (6.0 * sigma)) ** 2 if sigma > 0.0 else 0.0
 
 
 @helper
-def keep_best(state, left, h, limit):
-    """Keep the active arms whose sum lies within `limit` of the largest, in order. Returns how many there are."""
-    highest = -np.inf
-    for place in range(left):
-        highest = max(highest, state.sums[place])
-    kept = 0
-    for place in range(left):
-        arm = state.active[place]
-        if highest - state.sums[place] <= limit:
-            state.active[kept] = arm
-            kept += 1
-        else:
-            state.dropped[arm] = h
-    return kept
+def _next_loud(state, left, h, end, theta):
+    """Return the first window from h to `end` at which somebody may be dropped, and True; or where to go on, and False.
 
-
-@helper
-def _quiet_tile(state, left, h, end, theta):
-    """Say whether the filters at windows h..end (at most TILE) surely drop nobody, from rough sums of them all."""
-    history, highest, lowest = state.history, state.highest, state.lowest
+    Rough sums are good enough to tell where nobody is.
+    """
+    history, place = state.history, state.place
     count = end - h + 1
-    for j in range(count):
-        highest[j], lowest[j] = -np.inf, np.inf
-    for place in range(left):
-        arm = state.active[place]
-        n = history.pulls[arm]
-        last = history.last[arm, 0]
-        begin = stretch(history, arm, n - end, n - h)
-        if begin >= 0:
-            for j in range(count):
-                total = last - history.high[begin + j]
-                highest[j] = total if total > highest[j] else highest[j]
-                lowest[j] = total if total < lowest[j] else lowest[j]
-        else:
-            for j in range(count):
-                total = last - rough_prefix(history, arm, n - end + j)
-                highest[j] = total if total > highest[j] else highest[j]
-                lowest[j] = total if total < lowest[j] else lowest[j]
-    limit = theta * math.sqrt(h) - rounding(history)
-    for j in range(count):
-        if highest[j] - lowest[j] > limit:
-            return False
-    return True
+    for j in range(left):
+        arm = state.active[j]
+        state.sums[j] = history.last[arm, 0]
+        place[j] = place_of(history, arm, state.pulls[arm] - h)
+        count = min(count, place[j] % PAGE + 1)  # windows whose prefix sums lie side by side
+    slack = rounding(history)
+    if left == 2 and _pair_distance(state, count) + slack <= SHADE * theta * math.sqrt(h):
+        return h + count, False
+    for back in range(count):
+        highest, lowest = -np.inf, np.inf
+        for j in range(left):
+            total = state.sums[j] - history.high[place[j] - back]
+            highest, lowest = max(highest, total), min(lowest, total)
+        if highest - lowest + slack > SHADE * theta * math.sqrt(h + back):
+            return h + back, True
+    return h + count, False
 
 
 @helper
-def _quiet_stride(state, left, h, end, theta):
+def _pair_distance(state, count):
+    """Return the largest distance between two arms' rough sums at `count` windows (for `_next_loud`)."""
+    one, other = state.place[0] + 1, state.place[1] + 1
+    ours, theirs = state.history.high[one - count : one], state.history.high[other - count : other]
+    between = state.sums[0] - state.sums[1]
+    farthest = 0.0
+    for j in range(count):
+        farthest = max(farthest, abs(between - (ours[j] - theirs[j])))
+    return farthest
+
+
+@helper
+def _quiet(state, left, h, end, theta):
     """Say whether the filters at windows h..end surely drop nobody.
 
     Every arm's window sum W(g) = S[n] - S[n - g] lies in a band of constant width around a straight line in g. So the
@@ -215,9 +184,10 @@ def _quiet_stride(state, left, h, end, theta):
         high_here, low_here = max(high_here, here - under), min(low_here, here - over)
         high_there, low_there = max(high_there, there - under), min(low_there, there - over)
     slack = rounding(history)
-    return high_here - low_here + slack <= SHADE * theta * math.sqrt(
-        h
-    ) and high_there - low_there + slack <= SHADE * theta * math.sqrt(end)
+    return (
+        high_here - low_here + slack <= SHADE * theta * math.sqrt(h)
+        and high_there - low_there + slack <= SHADE * theta * math.sqrt(end)
+    )
 
 
 @dataclass(frozen=True)
@@ -253,16 +223,16 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
     def initial_state(self, n_arms: int) -> FEWAState:
         """Return empty histories."""
         history = empty_history(n_arms)
-        settings = np.array([self.alpha, self.sigma, self.delta0])
         return FEWAState(
-            settings,
-            history.pulls,
-            history,
-            np.zeros(n_arms, np.int64),
-            np.zeros(n_arms),
-            np.zeros(TILE),
-            np.zeros(TILE),
-            np.zeros(n_arms, np.int64),
+            settings=filter_settings(self.alpha, self.sigma, self.delta0),
+            pulls=history.pulls,
+            history=history,
+            newest=np.zeros(n_arms),
+            active=np.zeros(n_arms, np.int64),
+            sums=np.zeros(n_arms),
+            place=np.zeros(n_arms, np.int64),
+            dropped=np.zeros(n_arms, np.int64),
+            left=np.zeros(1, np.int64),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:

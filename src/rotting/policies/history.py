@@ -90,16 +90,6 @@ def _longer(array: np.ndarray, length: int) -> np.ndarray:
 
 
 @helper
-def first_unpulled(history):
-    """Return the lowest-numbered arm without a pull, or -1."""
-    if history.used[1] > 0:
-        for arm in range(len(history.pulls)):
-            if history.pulls[arm] == 0:
-                return arm
-    return -1
-
-
-@helper
 def append(history, arm, reward):
     """Add a reward to an arm's history (after `reserve` made room for it)."""
     n = history.pulls[arm] + 1
@@ -109,7 +99,7 @@ def append(history, arm, reward):
         history.page[arm, n // PAGE] = history.used[0]
         history.used[0] += 1
     high, low = add(history.last[arm, 0], history.last[arm, 1], reward, 0.0)
-    place = _place(history, arm, n)
+    place = place_of(history, arm, n)
     history.high[place], history.low[place] = high, low
     history.last[arm, 0], history.last[arm, 1] = high, low
     history.largest[0] = max(history.largest[0], abs(high))
@@ -121,7 +111,7 @@ def append(history, arm, reward):
 @helper
 def window_sum(history, arm, h):
     """Return the sum of the last h rewards of an arm, as if added exactly and rounded once."""
-    place = _place(history, arm, history.pulls[arm] - h)
+    place = place_of(history, arm, history.pulls[arm] - h)
     high, _ = add(history.last[arm, 0], history.last[arm, 1], -history.high[place], -history.low[place])
     return high
 
@@ -147,14 +137,7 @@ def rounding(history):
 @helper
 def rough_prefix(history, arm, m):
     """Return S[m] to double precision."""
-    return history.high[_place(history, arm, m)]
-
-
-@helper
-def stretch(history, arm, first, last):
-    """Return where S[first..last] begins, if it lies in one piece, or -1."""
-    place = _place(history, arm, first)
-    return place if first // PAGE == last // PAGE else -1
+    return history.high[place_of(history, arm, m)]
 
 
 @helper
@@ -185,8 +168,8 @@ def band(history, arm, first, last):
 
 
 @helper
-def _place(history, arm, m):
-    """Return where S[m] is kept."""
+def place_of(history, arm, m):
+    """Return where S[m] is kept in `high` and `low`."""
     return history.page[arm, m // PAGE] * PAGE + m % PAGE
 
 

@@ -21,8 +21,8 @@ from numba.extending import overload
 from rotting.compiling import OPTIONS, entry
 from rotting.randomness import word
 
-_SELECT: dict[type, Callable[..., Any]] = {}
-_UPDATE: dict[type, Callable[..., Any]] = {}
+_SELECT: dict[Any, Callable[..., Any]] = {}
+_UPDATE: dict[Any, Callable[..., Any]] = {}
 
 
 def register(state_class: type, select: Callable[..., Any], update: Callable[..., Any]) -> None:
@@ -41,7 +41,7 @@ def update(state, arm, reward):
     raise NotImplementedError("only compiled code calls the generic update")
 
 
-def _registered(functions: dict[type, Callable[..., Any]], state: Any) -> Callable[..., Any] | None:
+def _registered(functions: dict[Any, Callable[..., Any]], state: Any) -> Callable[..., Any] | None:
     """Return the function for this numba type, or None (numba then reports that nothing fits)."""
     return functions.get(getattr(state, "instance_class", None))  # the NamedTuple's class
 

@@ -12,13 +12,13 @@ from rotting.compiling import entry, helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
 from rotting.policies.explaining import Explanation, explain_index
+from rotting.policies.filtering import first_unpulled
 from rotting.policies.history import (
     BLOCK,
     History,
     append,
     band,
     empty_history,
-    first_unpulled,
     reserve,
     rounding,
     window_sum,
@@ -42,9 +42,8 @@ def select(state, t, word):
     bound is the largest need the search over all windows: usually one or two.
     """
     history, bound = state.history, state.bound
-    arm = first_unpulled(history)
-    if arm >= 0:
-        return arm
+    if history.used[1] > 0:
+        return first_unpulled(state.pulls)
     width = index_width(state.settings, t)
     for arm in range(len(bound)):
         bound[arm] = _index_of(history, arm, state.window[arm], width)

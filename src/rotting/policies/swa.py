@@ -88,7 +88,7 @@ class SWA(Policy, state=SWAState, select=select, update=update):
     ...     arm = agent.select()
     ...     agent.update(arm, [0.4, 0.5][arm])
     >>> agent.pulls
-    array([12, 28])
+    array([22, 78])
     """
 
     alpha: float | None = parameter(0.2, above=0, optional=True, doc="scale of the window; None: (2 mu_max)^(-2/3)")

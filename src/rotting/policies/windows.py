@@ -30,7 +30,7 @@ class DyadicWindows(NamedTuple):
     pulls: np.ndarray  # int64 (K,)
     sizes: np.ndarray  # int64 (levels,): the windows
     roots: np.ndarray  # float64 (levels,): their square roots
-    sums: np.ndarray  # float64 (K, levels): the stored window sums
+    sums: np.ndarray  # float64 (levels, K): the stored window sums
     newest: np.ndarray  # float64 (K, levels, 2): double-double sum of the newest complete block of 2^j rewards
     nested: np.ndarray  # bool [refresh at every half block?]
 
@@ -53,7 +53,7 @@ def dyadic_windows(n_arms: int, refresh: str) -> DyadicWindows:
         pulls=np.zeros(n_arms, np.int64),
         sizes=sizes,
         roots=np.sqrt(sizes),
-        sums=np.zeros((n_arms, _LEVELS)),
+        sums=np.zeros((_LEVELS, n_arms)),
         newest=np.zeros((n_arms, _LEVELS, 2)),
         nested=np.array([refresh == "nested"]),
     )
@@ -63,7 +63,7 @@ def grid_windows(n_arms: int, grid: float) -> GridWindows:
     """Return empty statistics on the grid of windows with ratio `grid`."""
     history = empty_history(n_arms)
     sizes, periods = _grid(grid, longest=1)
-    return GridWindows(history.pulls, sizes, np.sqrt(sizes), np.zeros((n_arms, len(sizes))), periods, history)
+    return GridWindows(history.pulls, sizes, np.sqrt(sizes), np.zeros((len(sizes), n_arms)), periods, history)
 
 
 def reserve_grid(windows: GridWindows, pulls: int, grid: float) -> GridWindows:
@@ -73,8 +73,8 @@ def reserve_grid(windows: GridWindows, pulls: int, grid: float) -> GridWindows:
     if windows.sizes[-1] > longest:
         return windows
     sizes, periods = _grid(grid, longest + longest // 8)
-    sums = np.zeros((len(windows.pulls), len(sizes)))
-    sums[:, : len(windows.sizes)] = windows.sums
+    sums = np.zeros((len(sizes), len(windows.pulls)))
+    sums[: len(windows.sizes)] = windows.sums
     return windows._replace(sizes=sizes, roots=np.sqrt(sizes), sums=sums, periods=periods)
 
 
@@ -99,14 +99,14 @@ def push_dyadic(windows, arm, reward):
     windows.pulls[arm] = n
     high, low = reward, 0.0
     level = 0
-    windows.sums[arm, 0] = reward
+    windows.sums[0, arm] = reward
     while True:
         before_high, before_low = windows.newest[arm, level, 0], windows.newest[arm, level, 1]
         windows.newest[arm, level, 0], windows.newest[arm, level, 1] = high, low
-        complete = n % (2 << level) == 0
+        complete = n & ((2 << level) - 1) == 0
         if n >= 2 << level and (complete or windows.nested[0]):
             high, low = add(before_high, before_low, high, low)
-            windows.sums[arm, level + 1] = high
+            windows.sums[level + 1, arm] = high
         if not complete:
             return
         level += 1
@@ -122,4 +122,4 @@ def push_grid(windows, arm, reward):
         if size > n:
             return
         if (n - size) % windows.periods[level] == 0:
-            windows.sums[arm, level] = window_sum(windows.history, arm, size)
+            windows.sums[level, arm] = window_sum(windows.history, arm, size)

@@ -73,7 +73,7 @@ def simulate(
     >>> result.regret.sizes
     Frozen({'policy': 2, 'run': 5, 'round': 250})
     >>> result.regret.isel(round=-1).mean("run").values.round(1)
-    array([ 18.8, 1004.4])
+    array([ 10.4, 512.4])
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem={problem!r} is not a rotting.Problem; see rotting.problems for named ones")

@@ -1,0 +1,144 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference import raw_ucb
+from reference.worlds import WORLDS, rewards_in
+from rotting.policies.raw_ucb import RAWUCB
+from side_by_side import assert_same_run, assert_survives_extremes
+
+
+def pair(n_arms, *parameters):
+    """Return the policy and its literal transcription."""
+    return RAWUCB(*parameters), raw_ucb.RAWUCB(n_arms, *parameters)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    world=st.sampled_from(sorted(WORLDS)),
+    seed=st.integers(0, 2**32),
+    n_arms=st.integers(1, 8),
+    rounds=st.integers(1, 350),
+    scale=st.sampled_from([1.0, -1.0, 1e12, 1e-12]),
+    alpha=st.one_of(st.just(1.4), st.floats(0.01, 5)),
+    noise=st.sampled_from([0.0, 0.05, 0.3, 1.0, 100.0]),
+    stray=st.sampled_from([0.0, 0.1, 1.0]),
+)
+def test_decides_as_the_literal_rule(world, seed, n_arms, rounds, scale, alpha, noise, stray):
+    policy, reference = pair(n_arms, alpha, noise * abs(scale))
+    rewards = rewards_in(world, n_arms, rounds, seed, scale)
+    assert_same_run(policy, reference, rewards, rounds=rounds, seed=seed, stray=stray)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    histories=st.lists(
+        st.lists(st.one_of(st.integers(-4, 4).map(float), st.floats(-1e3, 1e3, width=32)), min_size=1, max_size=40),
+        min_size=1,
+        max_size=4,
+    ),
+    alpha=st.floats(0.01, 5),
+    sigma=st.sampled_from([0.0, 0.1, 1.0]),
+)
+def test_decides_as_the_literal_rule_after_any_history(histories, alpha, sigma):
+    policy, reference = pair(len(histories), alpha, sigma)
+    agent = policy.start(len(histories))
+    for arm, rewards in enumerate(histories):
+        for reward in rewards:
+            agent.update(arm, reward)
+            reference.update(arm, reward)
+            assert agent.select() == reference.select()
+
+
+@pytest.mark.parametrize(
+    ("world", "rounds", "sigma", "stray"),
+    [
+        ("close", 3000, 1.0, 0.05),
+        ("walk", 1500, 1.0, 0.5),
+        ("drift", 1500, 0.3, 0.2),
+        ("coins", 1500, 0.5, 0.05),
+        ("spikes", 1500, 5.0, 0.3),
+        ("tenths", 1500, 0.2, 0.5),
+    ],
+)
+def test_decides_as_the_literal_rule_for_long(world, rounds, sigma, stray):
+    """Windows of many blocks and pages, in every round."""
+    policy, reference = pair(3, 1.4, sigma)
+    rewards = rewards_in(world, 3, rounds, 9)
+    agent = assert_same_run(policy, reference, rewards, rounds=rounds, seed=9, stray=stray)
+    assert agent.pulls.max() > 500
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("world", ["close", "walk", "drift", "coins", "spikes", "drops", "apart"])
+def test_decides_as_the_literal_rule_now_and_then(world, seed):
+    """Long histories of many kinds, compared in one round of 67."""
+    rng = np.random.default_rng(seed)
+    n_arms, alpha, sigma = int(rng.integers(2, 5)), 10 ** rng.uniform(-2, 0.6), 10 ** rng.uniform(-1, 1)
+    policy, reference = pair(n_arms, alpha, sigma)
+    rewards = rewards_in(world, n_arms, 4000, seed)
+    assert_same_run(
+        policy, reference, rewards, rounds=4000, seed=seed, stray=0.2 * seed, look=lambda t: t % 67 == 0
+    )
+
+
+def test_a_large_offset_costs_no_digit():
+    rng = np.random.default_rng(9)
+    noise = rng.normal(size=(3, 20_000)) - np.array([[0.0], [0.05], [0.1]])
+    policy, reference = pair(3, 1.4, 1.0)
+    agent = assert_same_run(
+        policy, reference, (1e9 + noise).tolist(), rounds=20_000, stray=0.02, look=lambda t: t % 97 == 0
+    )
+    assert agent.pulls.min() > 500
+
+
+@pytest.mark.parametrize("window", [1, 2, 16, 33, 64, 100, 256, 257, 600, 1024])
+@pytest.mark.parametrize("extra", [0, 1, 500])
+def test_the_minimum_is_found_at_any_window(window, extra):
+    # Without noise, arm 1's index is its least mean: (window - 1 - (window - 1) / 2) / window or so, at one window.
+    # Arm 0 is constant: a tie goes to it, and so does anything above.
+    low = 1.0 - 0.5 * window  # brings the mean at `window` down to exactly 1/2
+    for bump, expected in ((0.0, 0), (2.0**-30, 1), (-(2.0**-30), 0)):
+        policy, reference = pair(2, 1.4, 0.0)
+        agent = policy.start(2)
+        for reward in [1.0] * extra + [low + bump * window] + [1.0] * (window - 1):
+            agent.update(1, reward)
+            reference.update(1, reward)
+        for _ in range(40):
+            agent.update(0, 0.5)
+            reference.update(0, 0.5)
+        assert min(reference.indices()) == pytest.approx(0.5, abs=1e-8)
+        assert agent.select() == reference.select() == expected
+
+
+def test_the_index_by_hand():
+    # Round t = 4 after arm 0: 1, 0 and arm 1: r. Arm 0's bonus at windows 1, 2: sqrt(2 ln 4) = 1.665, 1.177.
+    # Its index: min(0 + 1.665, 0.5 + 1.177) = 1.665.
+    for reward, expected in ((-1e-9, 0), (0.0, 0), (1e-9, 1)):
+        agent = RAWUCB(alpha=1.0).start(2)
+        agent.update(0, 1.0)
+        agent.update(0, 0.0)
+        agent.update(1, reward)
+        assert agent.select() == expected
+    # With -1, 0 the minimum is at window 2: -0.5 + 1.177 = 0.677.
+    gap = -0.5 + math.sqrt(math.log(4)) - math.sqrt(2 * math.log(4))
+    for offset, expected in ((-1e-9, 0), (1e-9, 1)):
+        agent = RAWUCB(alpha=1.0).start(2)
+        agent.update(0, -1.0)
+        agent.update(0, 0.0)
+        agent.update(1, gap + offset)
+        assert agent.select() == expected
+
+
+def test_survives_extremes():
+    assert_survives_extremes(RAWUCB())
+    assert_survives_extremes(RAWUCB(sigma=0.0))
+
+
+@pytest.mark.parametrize("bad", [{"alpha": 0}, {"sigma": -1}])
+def test_bad_parameters_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        RAWUCB(**bad)
