@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+  --no-annotate
 
-.PHONY: paper test lint format lock clean
+.PHONY: paper test lint format bench lock clean
 
 paper: $(READY)
 	$(BIN)/rotting paper
@@ -21,6 +23,13 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: $(VENV)/.ready-bench
+	$(BIN)/python benchmarks/bench.py
+
+$(VENV)/.ready-bench: $(READY) requirements-bench.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
+	touch $@
+
 # The environment is rebuilt when the locked dependencies or the package's own metadata change.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,8 +39,8 @@ $(READY): requirements.lock pyproject.toml
 
 # Resolves the newest versions allowed by pyproject.toml, for every platform, with hashes.
 lock:
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --no-annotate --extra test --extra lint --output-file requirements.lock requirements.in pyproject.toml
+	$(COMPILE) --extra test --extra lint --output-file requirements.lock requirements.in pyproject.toml
+	$(COMPILE) --extra bench --constraint requirements.lock --output-file requirements-bench.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -101,11 +101,12 @@ def assert_same_run(
     seed: int = 0,
     stray: float = 0.1,
     look: Callable[[int], bool] = lambda t: True,
+    compare: Callable[[Agent, Any], None] = lambda agent, reference: None,
 ) -> Agent:
     """Assert that the agent chooses what a reference from `tests/reference` chooses; return the agent.
 
     The n-th pull of an arm brings the n-th of its `rewards`. A share `stray` of the pulls goes to a random arm,
-    chosen or not. The slow side is only asked in rounds at which to `look`.
+    chosen or not. The slow side is only asked in rounds at which to `look`; `compare` may ask for more than equal arms.
     """
     rng = np.random.default_rng(seed)
     n_arms = len(rewards)
@@ -116,6 +117,7 @@ def assert_same_run(
         if look(t):
             expected = reference.select()
             assert arm == expected, f"{policy}, round {t}: {arm} instead of {expected}, pulls {pulls}"
+            compare(agent, reference)
         if rng.random() < stray:
             arm = int(rng.integers(n_arms))
         reward = rewards[arm][pulls[arm]]

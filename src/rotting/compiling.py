@@ -24,17 +24,26 @@ from typing import Any
 import numba
 
 _PACKAGE = Path(__file__).parent
-# Everything that may be compiled into an entry.
-_KERNEL_SOURCES = ("compiling.py", "randomness.py", "curves.py", "policies", "problems", "simulation")
-# No fast maths anywhere: exactness rests on IEEE rounding. And no reference counting: kernels allocate nothing, and
-# without it a state of many arrays can be handed around for free (measured: six times faster).
+# Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
+_KERNEL_SOURCES = (
+    "compiling.py",
+    "randomness.py",
+    "curves.py",
+    "policies",
+    "problems/problem.py",
+    "simulation/loop.py",
+)
+# No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+# A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
+INLINED: Any = OPTIONS | {"forceinline": True, "fastmath": {"nnan", "nsz"}}
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Compile a function that is only called from other compiled functions."""
-    return numba.njit(function, forceinline=True, **OPTIONS)
+    _check_source(function)
+    return numba.njit(function, **INLINED)
 
 
 class entry:  # noqa: N801 (used as a decorator)
@@ -45,6 +54,7 @@ class entry:  # noqa: N801 (used as a decorator)
     """
 
     def __init__(self, function: Callable[..., Any]):
+        _check_source(function)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__wrapped__ = function
@@ -66,11 +76,22 @@ class entry:  # noqa: N801 (used as a decorator)
 def kernel_digest() -> str:
     """Return a digest of every source file that can end up in compiled code."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for name in _KERNEL_SOURCES:
-        source = _PACKAGE / name
-        for file in sorted(source.glob("*.py")) if source.is_dir() else [source]:
-            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for file in _kernel_files():
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
+
+
+@cache
+def _kernel_files() -> tuple[Path, ...]:
+    sources = [_PACKAGE / name for name in _KERNEL_SOURCES]
+    return tuple(file for source in sources for file in (sorted(source.glob("*.py")) if source.is_dir() else [source]))
+
+
+def _check_source(function: Callable[..., Any]) -> None:
+    """Refuse to compile what the digest would not notice changes of."""
+    file = Path(function.__code__.co_filename)
+    if _PACKAGE in file.parents and file not in _kernel_files():
+        raise RuntimeError(f"{file.name}: add this file to _KERNEL_SOURCES in compiling.py, or caches will go stale")
 
 
 @cache

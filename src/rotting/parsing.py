@@ -45,7 +45,9 @@ def _parse(text: str, known: Mapping[str, Callable[..., Any]], what: str) -> Any
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         return _call(tree, known, what)
-    except (SyntaxError, RecursionError, MemoryError):
+    except ParseError:
+        raise
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         example = next(iter(known))
         raise ParseError(
             f"{what} {text[:60]!r} cannot be read; expected a name or a call such as {example}(...)"

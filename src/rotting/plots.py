@@ -116,12 +116,10 @@ def scale_regret(axes: Axes, values: Sequence[float]) -> None:
 
 def add_legend(figure: Figure, axes: Axes) -> None:
     """Add a legend on the right whose entries stand in the order in which the lines end, highest first."""
-    handles, labels = axes.get_legend_handles_labels()
-    ends = [np.asarray(handle.get_ydata())[-1] for handle in handles]
-    order = np.argsort(ends, kind="stable")[::-1]
+    lines = sorted(axes.get_lines(), key=lambda line: np.asarray(line.get_ydata())[-1], reverse=True)
     # A long name must not leave the axes without room.
-    wrapped = [textwrap.fill(labels[j], 36) for j in order]
-    figure.legend([handles[j] for j in order], wrapped, loc="outside right upper", frameon=False, fontsize="small")
+    labels = [textwrap.fill(str(line.get_label()), 36) for line in lines]
+    figure.legend(lines, labels, loc="outside right upper", frameon=False, fontsize="small")
 
 
 def tidy(axes: Axes) -> None:

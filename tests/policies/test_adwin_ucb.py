@@ -51,9 +51,7 @@ def test_windows_are_those_of_river(levels, length, noise, scale, delta, seed):
             agent.update(0, reward)
             river.update(reward)
             assert state.widths[0] == river.width
-            assert math.isclose(
-                state.totals[0] / state.widths[0], river.mean, rel_tol=1e-7, abs_tol=1e-7 * scale
-            )
+            assert math.isclose(state.totals[0] / state.widths[0], river.mean, rel_tol=1e-7, abs_tol=1e-7 * scale)
 
 
 @pytest.mark.parametrize("kind", ["0/1", "drifting"])
@@ -88,9 +86,7 @@ def test_every_decision_is_the_largest_index_on_rivers_windows(n_arms, sigma, bo
     for t in range(1, 250):
         empty = [arm for arm, window in enumerate(windows) if not window.width]
         indices = [
-            window.mean + bonus * sigma * math.sqrt(2 * math.log(t) / window.width)
-            if window.width
-            else math.inf
+            window.mean + bonus * sigma * math.sqrt(2 * math.log(t) / window.width) if window.width else math.inf
             for window in windows
         ]
         arm = agent.select()

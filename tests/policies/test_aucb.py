@@ -84,9 +84,7 @@ def test_what_stands_for_a_curve_becomes_one():
     assert AUCB(trend=[1.0, 0.5]).trend == Table((1.0, 0.5))
 
 
-@pytest.mark.parametrize(
-    "trend", [Exponential(1.0, 200.0), Power(300.0), Logistic(1.0, 1.0, 0.001), Constant(1e-320)]
-)
+@pytest.mark.parametrize("trend", [Exponential(1.0, 200.0), Power(300.0), Logistic(1.0, 1.0, 0.001), Constant(1e-320)])
 @pytest.mark.parametrize("n_arms", [1, 3])
 def test_a_trend_that_underflows_and_rewards_of_any_size_leave_indices_finite(trend, n_arms):
     agent = AUCB(trend=trend, sigma=0.0).start(n_arms)

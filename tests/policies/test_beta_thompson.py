@@ -48,8 +48,7 @@ def test_counts_are_successes_and_failures_with_fractions_and_clipping(n_arms, p
     for t in range(1, 40):
         draw = np.uint64(word(key, t))
         samples = [
-            beta_sample_logit(np.uint64(word(draw, arm)), successes[arm], failures[arm])
-            for arm in range(n_arms)
+            beta_sample_logit(np.uint64(word(draw, arm)), successes[arm], failures[arm]) for arm in range(n_arms)
         ]
         arm = agent.select()
         assert arm == samples.index(max(samples))

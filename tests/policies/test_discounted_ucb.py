@@ -109,9 +109,7 @@ def test_survives_extremes(policy):
     assert_survives_extremes(policy)
 
 
-@pytest.mark.parametrize(
-    "bad", [{"gamma": 0}, {"gamma": 1.01}, {"xi": -1}, {"scale": -1}, {"force_below_one": 1}]
-)
+@pytest.mark.parametrize("bad", [{"gamma": 0}, {"gamma": 1.01}, {"xi": -1}, {"scale": -1}, {"force_below_one": 1}])
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         DiscountedUCB(**bad)

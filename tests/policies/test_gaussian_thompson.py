@@ -16,10 +16,7 @@ def literal_choice(rewards, sigma, key, t):
         if not own:
             return arm
     draw = np.uint64(word(key, t))
-    samples = [
-        sum(own) / len(own) + sigma / math.sqrt(len(own)) * normal(draw, arm)
-        for arm, own in enumerate(rewards)
-    ]
+    samples = [sum(own) / len(own) + sigma / math.sqrt(len(own)) * normal(draw, arm) for arm, own in enumerate(rewards)]
     return samples.index(max(samples))
 
 

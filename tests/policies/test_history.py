@@ -14,14 +14,8 @@ from rotting.policies import history as package
 from rotting.policies.fewa import FEWA
 from rotting.policies.raw_ucb import RAWUCB
 
-append, band, first_unpulled, rough_window_sum, rounding, window_sum = (
-    package.append,
-    package.band,
-    package.first_unpulled,
-    package.rough_window_sum,
-    package.rounding,
-    package.window_sum,
-)
+append, band, rounding, window_sum = package.append, package.band, package.rounding, package.window_sum
+rough_prefix = package.rough_prefix
 
 
 @numba.njit
@@ -35,7 +29,8 @@ def all_window_sums(history, arm, rough):
     n = history.pulls[arm]
     sums = np.empty(n)
     for h in range(1, n + 1):
-        sums[h - 1] = rough_window_sum(history, arm, h) if rough else window_sum(history, arm, h)
+        rest = rough_prefix(history, arm, n - h)
+        sums[h - 1] = rough_prefix(history, arm, n) - rest if rough else window_sum(history, arm, h)
     return sums
 
 
@@ -47,11 +42,6 @@ def band_of(history, arm, first, last):
 @numba.njit
 def slack_of(history):
     return rounding(history)
-
-
-@numba.njit
-def unpulled_of(history):
-    return first_unpulled(history)
 
 
 def history_of(arms, rewards, n_arms):
@@ -83,7 +73,6 @@ def test_window_sums_are_exact_and_rounded_once(pulls):
         assert all_window_sums(history, arm, False).tolist() == expected
         assert window_sums(own) == expected  # the slow side follows the same rule
     assert history.pulls.tolist() == [arms.count(arm) for arm in range(3)]
-    assert unpulled_of(history) == next((arm for arm in range(3) if arm not in arms), -1)
 
 
 @settings(max_examples=50, deadline=None)

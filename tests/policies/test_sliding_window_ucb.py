@@ -98,9 +98,7 @@ def test_an_arm_that_left_the_window_is_pulled_again():
     assert chosen == [0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    "policy", [SlidingWindowUCB(), SlidingWindowUCB(tau=20), SlidingWindowUCB(tau=30, xi=0.0)]
-)
+@pytest.mark.parametrize("policy", [SlidingWindowUCB(), SlidingWindowUCB(tau=20), SlidingWindowUCB(tau=30, xi=0.0)])
 def test_survives_extremes(policy):
     assert_survives_extremes(policy)
 

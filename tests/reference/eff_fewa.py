@@ -71,6 +71,7 @@ class EffFEWA:
     def __init__(self, n_arms, alpha, sigma, delta0=1.0, grid=2.0, refresh="nested"):
         self.arms = [Blocks() if refresh == "blocks" else Nested(grid) for _ in range(n_arms)]
         self.parameters = alpha, sigma, delta0
+        self.dropped = [None] * n_arms  # the window that dropped each arm in the last select(), None: stayed
 
     def update(self, arm, reward):
         self.arms[arm].update(reward)
@@ -81,10 +82,14 @@ class EffFEWA:
             return pulls.index(0)
         theta = filter_width(1 + sum(pulls), *self.parameters)
         active = list(range(len(self.arms)))
+        self.dropped = [None] * len(active)
         j = 0
         while True:
             h = self.arms[0].size(j)
-            active = passing(active, [self.arms[i].sums[j] for i in active], theta * math.sqrt(h))
+            before = active
+            active = passing(before, [self.arms[i].sums[j] for i in before], theta * math.sqrt(h))
+            for i in set(before) - set(active):
+                self.dropped[i] = h
             j += 1
             young = [i for i in active if len(self.arms[i].sums) <= j]  # no statistic at the next level
             if young:

@@ -23,6 +23,7 @@ class FEWA:
     def __init__(self, n_arms, alpha, sigma, delta0=1.0):
         self.history = Histories(n_arms)
         self.parameters = alpha, sigma, delta0
+        self.dropped = [None] * n_arms  # the window that dropped each arm in the last select(), None: stayed
 
     def update(self, arm, reward):
         self.history.append(arm, reward)
@@ -32,11 +33,16 @@ class FEWA:
         for arm in history.unpulled():
             return arm
         theta = filter_width(history.t, *self.parameters)
+        pulls = [history.pulls(arm) for arm in history.arms]
         window_sums = [history.sums(arm) for arm in history.arms]
         active = list(history.arms)
+        self.dropped = [None] * len(active)
         h = 1
         while True:
-            active = passing(active, [window_sums[arm][h - 1] for arm in active], theta * math.sqrt(h))
-            if any(history.pulls(arm) == h for arm in active):
-                return min(active, key=lambda arm: (history.pulls(arm), arm))
+            before = active
+            active = passing(before, [window_sums[arm][h - 1] for arm in before], theta * math.sqrt(h))
+            for arm in set(before) - set(active):
+                self.dropped[arm] = h
+            if h in [pulls[arm] for arm in active]:
+                return min(active, key=lambda arm: (pulls[arm], arm))
             h += 1

@@ -22,12 +22,13 @@ class RAWUCB:
     def select(self):
         for arm in self.history.unpulled():
             return arm
-        indices = self.indices()
+        indices = [index for index, _ in self.indices()]
         return indices.index(max(indices))
 
     def indices(self):
+        """Return each arm's index and the shortest window that gives it."""
         width = index_width(self.history.t, *self.parameters)
         return [
-            min(total / h + width / math.sqrt(h) for h, total in enumerate(self.history.sums(arm), 1))
+            min((total / h + width / math.sqrt(h), h) for h, total in enumerate(self.history.sums(arm), 1))
             for arm in self.history.arms
         ]

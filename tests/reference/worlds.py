@@ -70,8 +70,7 @@ def apart(shape, rng):
 
 
 WORLDS = {
-    world.__name__: world
-    for world in (ties, equal, tenths, levels, drops, close, walk, drift, coins, spikes, apart)
+    world.__name__: world for world in (ties, equal, tenths, levels, drops, close, walk, drift, coins, spikes, apart)
 }
 
 

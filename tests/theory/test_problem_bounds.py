@@ -19,9 +19,7 @@ from rotting.theory import (
     regret,
 )
 
-tables = st.lists(st.integers(0, 40), min_size=1, max_size=12).map(
-    lambda n: [k / 8 for k in sorted(n, reverse=True)]
-)
+tables = st.lists(st.integers(0, 40), min_size=1, max_size=12).map(lambda n: [k / 8 for k in sorted(n, reverse=True)])
 problems = st.lists(tables, min_size=1, max_size=4).map(lambda curves: Problem(curves, noise="none"))
 
 FUNCTIONS = [
@@ -29,9 +27,7 @@ FUNCTIONS = [
     overpull_limits,
     fewa_problem_bound,
     eff_fewa_problem_bound,
-    lambda *arguments, **named: fewa_problem_high_probability_bound(
-        *arguments, alpha=4.0, delta=0.1, **named
-    ),
+    lambda *arguments, **named: fewa_problem_high_probability_bound(*arguments, alpha=4.0, delta=0.1, **named),
 ]
 
 
@@ -181,9 +177,7 @@ def test_largest_decay(problem, horizon, decay):
 
 def test_negative_starts_need_a_shift():
     problem = Problem([-2.0, Drop(before=1.0, after=-1.0, at=5)])
-    with pytest.raises(
-        ValueError, match=r"arm 0 starts at -2; Assumption 1 expects mu_i\(0\) >= 0.*shift=True"
-    ):
+    with pytest.raises(ValueError, match=r"arm 0 starts at -2; Assumption 1 expects mu_i\(0\) >= 0.*shift=True"):
         largest_decay(problem, 100)
     with pytest.raises(ValueError, match="arm 0 starts at -2"):
         fewa_problem_bound(problem, 100)

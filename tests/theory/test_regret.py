@@ -15,9 +15,7 @@ from rotting.theory import decompose, overpulls, regret
 falling_tables = st.lists(st.integers(-16, 16), min_size=1, max_size=6).map(
     lambda eighths: [n / 8 for n in sorted(eighths, reverse=True)]
 )
-small_problems = st.lists(falling_tables, min_size=1, max_size=3).map(
-    lambda tables: Problem(tables, noise="none")
-)
+small_problems = st.lists(falling_tables, min_size=1, max_size=3).map(lambda tables: Problem(tables, noise="none"))
 
 
 @st.composite
@@ -30,11 +28,7 @@ def problem_and_pulls(draw):
 def collected(problem, pulls):
     """Return the exact sum of the means of the given pulls."""
     return sum(
-        (
-            Fraction(value)
-            for curve, n in zip(problem.curves, pulls, strict=True)
-            for value in curve(np.arange(n))
-        ),
+        (Fraction(value) for curve, n in zip(problem.curves, pulls, strict=True) for value in curve(np.arange(n))),
         Fraction(0),
     )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rotting.plots import draw_regret, draw_runs, marker_style, new_figure, scale_regret, tidy, with_thousands
 from rotting.policies import FEWA, WSWA, DiscountedUCB, EffFEWA, SlidingWindowUCB
 from rotting.problems import ten_arm
@@ -42,8 +40,11 @@ def regret_per_arm(dataset: xarray.Dataset) -> xarray.DataArray:
     A pull too many of a falling arm is worth -Delta_i, one too few would have been worth Delta_i, and the tenth arm
     is worth 0 always: so these add up to the regret.
     """
-    gaps = PROBLEM.means(0)
-    return gaps * np.abs(dataset["pulls"] - PROBLEM.oracle(HORIZON).pulls)
+    import xarray
+
+    gaps = xarray.DataArray(PROBLEM.means(0), dims="arm")
+    oracle_pulls = xarray.DataArray(PROBLEM.oracle(HORIZON).pulls, dims="arm")
+    return abs(dataset["pulls"] - oracle_pulls) * gaps
 
 
 def table(dataset: xarray.Dataset) -> list[dict[str, Any]]:

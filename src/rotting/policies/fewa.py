@@ -23,18 +23,19 @@ from rotting.policies.filtering import (
 from rotting.policies.history import (
     PAGE,
     History,
+    adapt_reach,
     append,
     band,
     empty_history,
     place_of,
     reserve,
-    rough_window_sum,
     rounding,
     window_sum,
     window_sum_of,
 )
 
 TILE = 64  # windows that are looked at together, from rough sums
+STRIDE = 4 * TILE  # the fewest windows for which bands, at the price of hundreds of rough sums, pay
 SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
@@ -47,9 +48,11 @@ class FEWAState(NamedTuple):
     newest: np.ndarray  # float64 (K,): the last reward of each arm
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their window sums
-    place: np.ndarray  # int64 (K,): where their prefix sums are
+    last: np.ndarray  # float64 (K,): their newest prefix sums
+    place: np.ndarray  # int64 (K,): where the prefix sums of a tile end
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
     left: np.ndarray  # int64 [how many arms are active]
+    reach: np.ndarray  # float64 [see adapt_reach]
 
 
 def select(state, t, word):
@@ -60,31 +63,28 @@ def select(state, t, word):
     when only one arm is left, since the arm with the largest sum always stays.
 
     Windows at which nobody can be dropped are passed over: many at once from bands around the prefix sums, where the
-    noise is small against the threshold; otherwise a tile of them from rough sums. Only where somebody may be dropped
-    does the filter itself run.
+    threshold leaves room for that; otherwise a tile of them from rough sums. Only where somebody may be dropped does
+    the filter itself run.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(state, state.newest, theta)
-    reach = _reach(state.settings, theta)
-    h, stride = 2, 0
+    h = 2
     while left > 1 and h <= shortest:
-        if stride == 0:
-            stride = int(reach * h)
-        if stride > TILE:
+        stride = int(state.reach[0] * h)
+        if stride >= STRIDE:
             end = min(h + stride - 1, shortest)
-            if _quiet(state, left, h, end, theta):
-                h, stride = end + 1, 0
-            else:
-                stride //= 4
-            continue
+            quiet = _quiet(state, left, h, end, theta)
+            adapt_reach(state.reach, quiet)
+            if quiet:
+                h = end + 1
+                continue
         end = min(2 * h - 1, h + TILE - 1, shortest)
-        h, loud = _next_loud(state, left, h, end, theta)
-        if loud:
-            left, shortest = _filter(state, left, h, theta)
+        h, highest = _next_loud(state, left, h, end, theta)
+        if highest < np.inf:
+            left, shortest = _filter(state, left, h, highest, theta)
             h += 1
-        stride = 0
     return least_pulled(state, left)
 
 
@@ -95,16 +95,13 @@ def update(state, arm, reward):
 
 
 @helper
-def _filter(state, left, h, theta):
-    """Apply the filter at window h. Returns how many arms stay and the fewest pulls among them.
+def _filter(state, left, h, highest, theta):
+    """Apply the filter at window h to the rough sums in `state.sums`, of which `highest` is the largest.
 
-    Rough sums decide, unless one is too close to the threshold; only then are exact ones worth their price.
+    Rough sums decide, unless one is too close to the threshold; only then are exact ones worth their price. Returns
+    how many arms stay and the fewest pulls among them.
     """
     limit, slack = theta * math.sqrt(h), rounding(state.history)
-    highest = -np.inf
-    for place in range(left):
-        state.sums[place] = rough_window_sum(state.history, state.active[place], h)
-        highest = max(highest, state.sums[place])
     close = False
     for place in range(left):
         close |= abs(highest - state.sums[place] - limit) <= slack
@@ -117,40 +114,31 @@ def _filter(state, left, h, theta):
 
 
 @helper
-def _reach(settings, theta):
-    """Guess how many windows, in multiples of the first, a band can pass over.
-
-    Over s windows the sums of two arms wander some 6 sigma sqrt(s) apart, and theta sqrt(h) is allowed. Only speed
-    depends on this guess.
-    """
-    sigma = settings[1]
-    return (theta / (6.0 * sigma)) ** 2 if sigma > 0.0 else 0.0
-
-
-@helper
 def _next_loud(state, left, h, end, theta):
-    """Return the first window from h to `end` at which somebody may be dropped, and True; or where to go on, and False.
+    """Look at windows h..end for the first at which somebody may be dropped.
 
-    Rough sums are good enough to tell where nobody is.
+    Returns that window and the largest rough sum there (all of them are in `state.sums`), or the window to go on from
+    and infinity. It may stop before `end`.
     """
-    history, place = state.history, state.place
+    history, place, last = state.history, state.place, state.last
     count = end - h + 1
     for j in range(left):
         arm = state.active[j]
-        state.sums[j] = history.last[arm, 0]
+        last[j] = history.last[arm, 0]
         place[j] = place_of(history, arm, state.pulls[arm] - h)
         count = min(count, place[j] % PAGE + 1)  # windows whose prefix sums lie side by side
     slack = rounding(history)
     if left == 2 and _pair_distance(state, count) + slack <= SHADE * theta * math.sqrt(h):
-        return h + count, False
+        return h + count, np.inf
     for back in range(count):
         highest, lowest = -np.inf, np.inf
         for j in range(left):
-            total = state.sums[j] - history.high[place[j] - back]
+            total = last[j] - history.high[place[j] - back]
+            state.sums[j] = total
             highest, lowest = max(highest, total), min(lowest, total)
         if highest - lowest + slack > SHADE * theta * math.sqrt(h + back):
-            return h + back, True
-    return h + count, False
+            return h + back, highest
+    return h + count, np.inf
 
 
 @helper
@@ -158,7 +146,7 @@ def _pair_distance(state, count):
     """Return the largest distance between two arms' rough sums at `count` windows (for `_next_loud`)."""
     one, other = state.place[0] + 1, state.place[1] + 1
     ours, theirs = state.history.high[one - count : one], state.history.high[other - count : other]
-    between = state.sums[0] - state.sums[1]
+    between = state.last[0] - state.last[1]
     farthest = 0.0
     for j in range(count):
         farthest = max(farthest, abs(between - (ours[j] - theirs[j])))
@@ -184,10 +172,9 @@ def _quiet(state, left, h, end, theta):
         high_here, low_here = max(high_here, here - under), min(low_here, here - over)
         high_there, low_there = max(high_there, there - under), min(low_there, there - over)
     slack = rounding(history)
-    return (
-        high_here - low_here + slack <= SHADE * theta * math.sqrt(h)
-        and high_there - low_there + slack <= SHADE * theta * math.sqrt(end)
-    )
+    return high_here - low_here + slack <= SHADE * theta * math.sqrt(
+        h
+    ) and high_there - low_there + slack <= SHADE * theta * math.sqrt(end)
 
 
 @dataclass(frozen=True)
@@ -230,9 +217,11 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
             newest=np.zeros(n_arms),
             active=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
+            last=np.zeros(n_arms),
             place=np.zeros(n_arms, np.int64),
             dropped=np.zeros(n_arms, np.int64),
             left=np.zeros(1, np.int64),
+            reach=np.ones(1),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:

@@ -123,12 +123,6 @@ def window_sum_of(history, arm, h):
 
 
 @helper
-def rough_window_sum(history, arm, h):
-    """Return the sum of the last h rewards of an arm to double precision (of the prefix sums)."""
-    return history.last[arm, 0] - rough_prefix(history, arm, history.pulls[arm] - h)
-
-
-@helper
 def rounding(history):
     """Return more than rounding can be worth in any comparison of rough sums and bands."""
     return ROUNDING * history.largest[0]
@@ -165,6 +159,15 @@ def band(history, arm, first, last):
         under = min(under, min(left, right) + history.under[node])
         left = right
     return height + slope * (first - start * size), slope, under, over
+
+
+@helper
+def adapt_reach(reach, success):
+    """Learn how many windows, in multiples of the first, bands can be expected to pass over.
+
+    Only speed depends on it: a guess that is too bold wastes a try, one that is too timid takes more tries.
+    """
+    reach[0] = min(16.0, 1.5 * reach[0]) if success else max(0.01, 0.7 * reach[0])
 
 
 @helper

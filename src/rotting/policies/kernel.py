@@ -18,7 +18,7 @@ from typing import Any
 
 from numba.extending import overload
 
-from rotting.compiling import OPTIONS, entry
+from rotting.compiling import INLINED, entry
 from rotting.randomness import word
 
 _SELECT: dict[Any, Callable[..., Any]] = {}
@@ -46,12 +46,12 @@ def _registered(functions: dict[Any, Callable[..., Any]], state: Any) -> Callabl
     return functions.get(getattr(state, "instance_class", None))  # the NamedTuple's class
 
 
-@overload(select, jit_options=OPTIONS)
+@overload(select, jit_options=INLINED)
 def _select(state, t, word):
     return _registered(_SELECT, state)
 
 
-@overload(update, jit_options=OPTIONS)
+@overload(update, jit_options=INLINED)
 def _update(state, arm, reward):
     return _registered(_UPDATE, state)
 

@@ -16,10 +16,12 @@ from rotting.policies.filtering import first_unpulled
 from rotting.policies.history import (
     BLOCK,
     History,
+    adapt_reach,
     append,
     band,
     empty_history,
     reserve,
+    rough_prefix,
     rounding,
     window_sum,
 )
@@ -31,8 +33,11 @@ class RAWUCBState(NamedTuple):
     settings: np.ndarray  # [alpha, sigma]
     pulls: np.ndarray
     history: History
-    window: np.ndarray  # int64 (K,)
+    window: np.ndarray  # int64 (K,): where each arm's smallest upper confidence bound was last,
+    mean: np.ndarray  # float64 (K,): the mean of that window
+    root: np.ndarray  # float64 (K,): and its square root
     bound: np.ndarray  # float64 (K,): room to work, an upper bound of each arm's index
+    reach: np.ndarray  # float64 [see adapt_reach]
 
 
 def select(state, t, word):
@@ -41,12 +46,12 @@ def select(state, t, word):
     An arm's index is a minimum over windows, so its value at any one window is an upper bound. Only arms whose upper
     bound is the largest need the search over all windows: usually one or two.
     """
-    history, bound = state.history, state.bound
-    if history.used[1] > 0:
+    bound = state.bound
+    if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     width = index_width(state.settings, t)
     for arm in range(len(bound)):
-        bound[arm] = _index_of(history, arm, state.window[arm], width)
+        bound[arm] = state.mean[arm] + width / state.root[arm]
     searched = -1
     while True:
         best = 0
@@ -56,15 +61,24 @@ def select(state, t, word):
         if best == searched:
             return best
         # Searching an arm twice in a round is harmless: it starts from the window that gives the index.
-        bound[best], state.window[best] = smallest_bound(history, best, state.window[best], width)
+        bound[best], window = smallest_bound(state, best, width)
+        _remember(state, best, window)
         searched = best
 
 
 def update(state, arm, reward):
     """Add the reward to the arm's history."""
     append(state.history, arm, reward)
-    # The window keeps its oldest reward: a good guess of where the minimum lies now.
-    state.window[arm] = min(state.window[arm] + 1, state.history.pulls[arm])
+    # With the newest reward added, the window that gave the minimum is a good guess of where it lies now.
+    _remember(state, arm, min(state.window[arm] + 1, state.pulls[arm]))
+
+
+@helper
+def _remember(state, arm, window):
+    """Keep a window of an arm, and what its upper confidence bound is made of."""
+    state.window[arm] = window
+    state.mean[arm] = window_sum(state.history, arm, window) / window
+    state.root[arm] = math.sqrt(window)
 
 
 @helper
@@ -80,41 +94,50 @@ def index_at(total, h, root, width):
 
 
 @helper
-def _index_of(history, arm, h, width):
-    return index_at(window_sum(history, arm, h), h, math.sqrt(h), width)
+def smallest_bound(state, arm, width):
+    """Return the smallest upper confidence bound of an arm over all windows, and a window that gives it.
+
+    Starts from the window that is remembered. Windows that cannot do better are passed over: many at once from a band,
+    or one by one from rough sums.
+    """
+    history, n = state.history, state.pulls[arm]
+    window = state.window[arm]
+    index = state.mean[arm] + width / state.root[arm]
+    h, close_until = 1, BLOCK
+    while h <= n:
+        if h >= close_until:
+            end = min(h + max(BLOCK, int(state.reach[0] * h)) - 1, n)
+            above = _all_above(history, arm, h, end, width, index)
+            adapt_reach(state.reach, above)
+            if above:
+                h = end + 1
+                continue
+            close_until = h + BLOCK
+        if _may_be_below(history, arm, h, width, index):
+            bound = index_at(window_sum(history, arm, h), h, math.sqrt(h), width)
+            if bound < index:
+                index, window = bound, h
+        h += 1
+    return index, window
 
 
 @helper
-def smallest_bound(history, arm, guess, width):
-    """Return the smallest upper confidence bound of an arm over all windows, and the shortest window that gives it.
+def _may_be_below(history, arm, h, width, index):
+    """Say whether the upper confidence bound at window h may be below `index`, from rough sums."""
+    total = history.last[arm, 0] - rough_prefix(history, arm, history.pulls[arm] - h)
+    return total - index * h + width * math.sqrt(h) <= _slack(history, width, index, h)
 
-    Blocks of windows that cannot hold it are passed over. `guess` is a window to start from.
-    """
-    n = history.pulls[arm]
-    index, window = _index_of(history, arm, guess, width), guess
-    h, stride, close_until = 1, 2 * BLOCK, 2 * BLOCK
-    while h <= n:
-        if h < close_until:
-            bound = _index_of(history, arm, h, width)
-            if bound < index or (bound == index and h < window):
-                index, window = bound, h
-            h += 1
-            continue
-        end = min(h + stride - 1, n)
-        if _all_above(history, arm, h, end, width, index):
-            h = end + 1
-            stride = min(2 * stride, h)
-        else:
-            stride //= 2
-            if stride < BLOCK:
-                close_until, stride = min(h + BLOCK, n + 1), 2 * BLOCK
-    return index, window
+
+@helper
+def _slack(history, width, index, h):
+    """Return more than rounding can be worth: that of sums, and of terms which may be larger than any sum."""
+    return rounding(history) + 2.0**-46 * (abs(index) + width) * h
 
 
 @entry
 def _search(state, arm, t):
     """Return an arm's index and window (for explanations)."""
-    return smallest_bound(state.history, arm, 1, index_width(state.settings, t))
+    return smallest_bound(state, arm, index_width(state.settings, t))
 
 
 @helper
@@ -128,8 +151,7 @@ def _all_above(history, arm, h, end, width, index):
     height, slope, _, over = band(history, arm, n - end, n - h)
     there = history.last[arm, 0] - height - over
     here = there - slope * (end - h)
-    # `index * g` is rounded too, and may be larger than any sum.
-    slack = rounding(history) + 2.0**-46 * (abs(index) + width) * end
+    slack = _slack(history, width, index, end)
     return here - index * h + width * math.sqrt(h) > slack and there - index * end + width * math.sqrt(end) > slack
 
 
@@ -161,7 +183,8 @@ class RAWUCB(Policy, state=RAWUCBState, select=select, update=update):
         """Return empty histories."""
         history = empty_history(n_arms)
         settings = np.array([self.alpha, self.sigma])
-        return RAWUCBState(settings, history.pulls, history, np.zeros(n_arms, np.int64), np.zeros(n_arms))
+        window, room = np.zeros(n_arms, np.int64), np.zeros((3, n_arms))
+        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], room[2], np.ones(1))
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""

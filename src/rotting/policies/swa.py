@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
 from rotting.policies.history import History, append, empty_history, reserve, window_sum
@@ -47,9 +46,8 @@ def update(state, arm, reward):
     state.counted[arm] += 1
 
 
-@helper
 def window_for(factor, horizon):
-    """Return the window M for a horizon, at least 1."""
+    """Return the window M for a horizon, at least 1 (not a helper: Python calls it too)."""
     size = factor * horizon ** (2.0 / 3.0) * math.log(math.sqrt(2.0) * horizon) ** (1.0 / 3.0)
     return max(1, math.ceil(size))
 

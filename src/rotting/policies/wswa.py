@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting.compiling import helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
 from rotting.policies.history import History, append, reserve
@@ -24,6 +25,9 @@ class WSWAState(NamedTuple):
     rounds: np.ndarray  # int64 [rounds played]
 
 
+_window_for = helper(window_for)
+
+
 def update(state, arm, reward):
     """Add the reward, and double the horizon when it is used up."""
     append(state.history, arm, reward)
@@ -31,7 +35,7 @@ def update(state, arm, reward):
     state.rounds[0] += 1
     if state.rounds[0] == state.phase[0]:
         state.phase[0] *= 2
-        state.phase[1] = window_for(state.settings[0], state.phase[0])
+        state.phase[1] = _window_for(state.settings[0], state.phase[0])
         if state.settings[1] != 0.0:
             state.counted[:] = 0
 

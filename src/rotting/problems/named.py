@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 
-from rotting.curves import Constant, Drop, Power
+import numpy as np
+
+from rotting.curves import Constant, Curve, Drop, Power
 from rotting.problems.problem import Problem
 
 
@@ -15,11 +18,13 @@ def two_arm(L: float = 0.233, horizon: int = 10_000, sigma: float = 1.0) -> Prob
     array([[ 0.,  0.,  0.,  0.],
            [ 1.,  1., -1., -1.]])
     """
-    if not L >= 0:
-        raise ValueError(f"two_arm: L={L!r} is out of range; expected a number >= 0")
+    if isinstance(L, bool) or not isinstance(L, int | float | np.number) or not 0 <= L < np.inf:
+        raise ValueError(f"two_arm: L={L!r} is out of range; expected a finite number >= 0")
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
+        raise ValueError(f"two_arm: horizon={horizon!r} is out of range; expected a whole number >= 1")
     # "n < T / 4" of the paper, for any T.
     drop = Drop(before=L / 2, after=-L / 2, at=-(-horizon // 4))
-    return Problem((Constant(0.0), drop), sigma=sigma, name=f"two_arm(L={L:g}, horizon={horizon})", horizon=horizon)
+    return _named(f"two_arm(L={L:g}, horizon={horizon}", (Constant(0.0), drop), sigma, 1.0, horizon)
 
 
 def ten_arm(sigma: float = 1.0) -> Problem:
@@ -29,27 +34,37 @@ def ten_arm(sigma: float = 1.0) -> Problem:
     """
     gaps = [0.001 * 10 ** (i / 2) for i in range(9)]
     falling = (Drop(before=gap, after=-gap, at=1000) for gap in gaps)
-    return Problem((Constant(0.0), *falling), sigma=sigma, name="ten_arm()", horizon=25_000)
+    return _named("ten_arm(", (Constant(0.0), *falling), sigma, 1.0, 25_000)
 
 
 def stationary(means: Sequence[float] = (0.0, 0.14), sigma: float = 1.0) -> Problem:
     """Arms that never change (the paper's appendix: two arms, gap 0.14 or 1, T = 5000)."""
+    if isinstance(means, str) or not isinstance(means, Iterable):
+        raise TypeError(f"stationary: means={means!r} is not a sequence of numbers, one per arm")
     curves = tuple(Constant(mean) for mean in means)
-    shown = ", ".join(f"{mean:g}" for mean in means)
-    return Problem(curves, sigma=sigma, name=f"stationary([{shown}])", horizon=5000)
+    shown = ", ".join(f"{curve.value:g}" for curve in curves)
+    return _named(f"stationary([{shown}]", curves, sigma, 1.0, 5000)
 
 
 def levine_two_arm(sigma: float = 0.2) -> Problem:
     """Levine et al. (2017), non-parametric: 0.5 against 1, which falls to 0.4 after 7500 pulls; T = 30 000."""
     curves = (Constant(0.5), Drop(before=1.0, after=0.4, at=7500))
-    return Problem(curves, sigma=sigma, name="levine_two_arm()", horizon=30_000)
+    return _named("levine_two_arm(", curves, sigma, 0.2, 30_000)
 
 
 def levine_ten_arm(sigma: float = 0.2) -> Problem:
     """Levine et al. (2017), parametric: ten arms (floor(n / 100) + 1)^-theta, theta = 0.1..0.4; T = 30 000."""
     thetas = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55)
     curves = tuple(Power(theta=theta, step=100) for theta in thetas)
-    return Problem(curves, sigma=sigma, name="levine_ten_arm()", horizon=30_000)
+    return _named("levine_ten_arm(", curves, sigma, 0.2, 30_000)
+
+
+def _named(call: str, curves: tuple[Curve, ...], sigma: float, usual_sigma: float, horizon: int) -> Problem:
+    """Return the problem, called by the text that makes it: `call` is that text up to sigma."""
+    problem = Problem(curves, sigma=sigma, horizon=horizon)
+    if problem.sigma != usual_sigma:
+        call += f"{'' if call.endswith('(') else ', '}sigma={problem.sigma:g}"
+    return dataclasses.replace(problem, name=call + ")")
 
 
 NAMED = {function.__name__: function for function in (two_arm, ten_arm, stationary, levine_two_arm, levine_ten_arm)}

@@ -74,14 +74,16 @@ class Problem:
         if isinstance(curves, str) or not isinstance(curves, Iterable):
             raise TypeError(f"Problem: curves={curves!r} is not a sequence of curves, one per arm")
         object.__setattr__(self, "curves", tuple(as_curve(curve) for curve in curves))
-        object.__setattr__(self, "sigma", float(self.sigma))
         if not self.curves:
             raise ValueError("Problem: no curves; expected at least one arm")
         if self.noise not in NOISES:
             raise ValueError(f"Problem: noise={self.noise!r} is not one of {', '.join(map(repr, NOISES))}")
-        if not 0 <= self.sigma < np.inf:
+        real = isinstance(self.sigma, int | float | np.number) and not isinstance(self.sigma, bool)
+        if not real or not 0 <= self.sigma < 1e300:
             raise ValueError(f"Problem: sigma={self.sigma!r} is out of range; expected a finite number >= 0")
-        if self.horizon < 1:
+        object.__setattr__(self, "sigma", float(self.sigma))
+        whole = isinstance(self.horizon, int | np.integer) and not isinstance(self.horizon, bool)
+        if not whole or self.horizon < 1:
             raise ValueError(f"Problem: horizon={self.horizon!r} is out of range; expected a whole number >= 1")
         for arm, curve in enumerate(self.curves):
             self._check(arm, curve)

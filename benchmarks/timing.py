@@ -1,0 +1,59 @@
+"""How times are taken: single thread, after warm-up, the fastest of several turns taken alternately."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rotting.policies.base import Policy
+from rotting.problems import Problem
+from rotting.simulation.loop import new_journal, play, streams_of
+
+
+def run_time(policy: Policy, problem: Problem, horizon: int, run: int = 0, seed: int = 0) -> float:
+    """Return the seconds that one run takes in the compiled loop."""
+    policy = policy.informed(problem, horizon)
+    state = policy.initial_state(problem.n_arms)
+    compiled = play.compiled_for(type(state))
+    journal = new_journal(np.array([horizon]), problem.n_arms)
+    streams = streams_of(seed, run, problem.n_arms)
+    elapsed, piece = 0.0, 1 << 15
+    for first in range(1, horizon + 1, piece):
+        last = min(first + piece - 1, horizon)
+        began = time.perf_counter()
+        state = policy.reserve(state, last - first + 1)
+        compiled(state, problem.arrays, streams, journal, first, last)
+        elapsed += time.perf_counter() - began
+    return elapsed
+
+
+def runs_time(policy: Policy, problem: Problem, horizon: int, runs: int) -> float:
+    """Return the mean seconds per run over several runs (different rewards)."""
+    return sum(run_time(policy, problem, horizon, run) for run in range(runs)) / runs
+
+
+def fastest(turns: int, *measures: Callable[[], float]) -> list[float]:
+    """Return the smallest result of each measure over several turns, taken alternately.
+
+    The smallest is the one least disturbed by whatever else the machine did; alternating lets a slow spell hit all.
+    """
+    for measure in measures:
+        measure()
+    results = [[measure() for measure in measures] for _ in range(turns)]
+    return [min(column) for column in zip(*results, strict=True)]
+
+
+def seconds_of(work: Callable[[], Any]) -> float:
+    """Return how long a call takes, with the garbage collector out of the way."""
+    gc.collect()
+    gc.disable()
+    try:
+        began = time.perf_counter()
+        work()
+        return time.perf_counter() - began
+    finally:
+        gc.enable()

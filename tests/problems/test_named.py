@@ -1,0 +1,99 @@
+"""The named problems, number by number, as the papers have them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rotting.curves import Power
+from rotting.parsing import parse_problem
+from rotting.problems import NAMED, levine_ten_arm, levine_two_arm, stationary, ten_arm, two_arm
+
+
+@pytest.mark.parametrize("horizon", [10_000, 8, 9, 10, 11, 1, 4001])
+@pytest.mark.parametrize("L", [0.02 * 1.25**11, 0.02 * 1.25**24, 0.0])
+def test_two_arm(L, horizon):
+    """mu_1 = 0; mu_2 = L/2 for n < T/4, else -L/2."""
+    problem = two_arm(L=L, horizon=horizon)
+    n = np.arange(horizon)
+    means = problem.means(n)
+    np.testing.assert_array_equal(means[0], 0.0)
+    np.testing.assert_array_equal(means[1], np.where(n < horizon / 4, L / 2, -L / 2))
+    assert (problem.noise, problem.sigma, problem.restless) == ("gaussian", 1.0, False)
+    assert problem.horizon == horizon
+
+
+def test_two_arm_by_default_is_figure_1():
+    problem = two_arm()
+    assert problem.horizon == 10_000
+    assert problem.sigma == 1.0
+    assert problem.means(0)[1] == pytest.approx(0.02 * 1.25**11 / 2, rel=1e-2)
+    assert two_arm(sigma=0.5).sigma == 0.5
+
+
+@pytest.mark.parametrize("L", [-1.0, float("nan"), float("inf")])
+def test_two_arm_refuses_a_bad_drop(L):
+    with pytest.raises(ValueError, match="out of range"):
+        two_arm(L=L)
+
+
+def test_ten_arm():
+    """One arm at 0, nine at Delta_i = 0.001 sqrt(10)^i that fall to -Delta_i after 1000 pulls."""
+    problem = ten_arm()
+    assert problem.n_arms == 10
+    means = problem.means([0, 999, 1000, 24_999])
+    np.testing.assert_array_equal(means[0], 0.0)
+    gaps = 0.001 * math.sqrt(10) ** np.arange(9)
+    np.testing.assert_allclose(means[1:], gaps[:, None] * [1, 1, -1, -1], rtol=1e-14)
+    assert gaps[-1] == pytest.approx(10)
+    assert (problem.noise, problem.sigma, problem.horizon) == ("gaussian", 1.0, 25_000)
+
+
+def test_stationary():
+    problem = stationary()
+    assert problem.means([0, 10**6]).tolist() == [[0.0, 0.0], [0.14, 0.14]]
+    assert (problem.sigma, problem.horizon) == (1.0, 5000)
+    assert stationary([0.0, 1.0], sigma=0.5).means(7).tolist() == [0.0, 1.0]
+
+
+def test_levine_two_arm():
+    """0.5 against 1, which falls to 0.4 after 7500 pulls; T = 30 000, sigma = 0.2."""
+    problem = levine_two_arm()
+    means = problem.means([0, 7499, 7500, 29_999])
+    assert means.tolist() == [[0.5] * 4, [1.0, 1.0, 0.4, 0.4]]
+    assert (problem.noise, problem.sigma, problem.horizon) == ("gaussian", 0.2, 30_000)
+
+
+def test_levine_ten_arm_curves():
+    """(floor(n / 100) + 1)^-theta."""
+    problem = levine_ten_arm()
+    assert problem.n_arms == 10
+    assert (problem.noise, problem.sigma, problem.horizon) == ("gaussian", 0.2, 30_000)
+    n = np.array([0, 99, 100, 199, 200, 29_999])
+    for curve in problem.curves:
+        assert isinstance(curve, Power)
+        np.testing.assert_allclose(curve(n), (n // 100 + 1.0) ** -curve.theta, rtol=1e-14)
+
+
+def test_levine_ten_arm_draws_from_the_paper_s_exponents():
+    """Theta = {0.1, 0.15, ..., 0.4}: seven exponents, so that ten arms share some."""
+    allowed = {round(0.1 + 0.05 * i, 2) for i in range(7)}
+    assert {round(curve.theta, 12) for curve in levine_ten_arm().curves} <= allowed
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_named_problems_can_be_read_from_text(name):
+    assert parse_problem(name) == parse_problem(f"{name}()") == NAMED[name]()
+    assert NAMED[name]().name.startswith(name)
+    assert str(NAMED[name]()) == NAMED[name]().name
+    assert parse_problem(NAMED[name]().name) == NAMED[name]()
+
+
+def test_problems_are_known_by_the_names_of_their_functions():
+    assert set(NAMED) >= {"two_arm", "ten_arm", "stationary", "levine_two_arm", "levine_ten_arm"}
+    assert all(function.__name__ == name for name, function in NAMED.items())
+
+
+def test_noise_can_be_set():
+    for function in NAMED.values():
+        assert function(sigma=0.7).sigma == 0.7
