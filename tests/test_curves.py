@@ -141,6 +141,15 @@ def test_is_nonincreasing_says_what_the_values_show(curve):
     assert curve.is_nonincreasing() == bool(np.all(np.diff(shown) <= 0))
 
 
+@pytest.mark.parametrize("high", [1.0, 1e-300, -1e9])
+def test_the_smallest_increase_is_noticed(high):
+    up = float(np.nextafter(high, math.inf))
+    for curve in (Drop(high, up, 5), Drops((high, up), (5,)), Table((high, up)), Table((2e9, high, up, -2e9))):
+        assert not curve.is_nonincreasing()
+    for curve in (Drop(up, high, 5), Drops((up, high), (5,)), Table((up, high)), Table((high, high))):
+        assert curve.is_nonincreasing()
+
+
 def test_a_step_that_is_never_seen_does_not_count():
     """With a change at pull 0, the first value is never paid: mu = 1 from the first pull on."""
     for curve in (Drop(before=0.0, after=1.0, at=0), Drops(values=(0.0, 1.0), at=(0,))):

@@ -103,7 +103,7 @@ def test_regret_at_every_round():
 
 
 def test_regret_in_restless_problems_follows_the_clock():
-    problem = Problem([Drop(1.0, 0.0, 20), 0.5], restless=True, sigma=0.3)
+    problem = Problem([Exponential(1.0, 0.1), Exponential(0.8, 0.01)], restless=True, sigma=0.3)
     result = quietly([RoundRobin, Oracle()], problem, horizon=40, rounds=range(1, 41), runs=1)
     values = problem.means(np.arange(40))
     earned = np.cumsum([values[t % 2, t] for t in range(40)])

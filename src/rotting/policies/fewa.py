@@ -34,8 +34,11 @@ from rotting.policies.history import (
     window_sum_of,
 )
 
+SHORT = 4  # windows whose rough sums are kept
+CHUNK = 16  # windows that a processor can look at side by side
 TILE = 64  # windows that are looked at together, from rough sums
-STRIDE = 4 * TILE  # the fewest windows for which bands, at the price of hundreds of rough sums, pay
+STRIDE = 4 * TILE  # the fewest windows for which bands pay: one costs as much as some hundred rough sums
+STRIDE_PAIR = 16 * TILE  # the same for the last two arms, whose rough sums are quick to scan
 SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
@@ -45,7 +48,7 @@ class FEWAState(NamedTuple):
     settings: np.ndarray  # see filter_settings
     pulls: np.ndarray
     history: History
-    newest: np.ndarray  # float64 (K,): the last reward of each arm
+    short: np.ndarray  # float64 (SHORT, K): rough sums of the last 1, 2, ..., SHORT rewards
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their window sums
     last: np.ndarray  # float64 (K,): their newest prefix sums
@@ -69,11 +72,11 @@ def select(state, t, word):
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
-    left, shortest = keep_first(state, state.newest, theta)
+    left, shortest = keep_first(state, state.short[0], theta)
     h = 2
     while left > 1 and h <= shortest:
         stride = int(state.reach[0] * h)
-        if stride >= STRIDE:
+        if stride >= (STRIDE_PAIR if left == 2 else STRIDE):
             end = min(h + stride - 1, shortest)
             quiet = _quiet(state, left, h, end, theta)
             adapt_reach(state.reach, quiet)
@@ -81,7 +84,12 @@ def select(state, t, word):
                 h = end + 1
                 continue
         end = min(2 * h - 1, h + TILE - 1, shortest)
-        h, highest = _next_loud(state, left, h, end, theta)
+        if h <= SHORT:
+            h, highest = _loud_short(state, left, h, theta)
+        elif left == 2:
+            h, highest = _next_loud_pair(state, h, end, theta)
+        else:
+            h, highest = _next_loud(state, left, h, end, theta)
         if highest < np.inf:
             left, shortest = _filter(state, left, h, highest, theta)
             h += 1
@@ -91,7 +99,9 @@ def select(state, t, word):
 def update(state, arm, reward):
     """Add the reward to the arm's history."""
     append(state.history, arm, reward)
-    state.newest[arm] = reward
+    for h in range(SHORT - 1, 0, -1):
+        state.short[h, arm] = state.short[h - 1, arm] + reward
+    state.short[0, arm] = reward
 
 
 @helper
@@ -114,6 +124,18 @@ def _filter(state, left, h, highest, theta):
 
 
 @helper
+def _loud_short(state, left, h, theta):
+    """Say whether the filter at a window h <= SHORT may drop somebody. Returns as `_next_loud` does."""
+    highest, lowest = -np.inf, np.inf
+    for place in range(left):
+        total = state.short[h - 1, state.active[place]]
+        state.sums[place] = total
+        highest, lowest = max(highest, total), min(lowest, total)
+    loud = highest - lowest + rounding(state.history) > SHADE * theta * math.sqrt(h)
+    return (h, highest) if loud else (h + 1, np.inf)
+
+
+@helper
 def _next_loud(state, left, h, end, theta):
     """Look at windows h..end for the first at which somebody may be dropped.
 
@@ -128,28 +150,46 @@ def _next_loud(state, left, h, end, theta):
         place[j] = place_of(history, arm, state.pulls[arm] - h)
         count = min(count, place[j] % PAGE + 1)  # windows whose prefix sums lie side by side
     slack = rounding(history)
-    if left == 2 and _pair_distance(state, count) + slack <= SHADE * theta * math.sqrt(h):
-        return h + count, np.inf
+    enough = SHADE * theta * math.sqrt(h) - slack
     for back in range(count):
         highest, lowest = -np.inf, np.inf
         for j in range(left):
             total = last[j] - history.high[place[j] - back]
             state.sums[j] = total
             highest, lowest = max(highest, total), min(lowest, total)
-        if highest - lowest + slack > SHADE * theta * math.sqrt(h + back):
+        if highest - lowest > enough and highest - lowest + slack > SHADE * theta * math.sqrt(h + back):
             return h + back, highest
     return h + count, np.inf
 
 
 @helper
-def _pair_distance(state, count):
-    """Return the largest distance between two arms' rough sums at `count` windows (for `_next_loud`)."""
-    one, other = state.place[0] + 1, state.place[1] + 1
-    ours, theirs = state.history.high[one - count : one], state.history.high[other - count : other]
-    between = state.last[0] - state.last[1]
+def _next_loud_pair(state, h, end, theta):
+    """Do what `_next_loud` does for the last two arms: only their distance matters, and chunks of it are quick to scan."""
+    history, one, other = state.history, state.active[0], state.active[1]
+    place, place_other = place_of(history, one, state.pulls[one] - h), place_of(history, other, state.pulls[other] - h)
+    count = min(end - h, place % PAGE, place_other % PAGE) + 1
+    last, last_other = history.last[one, 0], history.last[other, 0]
+    slack = rounding(history)
+    for done in range(0, count, CHUNK):
+        size = min(CHUNK, count - done)
+        mine = history.high[place - done - size + 1 : place - done + 1]
+        theirs = history.high[place_other - done - size + 1 : place_other - done + 1]
+        if _farthest(mine, theirs, last - last_other) + slack <= SHADE * theta * math.sqrt(h + done):
+            continue
+        for back in range(size):
+            total, total_other = last - mine[size - 1 - back], last_other - theirs[size - 1 - back]
+            if abs(total - total_other) + slack > SHADE * theta * math.sqrt(h + done + back):
+                state.sums[0], state.sums[1] = total, total_other
+                return h + done + back, max(total, total_other)
+    return h + count, np.inf
+
+
+@helper
+def _farthest(mine, theirs, between):
+    """Return the largest |between - (mine - theirs)|."""
     farthest = 0.0
-    for j in range(count):
-        farthest = max(farthest, abs(between - (ours[j] - theirs[j])))
+    for j in range(len(mine)):
+        farthest = max(farthest, abs(between - (mine[j] - theirs[j])))
     return farthest
 
 
@@ -214,7 +254,7 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
             settings=filter_settings(self.alpha, self.sigma, self.delta0),
             pulls=history.pulls,
             history=history,
-            newest=np.zeros(n_arms),
+            short=np.zeros((SHORT, n_arms)),
             active=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
             last=np.zeros(n_arms),
