@@ -101,7 +101,7 @@ def test_what_is_wrong_is_named(text, says):
         ("two_arms()", "problem 'two_arms' does not exist; did you mean 'two_arm'"),
         ("two_arm(K=2)", "two_arm has no parameter 'K'"),
         ("two_arm(L=-1)", "L=-1 is out of range"),
-        ("two_arm(sigma=-1)", "sigma=-1.0 is out of range"),
+        ("two_arm(sigma=-1)", "sigma=-1 is out of range"),
         ("two_arm(horizon=0)", "horizon=0 is out of range"),
         ("stationary([])", "at least one arm"),
         ("FEWA()", "problem 'FEWA' does not exist"),

@@ -76,21 +76,17 @@ class entry:  # noqa: N801 (used as a decorator)
 def kernel_digest() -> str:
     """Return a digest of every source file that can end up in compiled code."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for file in _kernel_files():
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    for name in _KERNEL_SOURCES:
+        source = _PACKAGE / name
+        for file in sorted(source.glob("*.py")) if source.is_dir() else [source]:
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-@cache
-def _kernel_files() -> tuple[Path, ...]:
-    sources = [_PACKAGE / name for name in _KERNEL_SOURCES]
-    return tuple(file for source in sources for file in (sorted(source.glob("*.py")) if source.is_dir() else [source]))
 
 
 def _check_source(function: Callable[..., Any]) -> None:
     """Refuse to compile what the digest would not notice changes of."""
     file = Path(function.__code__.co_filename)
-    if _PACKAGE in file.parents and file not in _kernel_files():
+    if file.is_relative_to(_PACKAGE) and not any(file.is_relative_to(_PACKAGE / name) for name in _KERNEL_SOURCES):
         raise RuntimeError(f"{file.name}: add this file to _KERNEL_SOURCES in compiling.py, or caches will go stale")
 
 

@@ -152,7 +152,7 @@ class Drops(Curve):
 
     def is_nonincreasing(self) -> bool:
         """Say whether every step goes down."""
-        return all(b <= a for a, b in itertools.pairwise(self.values))
+        return all(b <= a for a, b in itertools.pairwise(self._seen()))
 
     def limit(self) -> float:
         """Return the last value."""
@@ -160,7 +160,11 @@ class Drops(Curve):
 
     def highest_and_lowest(self) -> tuple[float, float]:
         """Return the largest and the smallest value."""
-        return max(self.values), min(self.values)
+        return max(self._seen()), min(self._seen())
+
+    def _seen(self) -> tuple[float, ...]:
+        """Return the values without the first, if that holds for no pull at all."""
+        return self.values[1:] if self.at and self.at[0] == 0 else self.values
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,7 @@ values are refused in one place, with one style of message, and so that `repr` c
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any, ClassVar
 
 import numpy as np
@@ -95,9 +96,10 @@ def _checked(owner: str, field: dataclasses.Field[Any], value: Any) -> Any:
             allowed = ", ".join(repr(choice) for choice in rules["choices"])
             raise ValueError(f"{where} is not one of {allowed}")
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{where} is not a number; {expectation(rules)}")
-    if not -1e300 < value < 1e300:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not abs(value) <= sys.float_info.max:
         raise ValueError(f"{where} is out of range; {expectation(rules)}")
     if rules["whole"]:
         if value != int(value):

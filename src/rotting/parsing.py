@@ -68,6 +68,8 @@ def _call(node: ast.expr, known: Mapping[str, Callable[..., Any]], what: str) ->
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise ParseError(f"{name.id}: ** is not allowed here")
+            if keyword.arg in named:
+                raise ParseError(f"{name.id}: parameter {keyword.arg!r} is given twice")
             named[keyword.arg] = _value(keyword.value)
     _check_arguments(name.id, make, positional, named)
     try:

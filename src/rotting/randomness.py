@@ -150,11 +150,12 @@ def stream_key(seed: int, *path: int) -> np.uint64:
     729
     """
     mask = 2**64 - 1
-    key = 0x243F6A8885A308D3  # digits of pi: a start with nothing up its sleeve
     # A seed may be larger than one word.
     words = [seed & mask]
     while seed := seed >> 64:
         words.append(seed & mask)
+    # Digits of pi, a start with nothing up its sleeve; long seeds start elsewhere, lest they pass for longer paths.
+    key = 0x243F6A8885A308D3 + len(words) - 1
     for step in (*words, *path):
         z = ((key ^ step) + int(_GAMMA)) & mask
         for shift, factor in ((30, int(_MIX_1)), (27, int(_MIX_2))):

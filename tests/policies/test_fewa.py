@@ -22,7 +22,7 @@ def same_filter(agent, reference):
     assert windows == reference.dropped, f"dropped at {windows} instead of {reference.dropped}, pulls {agent.pulls}"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(
     world=st.sampled_from(sorted(WORLDS)),
     seed=st.integers(0, 2**32),
@@ -77,7 +77,7 @@ def where_one_window_matters(alpha, pulls, window, *, factor=1.02, pause=0, dip=
     return agent, reference
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     alpha=st.floats(0.1, 20),
     pulls=st.tuples(st.integers(1, 400), st.integers(1, 400)),
@@ -92,6 +92,36 @@ def test_decides_as_the_literal_rule_where_one_window_matters(alpha, pulls, wind
         alpha, pulls, window, factor=factor, pause=pause, dip=dip, offset=offset
     )
     assert agent.select() == reference.select()
+    same_filter(agent, reference)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_decides_as_the_literal_rule_when_calm_ends(seed):
+    """Calm, in which the agent may learn to look at many windows at once; then arm 0 leads at a few of them only."""
+    # Fails where a stride of windows is longer than four times its first window h: `band` then looks at blocks of more
+    # than h pulls, which have not ended, and reads prefix sums, outlines and even pages beyond S[n].
+    rng = np.random.default_rng(seed)
+    alpha, sigma = float(rng.choice([0.06, 1.0, 5.0])), float(rng.choice([0.3, 1.0]))
+    policy, reference = pair(2, alpha, sigma)
+    agent = policy.start(2)
+
+    def pull(arm, reward):
+        agent.update(arm, reward)
+        reference.update(arm, reward)
+
+    for calm in rng.integers(300, 700, size=12).tolist():
+        for arm in (0, 1) * calm:
+            pull(arm, 0.0)
+            agent.select()
+        depth, length = int(rng.integers(16, 200)), int(rng.integers(1, 20))
+        theta = fewa.filter_width(agent.t + depth + length + 1, alpha, sigma, 1.0)
+        lead = 1.5 * theta * math.sqrt(depth + length)
+        for reward in [-lead] + [0.0] * (length - 1) + [lead] + [0.0] * (depth - 1):
+            pull(0, reward)
+        assert reference.select() == 0
+        assert reference.dropped == [None, depth]
+        assert agent.select() == 0
+        same_filter(agent, reference)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +141,7 @@ def test_decides_as_the_literal_rule_where_one_window_matters(alpha, pulls, wind
 )
 def test_a_stride_ends_before_the_present(alpha, pulls, window, pause, dip):
     """With a large alpha, a stride of windows starts close to the newest rewards, where blocks have not ended yet."""
-    # Fails while select's `stride = int(reach * h)` is not capped (at 4 h): with alpha = 5 or more, reach exceeds 8,
-    # `band` looks at blocks of more than h pulls, and reads prefix sums and outlines beyond S[n].
+    # See test_decides_as_the_literal_rule_when_calm_ends. This one failed at 66d6bc4.
     agent, reference = where_one_window_matters(alpha, pulls, window, pause=pause, dip=dip)
     assert reference.select() == 0
     assert agent.select() == 0
@@ -121,12 +150,12 @@ def test_a_stride_ends_before_the_present(alpha, pulls, window, pause, dip):
 @pytest.mark.parametrize(
     ("world", "rounds", "n_arms", "alpha", "sigma", "stray"),
     [
-        ("close", 3000, 3, 0.06, 1.0, 0.05),
-        ("walk", 2000, 3, 0.3, 20.0, 0.3),
-        ("drift", 1500, 2, 0.06, 1.0, 0.05),
-        ("coins", 1500, 3, 0.06, 0.5, 0.05),
-        ("spikes", 1500, 3, 0.06, 5.0, 0.3),
-        ("tenths", 1500, 2, 0.01, 0.2, 0.5),
+        ("close", 2000, 3, 0.06, 1.0, 0.05),
+        ("walk", 1200, 2, 0.06, 10.0, 0.3),
+        ("drift", 1200, 2, 0.06, 1.0, 0.05),
+        ("coins", 1200, 3, 0.06, 0.5, 0.05),
+        ("spikes", 1200, 3, 0.06, 5.0, 0.3),
+        ("tenths", 1200, 2, 0.01, 0.2, 0.5),
     ],
 )
 def test_decides_as_the_literal_rule_for_long(world, rounds, n_arms, alpha, sigma, stray):
@@ -134,7 +163,7 @@ def test_decides_as_the_literal_rule_for_long(world, rounds, n_arms, alpha, sigm
     policy, reference = pair(n_arms, alpha, sigma)
     rewards = rewards_in(world, n_arms, rounds, 9)
     agent = assert_same_run(policy, reference, rewards, rounds=rounds, seed=9, stray=stray, compare=same_filter)
-    assert sorted(agent.pulls)[-2] > 256
+    assert sorted(agent.pulls)[-2] > 200
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -237,8 +266,8 @@ def on_the_threshold(window, surplus, *, offset, extra, spread):
 
 
 @pytest.mark.parametrize("offset", [0.0, 1024.0, -3.0])
-@pytest.mark.parametrize("extra", [0, 3, 700])
-@pytest.mark.parametrize("window", [1, 4, 9, 16, 25, 64, 81, 100, 144, 225, 256, 289, 400, 625, 1024])
+@pytest.mark.parametrize("extra", [0, 700])
+@pytest.mark.parametrize("window", [1, 4, 9, 16, 25, 64, 81, 144, 256, 289, 625, 1024])
 def test_on_the_threshold_an_arm_stays(window, extra, offset):
     for spread in (False, True) if math.isqrt(window).bit_count() == 1 else (False,):
         assert on_the_threshold(window, 0, offset=offset, extra=extra, spread=spread) == 1

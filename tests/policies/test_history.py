@@ -63,7 +63,7 @@ REWARDS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(pulls=st.lists(st.tuples(st.integers(0, 2), REWARDS), max_size=150))
 def test_window_sums_are_exact_and_rounded_once(pulls):
     arms, rewards = [arm for arm, _ in pulls], [reward for _, reward in pulls]

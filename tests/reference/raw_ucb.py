@@ -15,6 +15,7 @@ class RAWUCB:
     def __init__(self, n_arms, alpha, sigma):
         self.history = Histories(n_arms)
         self.parameters = alpha, sigma
+        self.indices = []  # of the last select()
 
     def update(self, arm, reward):
         self.history.append(arm, reward)
@@ -22,13 +23,9 @@ class RAWUCB:
     def select(self):
         for arm in self.history.unpulled():
             return arm
-        indices = [index for index, _ in self.indices()]
-        return indices.index(max(indices))
-
-    def indices(self):
-        """Return each arm's index and the shortest window that gives it."""
         width = index_width(self.history.t, *self.parameters)
-        return [
-            min((total / h + width / math.sqrt(h), h) for h, total in enumerate(self.history.sums(arm), 1))
+        self.indices = [
+            min(total / h + width / math.sqrt(h) for h, total in enumerate(self.history.sums(arm), 1))
             for arm in self.history.arms
         ]
+        return self.indices.index(max(self.indices))

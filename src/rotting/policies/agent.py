@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,11 +112,12 @@ class Agent:
 def _checked_reward(reward: Any) -> float:
     if isinstance(reward, bool | np.bool_):
         return float(reward)
-    if not isinstance(reward, numbers.Real):
+    if not isinstance(reward, int | float | np.integer | np.floating):
         raise TypeError(f"reward={reward!r} is not a number")
-    value = float(reward)
-    if not math.isfinite(value):
+    reward = reward.item() if isinstance(reward, np.generic) else reward
+    if isinstance(reward, float) and not math.isfinite(reward):
         raise ValueError(f"reward={reward!r} is not finite; drop it or decide what it stands for")
-    if abs(value) > LARGEST_REWARD:
-        raise ValueError(f"reward={reward!r} is beyond +-{LARGEST_REWARD:g}; rescale the rewards")
-    return value
+    if not abs(reward) <= LARGEST_REWARD:
+        shown = repr(reward) if isinstance(reward, float) else f"an integer beyond {LARGEST_REWARD:g}"
+        raise ValueError(f"reward={shown} is beyond +-{LARGEST_REWARD:g}; rescale the rewards")
+    return float(reward)

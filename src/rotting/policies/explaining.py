@@ -27,11 +27,11 @@ class FilterVerdict:
 
 @dataclasses.dataclass(frozen=True)
 class IndexVerdict:
-    """The index of one arm and the window that gives it (None for an arm without pulls)."""
+    """The index of one arm and the window that gives it (None for an arm without pulls, which comes first)."""
 
     arm: int
     pulls: int
-    index: float
+    index: float | None = None
     window: int | None = None
 
 
@@ -50,7 +50,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain dictionaries and lists."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"arms": [dataclasses.asdict(verdict) for verdict in self.arms]}
 
     def __str__(self) -> str:
         names = [field.name for field in dataclasses.fields(self.arms[0])]
@@ -82,8 +82,8 @@ def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, i
             verdicts.append(FilterVerdict(arm, n, survived=filtered or n == 0))
             continue
         present = np.flatnonzero((dropped == 0) | (dropped >= h)).tolist()
-        best = max(window_sum(other, h) for other in present)
-        verdicts.append(FilterVerdict(arm, n, False, h, window_sum(arm, h) / h, best / h, theta / math.sqrt(h)))
+        best = float(max(window_sum(other, h) for other in present))
+        verdicts.append(FilterVerdict(arm, n, False, h, float(window_sum(arm, h)) / h, best / h, theta / math.sqrt(h)))
     return Explanation(str(policy), t, decision, tuple(verdicts))
 
 
@@ -92,8 +92,11 @@ def explain_index(policy: Any, state: Any, t: int, index_of: Callable[[int], tup
     decision = int(decide.compiled_for(type(state))(state, t, np.uint64(0)))
     verdicts = []
     for arm, n in enumerate(state.pulls.tolist()):
-        index, window = index_of(arm) if n else (math.inf, None)
-        verdicts.append(IndexVerdict(arm, n, float(index), window))
+        if n == 0:
+            verdicts.append(IndexVerdict(arm, n))
+            continue
+        index, window = index_of(arm)
+        verdicts.append(IndexVerdict(arm, n, float(index), int(window)))
     return Explanation(str(policy), t, decision, tuple(verdicts))
 
 

@@ -164,7 +164,7 @@ def _next_loud(state, left, h, end, theta):
 
 @helper
 def _next_loud_pair(state, h, end, theta):
-    """Do what `_next_loud` does for the last two arms: only their distance matters, and chunks of it are quick to scan."""
+    """Do what `_next_loud` does for the last two arms, whose distance can be scanned in chunks."""
     history, one, other = state.history, state.active[0], state.active[1]
     place, place_other = place_of(history, one, state.pulls[one] - h), place_of(history, other, state.pulls[other] - h)
     count = min(end - h, place % PAGE, place_other % PAGE) + 1

@@ -83,6 +83,22 @@ def reserve(history: History, pulls: int) -> History:
     )
 
 
+def check_history(history: History) -> None:
+    """Refuse a history (from a file) whose parts do not belong together."""
+    pages = len(history.high) // PAGE
+    columns = history.pulls // PAGE + 1
+    fits = (
+        len(history.high) == len(history.low) == pages * PAGE
+        and len(history.over) == len(history.under) == pages * NODES
+        and 0 <= history.used[0] <= pages
+        and history.used[1] == np.count_nonzero(history.pulls == 0)
+        and np.all(history.pulls >= 0)
+        and np.all(columns <= history.page.shape[1])
+    )
+    if not fits or any(np.any((row < 0) | (row >= pages)) for row in history.page):
+        raise ValueError("its reward history is inconsistent")
+
+
 def _longer(array: np.ndarray, length: int) -> np.ndarray:
     grown = np.empty(length)
     grown[: len(array)] = array

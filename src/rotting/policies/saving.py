@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,11 @@ from typing import Any
 import numpy as np
 
 from rotting.policies.base import Policy
+from rotting.policies.history import History, check_history
 
 FORMAT = 1
+# What NumPy, zipfile and json raise for files that are not as they should be.
+_DAMAGE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> None:
@@ -60,12 +64,18 @@ def load_agent(path: str | Path) -> tuple[Policy, Any, np.uint64]:
         version, text, n_arms, key = header["format"], header["policy"], header["n_arms"], header["key"]
     except FileNotFoundError:
         raise
-    except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise ValueError(f"{path} is not a saved agent, or it is damaged ({type(error).__name__}: {error})") from None
     if version != FORMAT:
         raise ValueError(f"{path} has format {version}; this version of rotting reads format {FORMAT}")
-    policy = parse_policy(text)
-    return policy, _filled(policy.initial_state(n_arms), arrays, path), np.uint64(key)
+    if type(n_arms) is not int or n_arms < 1 or type(key) is not int or not 0 <= key < 2**64:
+        raise ValueError(f"{path} is damaged: its header says n_arms={n_arms!r}, key={key!r}")
+    try:
+        policy = parse_policy(text)
+        state = _filled(policy, n_arms, arrays)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}") from None
+    return policy, state, np.uint64(key)
 
 
 def _readable(policy: Policy, n_arms: int) -> None:
@@ -87,19 +97,30 @@ def _leaves(state: Any, prefix: str = "state") -> Iterator[tuple[str, np.ndarray
             yield f"{prefix}.{name}", value
 
 
-def _filled(template: Any, arrays: dict[str, np.ndarray], path: str | Path) -> Any:
-    """Return a state of the template's shape with the stored arrays, sharing what the template shares."""
+def _filled(policy: Policy, n_arms: int, arrays: dict[str, np.ndarray]) -> Any:
+    """Return a state with the stored arrays, sharing what states of this policy share.
+
+    Compiled code trusts a state, so the arrays must fit: they have the shape that they begin with, except along axes
+    that grow with the pulls.
+    """
+    template = policy.initial_state(n_arms)
+    grown = dict(_leaves(policy.reserve(template, 1 << 20)))
     chosen: dict[int, np.ndarray] = {}
     for name, blank in _leaves(template):
         if id(blank) in chosen:
             continue
         stored = arrays.get(name)
         if stored is None or stored.dtype != blank.dtype or stored.ndim != blank.ndim:
-            raise ValueError(
-                f"{path} is damaged or from another version: its array {name!r} is missing or of another kind"
-            )
+            raise ValueError(f"its array {name!r} is missing or of another kind")
+        for have, least, later in zip(stored.shape, blank.shape, grown[name].shape, strict=True):
+            if have < least or (have > least and least == later):
+                raise ValueError(f"its array {name!r} has shape {stored.shape}, which does not fit {n_arms} arms")
         chosen[id(blank)] = np.ascontiguousarray(stored)
-    return _rebuilt(template, chosen)
+    state = _rebuilt(template, chosen)
+    for value in (state, *state):
+        if isinstance(getattr(value, "history", None), History):
+            check_history(value.history)
+    return state
 
 
 def _rebuilt(template: Any, chosen: dict[int, np.ndarray]) -> Any:

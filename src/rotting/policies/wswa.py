@@ -22,7 +22,7 @@ class WSWAState(NamedTuple):
     history: History
     counted: np.ndarray  # int64 (K,): pulls since the last restart
     phase: np.ndarray  # int64 [horizon, window M]
-    rounds: np.ndarray  # int64 [rounds played]
+    rounds: np.ndarray  # int64 [rounds played since the last restart]
 
 
 _window_for = helper(window_for)
@@ -38,6 +38,7 @@ def update(state, arm, reward):
         state.phase[1] = _window_for(state.settings[0], state.phase[0])
         if state.settings[1] != 0.0:
             state.counted[:] = 0
+            state.rounds[0] = 0
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class WSWA(Policy, state=WSWAState, select=select, update=update):
     """SWA for an unknown horizon: the horizon is 1 and doubles whenever it is used up.
 
     By default samples are kept and only M grows, which is what the published figures show; arms that lack pulls for the
-    larger M are pulled first. `restart=True` forgets everything at each doubling.
+    larger M are pulled first. `restart=True` forgets everything at each doubling, the clock included.
 
     References
     ----------

@@ -53,8 +53,11 @@ def levine_two_arm(sigma: float = 0.2) -> Problem:
 
 
 def levine_ten_arm(sigma: float = 0.2) -> Problem:
-    """Levine et al. (2017), parametric: ten arms (floor(n / 100) + 1)^-theta, theta = 0.1..0.4; T = 30 000."""
-    thetas = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55)
+    """Levine et al. (2017), parametric: ten arms (floor(n / 100) + 1)^-theta, T = 30 000.
+
+    There theta is drawn from {0.1, 0.15, ..., 0.4} for each arm; here the ten are fixed, spread over that set.
+    """
+    thetas = (0.1, 0.1, 0.15, 0.2, 0.2, 0.25, 0.3, 0.3, 0.35, 0.4)
     curves = tuple(Power(theta=theta, step=100) for theta in thetas)
     return _named("levine_ten_arm(", curves, sigma, 0.2, 30_000)
 

@@ -131,7 +131,7 @@ class Problem:
         In every round it pulls the arm that is worth most now, the lowest-numbered on ties.
         """
         wanted = np.array([horizon] if rounds is None else rounds, dtype=np.int64)
-        if horizon < 1 or len(wanted) == 0 or np.any(np.diff(wanted, prepend=0) < 0) or wanted[-1] != horizon:
+        if horizon < 1 or len(wanted) == 0 or wanted[0] < 1 or np.any(np.diff(wanted) < 0) or wanted[-1] != horizon:
             raise ValueError(
                 f"horizon={horizon!r}, rounds={rounds!r}: expected a horizon >= 1 and rounds that end with it"
             )

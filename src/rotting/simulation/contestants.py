@@ -112,13 +112,9 @@ class PythonContestant:
 
     def begin(self, problem: Problem, streams: Streams) -> Turn:
         """Make a fresh agent."""
-        named = {"n_arms": problem.n_arms}
-        if "seed" in inspect.signature(self._make).parameters:
-            named["seed"] = int(streams.choice[0])
-        try:
-            agent = self._make(**named)
-        except TypeError:
-            agent = self._make(problem.n_arms)
+        takes_seed = "seed" in inspect.signature(self._make).parameters
+        named = {"seed": int(streams.choice[0])} if takes_seed else {}
+        agent = self._make(problem.n_arms, **named)
 
         def turn(journal: Journal, first: int, last: int) -> None:
             for t in range(first, last + 1):
