@@ -36,7 +36,7 @@ _KERNEL_SOURCES = (
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
 # A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
-INLINED: Any = OPTIONS | {"forceinline": True, "fastmath": {"nnan", "nsz"}}
+INLINED: Any = OPTIONS | {"forceinline": True}
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
@@ -78,7 +78,7 @@ def kernel_digest() -> str:
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
     for name in _KERNEL_SOURCES:
         source = _PACKAGE / name
-        for file in sorted(source.glob("*.py")) if source.is_dir() else [source]:
+        for file in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
             digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

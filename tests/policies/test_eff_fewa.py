@@ -52,15 +52,15 @@ def test_decides_as_the_literal_rule(world, seed, n_arms, rounds, scale, alpha, 
 @pytest.mark.parametrize(("grid", "refresh"), KINDS[:4])
 def test_decides_as_the_literal_rule_for_long(world, grid, refresh):
     policy, reference = pair(3, 0.06, {"walk": 20.0, "spikes": 5.0}.get(world, 0.5), 1.0, grid, refresh)
-    rewards = rewards_in(world, 3, 3000, 9)
-    assert_same_run(policy, reference, rewards, rounds=3000, seed=9, stray=0.2, compare=same_filter)
+    rewards = rewards_in(world, 3, 1200, 9)
+    assert_same_run(policy, reference, rewards, rounds=1200, seed=9, stray=0.2, compare=same_filter)
 
 
 @pytest.mark.parametrize("world", sorted(WORLDS))
 def test_a_fine_grid_is_fewa(world):
-    rewards = rewards_in(world, 3, 600, 4)
+    rewards = rewards_in(world, 3, 400, 4)
     policy = EffFEWA(alpha=0.06, sigma=0.5, grid=1 + 1e-9)
-    assert_same_run(policy, fewa.FEWA(3, 0.06, 0.5), rewards, rounds=600, seed=4, stray=0.2, compare=same_filter)
+    assert_same_run(policy, fewa.FEWA(3, 0.06, 0.5), rewards, rounds=400, seed=4, stray=0.2, compare=same_filter)
 
 
 @pytest.mark.parametrize(

@@ -397,6 +397,24 @@ def test_the_file_holds_plain_arrays_and_nothing_pickled(saved_policy, tmp_path)
     assert all(name.endswith(".npy") for name in zipfile.ZipFile(path).namelist())
 
 
+def test_the_file_holds_nothing_that_happened_to_be_in_memory(saved_policy, tmp_path, monkeypatch):
+    """Room that is reserved but not used yet must not carry other data of the process into the file."""
+    mark, plain_empty = -1.2345678987654321e-77, np.empty
+
+    def marked_empty(*arguments, **named):
+        array = plain_empty(*arguments, **named)
+        if array.dtype == np.float64:
+            array.fill(mark)
+        return array
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "empty", marked_empty)
+        agent = saved_policy.start(ARMS, seed=4)
+        play(agent, 70)
+    agent.save(tmp_path / "agent.npz")
+    assert np.float64(mark).tobytes() not in (tmp_path / "agent.npz").read_bytes()
+
+
 def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     for name in NOT_SAVED:
         agent = build((name, {})).start(ARMS, seed=0)

@@ -95,32 +95,31 @@ def test_decides_as_the_literal_rule_where_one_window_matters(alpha, pulls, wind
     same_filter(agent, reference)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_decides_as_the_literal_rule_when_calm_ends(seed):
+@pytest.mark.parametrize("n_arms", [2, 3, 4])
+@pytest.mark.parametrize("alpha", [0.06, 1.0, 5.0])
+def test_decides_as_the_literal_rule_when_calm_ends(alpha, n_arms):
     """Calm, in which the agent may learn to look at many windows at once; then arm 0 leads at a few of them only."""
     # Fails where a stride of windows is longer than four times its first window h: `band` then looks at blocks of more
     # than h pulls, which have not ended, and reads prefix sums, outlines and even pages beyond S[n].
-    rng = np.random.default_rng(seed)
-    alpha, sigma = float(rng.choice([0.06, 1.0, 5.0])), float(rng.choice([0.3, 1.0]))
-    policy, reference = pair(2, alpha, sigma)
-    agent = policy.start(2)
-
-    def pull(arm, reward):
-        agent.update(arm, reward)
-        reference.update(arm, reward)
-
-    for calm in rng.integers(300, 700, size=12).tolist():
-        for arm in (0, 1) * calm:
-            pull(arm, 0.0)
+    rng = np.random.default_rng(n_arms)
+    # The first is the smallest that was seen to fail, at 3d0aa4e.
+    cases = [{2: (1344, 103, 11), 3: (529, 29, 10), 4: (784, 32, 15)}[n_arms]]
+    cases += rng.integers((300, 16, 1), (1500, 300, 40), size=(20, 3)).tolist()
+    for pulls, depth, length in cases:
+        policy, reference = pair(n_arms, alpha, 0.5)
+        agent = policy.start(n_arms)
+        for arm in list(range(n_arms)) * pulls:
+            agent.update(arm, 0.0)
             agent.select()
-        depth, length = int(rng.integers(16, 200)), int(rng.integers(1, 20))
-        theta = fewa.filter_width(agent.t + depth + length + 1, alpha, sigma, 1.0)
+            reference.update(arm, 0.0)
+        theta = fewa.filter_width(agent.t + depth + length + 1, alpha, 0.5, 1.0)
         lead = 1.5 * theta * math.sqrt(depth + length)
         for reward in [-lead] + [0.0] * (length - 1) + [lead] + [0.0] * (depth - 1):
-            pull(0, reward)
+            agent.update(0, reward)
+            reference.update(0, reward)
         assert reference.select() == 0
-        assert reference.dropped == [None, depth]
-        assert agent.select() == 0
+        assert reference.dropped == [None] + [depth] * (n_arms - 1)
+        assert agent.select() == 0, (pulls, depth, length)
         same_filter(agent, reference)
 
 
@@ -166,8 +165,8 @@ def test_decides_as_the_literal_rule_for_long(world, rounds, n_arms, alpha, sigm
     assert sorted(agent.pulls)[-2] > 200
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("world", ["close", "walk", "drift", "coins", "spikes", "drops"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("world", ["close", "walk", "drift", "coins", "spikes", "drops", "fallen"])
 def test_decides_as_the_literal_rule_now_and_then(world, seed):
     """Long histories of many kinds, compared in one round of 101."""
     rng = np.random.default_rng(seed)
@@ -180,7 +179,7 @@ def test_decides_as_the_literal_rule_now_and_then(world, seed):
         rewards,
         rounds=4000,
         seed=seed,
-        stray=0.2 * seed,
+        stray=0.3 * seed,
         compare=same_filter,
         look=lambda t: t % 101 == 0,
     )
@@ -202,7 +201,7 @@ def test_decides_as_the_literal_rule_in_very_long_histories(alpha, sigma, step, 
         rounds=24_000,
         seed=seed,
         stray=1.0,
-        look=lambda t: t % 997 == 0,
+        look=lambda t: t % 701 == 0,
         compare=same_filter,
     )
 
@@ -235,28 +234,29 @@ def alpha_for(t):
     return None
 
 
-def on_the_threshold(window, surplus, *, offset, extra, spread):
+def on_the_threshold(window, surplus, *, offset, extra, spread, past=0.0):
     """Return the arm chosen when arm 1 trails by 4 sqrt(window) at `window`, and by `surplus` ulps more.
 
     Arm 1 has the fewest pulls: it is chosen if it stays. `spread`: the gap grows over the window; otherwise it comes
-    with a single reward. `extra`: pulls beyond the window.
+    with a single reward. `extra`: pulls beyond the window, of rewards around `past` whose sums round.
     """
     root = math.isqrt(window)
     limit = 4.0 * root
     ahead = [4.0 / root] * window if spread else [0.0] * (window - 1) + [limit]
-    best = [offset + gap for gap in ahead] + [offset] * (extra + 1)
+    older = (np.random.default_rng(window).uniform(0.5, 1.5, size=extra) * past + offset).tolist()
+    best = [offset + gap for gap in ahead] + older + [offset + past / 3]
     total = math.fsum(best[:window])
     assert total - offset * window == limit
     ulp = max(math.ulp(total), math.ulp(limit))
     best[window - 1] += surplus * ulp
     assert math.fsum(best[:window]) - offset * window == limit + surplus * ulp
     while alpha_for(len(best) + window + extra + 1) is None:
-        best.append(offset)
+        best.append(offset + past / 3)
     t = len(best) + window + extra + 1
     policy, reference = pair(2, alpha_for(t), 1.0)
     assert fewa.filter_width(t, *reference.parameters) == 4.0
     agent = policy.start(2)
-    for arm, rewards in enumerate((best, [offset] * (window + extra))):
+    for arm, rewards in enumerate((best, [offset] * window + older)):
         for reward in reversed(rewards):
             agent.update(arm, reward)
             reference.update(arm, reward)
@@ -273,6 +273,14 @@ def test_on_the_threshold_an_arm_stays(window, extra, offset):
         assert on_the_threshold(window, 0, offset=offset, extra=extra, spread=spread) == 1
         assert on_the_threshold(window, 1, offset=offset, extra=extra, spread=spread) == 0
         assert on_the_threshold(window, -1, offset=offset, extra=extra, spread=spread) == 1
+
+
+@pytest.mark.parametrize("past", [1e3, 1e6, -1e8])
+@pytest.mark.parametrize("window", [1, 4, 9, 25, 64, 144, 289, 625])
+def test_on_the_threshold_nothing_is_lost_to_a_past_of_large_rewards(window, past):
+    """Prefix sums in double precision would get these wrong."""
+    for surplus, expected in ((0, 1), (1, 0), (-1, 1)):
+        assert on_the_threshold(window, surplus, offset=0.0, extra=300, spread=False, past=past) == expected
 
 
 def test_the_filter_by_hand():

@@ -59,29 +59,26 @@ def test_decides_as_the_literal_rule_after_any_history(histories, alpha, sigma):
             assert agent.select() == reference.select()
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_decides_as_the_literal_rule_when_calm_ends(seed):
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("alpha", [0.5, 1.4, 4.0])
+def test_decides_as_the_literal_rule_when_calm_ends(alpha, noise):
     """Calm, in which the agent may learn to look at many windows at once; then a few windows give the index."""
     # Reads beyond the arrays, and may even crash, where a stride of windows is longer than four times its first window
     # h: `band` then looks at blocks of more than h pulls, which have not ended.
-    rng = np.random.default_rng(seed)
-    alpha, noise, offset = float(rng.choice([0.5, 1.4])), float(rng.choice([0.0, 0.1])), float(rng.choice([0.0, -20.0]))
-    policy, reference = pair(1, alpha, 1.0)
-    agent = policy.start(1)
-
-    def pull(change):
-        reward = offset + change + noise * float(rng.normal())
-        agent.update(0, reward)
-        reference.update(0, reward)
-
-    for calm in rng.integers(300, 700, size=12).tolist():
-        for _ in range(calm):
-            pull(0.0)
-            agent.select()
-        depth, length = int(rng.integers(16, 200)), int(rng.integers(1, 20))
-        swing = 2 * raw_ucb.index_width(agent.t, alpha, 1.0) * math.sqrt(depth + length)
-        for change in [swing] + [0.0] * (length - 1) + [-swing] + [0.0] * (depth - 1):
-            pull(change)
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        pulls, depth, length = rng.integers((300, 16, 1), (1500, 300, 40)).tolist()
+        swing = 2 * raw_ucb.index_width(pulls, alpha, 1.0) * math.sqrt(depth + length)
+        changes = [0.0] * pulls + [swing] + [0.0] * (length - 1) + [-swing] + [0.0] * (depth - 1)
+        offset = float(rng.choice([0.0, 1.0, -20.0]))
+        policy, reference = pair(1, alpha, 1.0)
+        agent = policy.start(1)
+        for change in changes:
+            reward = offset + change + noise * float(rng.normal())
+            agent.update(0, reward)
+            reference.update(0, reward)
+            if agent.t <= pulls:
+                agent.select()
         reference.select()
         same_indices(agent, reference)
 
@@ -95,6 +92,7 @@ def test_decides_as_the_literal_rule_when_calm_ends(seed):
         ("coins", 1500, 0.5, 0.05),
         ("spikes", 1500, 5.0, 0.3),
         ("tenths", 1500, 0.2, 0.5),
+        ("fallen", 1000, 0.0, 0.5),
     ],
 )
 def test_decides_as_the_literal_rule_for_long(world, rounds, sigma, stray):
@@ -102,11 +100,11 @@ def test_decides_as_the_literal_rule_for_long(world, rounds, sigma, stray):
     policy, reference = pair(3, 1.4, sigma)
     rewards = rewards_in(world, 3, rounds, 9)
     agent = assert_same_run(policy, reference, rewards, rounds=rounds, seed=9, stray=stray, compare=same_indices)
-    assert agent.pulls.max() > 500
+    assert agent.pulls.max() > 400
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("world", ["close", "walk", "drift", "coins", "spikes", "drops", "apart"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("world", ["close", "walk", "drift", "coins", "spikes", "drops", "fallen", "apart"])
 def test_decides_as_the_literal_rule_now_and_then(world, seed):
     """Long histories of many kinds, compared in one round of 101."""
     rng = np.random.default_rng(seed)
@@ -119,7 +117,7 @@ def test_decides_as_the_literal_rule_now_and_then(world, seed):
         rewards,
         rounds=4000,
         seed=seed,
-        stray=0.2 * seed,
+        stray=0.3 * seed,
         compare=same_indices,
         look=lambda t: t % 101 == 0,
     )

@@ -69,8 +69,15 @@ def apart(shape, rng):
     return rng.normal(size=shape) * 10.0 ** rng.integers(-12, 13, (shape[0], 1))
 
 
+def fallen(shape, rng):
+    """Large rewards at first, whose sums round, then small ones."""
+    large = rng.uniform(0, 1e6, shape) / 3
+    return np.where(np.arange(shape[1]) < rng.integers(1, 60, (shape[0], 1)), large, tenths(shape, rng))
+
+
 WORLDS = {
-    world.__name__: world for world in (ties, equal, tenths, levels, drops, close, walk, drift, coins, spikes, apart)
+    world.__name__: world
+    for world in (ties, equal, tenths, levels, drops, close, walk, drift, coins, spikes, apart, fallen)
 }
 
 

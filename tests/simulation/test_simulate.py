@@ -18,6 +18,7 @@ from rotting import FEWA, UCB1, WSWA, EffFEWA, EpsilonGreedy, Greedy, Oracle, Pr
 from rotting.policies import Agent, Policy
 from rotting.problems import Drop, Exponential, Power, stationary, ten_arm, two_arm
 from rotting.randomness import NOISE, normal, stream_key
+from rotting.simulation import contestants
 
 PROBLEM = Problem([Drop(1.0, 0.2, 50), 0.6, Exponential(0.9, 0.02)], sigma=0.5, name="small", horizon=120)
 
@@ -189,6 +190,20 @@ def test_a_longer_horizon_begins_with_the_shorter_one():
     np.testing.assert_array_equal(short.regret.values, long.regret.values)
 
 
+@pytest.mark.parametrize("pieces", [7, 10**9])
+def test_runs_are_the_same_in_pieces_of_any_length(pieces, monkeypatch):
+    """Runs are played piece by piece, to be able to stop; the horizon here is several of the usual pieces."""
+    usual = {"compiled": quietly([FEWA(), UCB1(), Uniform()], horizon=70_000, runs=1)}
+    usual["python"] = quietly(PythonUCB1, horizon=1000, runs=2)
+    assert np.all(usual["compiled"].pulls.sum("arm") == 70_000)
+    assert np.all(usual["python"].pulls.sum("arm") == 1000)
+    np.testing.assert_array_equal(usual["python"].regret, quietly(UCB1(sigma=0.5), horizon=1000, runs=2).regret)
+    monkeypatch.setattr(contestants.CompiledContestant, "rounds_at_once", pieces)
+    monkeypatch.setattr(contestants.PythonContestant, "rounds_at_once", pieces)
+    assert_same(quietly([FEWA(), UCB1(), Uniform()], horizon=70_000, runs=1), usual["compiled"])
+    assert_same(quietly(PythonUCB1, horizon=1000, runs=2), usual["python"])
+
+
 def test_seeds_matter():
     first, second = quietly(POLICIES, seed=0), quietly(POLICIES, seed=1)
     for label in ("fewa", "ucb", "uniform", "epsilon"):
@@ -336,9 +351,9 @@ def test_an_error_stops_the_other_runs():
                 raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError, match="stop"):
-        quietly(Slow, horizon=50_000, runs=100, threads=2)
+        quietly(Slow, horizon=200_000, runs=100, threads=2)
     assert len(rounds_played) < 20
-    assert sum(rounds_played) < 100_000
+    assert max(rounds_played) < 200_000  # those under way were stopped on their way
 
 
 def test_labels():
@@ -472,12 +487,12 @@ INTERRUPTED = """
         def select(self): return 0
         def update(self, arm, reward): pass
 
-    policy = {"compiled": rotting.FEWA(), "python": Slow}[sys.argv[1]]
+    policy = {"compiled": rotting.UCB1(), "python": Slow}[sys.argv[1]]
     problem = rotting.problems.two_arm()
     rotting.simulate(policy, problem, horizon=10, runs=1)  # compiles
     print("ready", flush=True)
     try:
-        rotting.simulate(policy, problem, horizon=2_000_000, runs=100_000, threads=2)  # days
+        rotting.simulate(policy, problem, horizon=10**11, runs=10, threads=2)  # hours for a single run
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         raise

@@ -23,22 +23,20 @@ from rotting.policies.filtering import (
 from rotting.policies.history import (
     PAGE,
     History,
-    adapt_reach,
     append,
     band,
     empty_history,
     place_of,
     reserve,
+    rough_prefix,
     rounding,
     window_sum,
     window_sum_of,
 )
 
 SHORT = 4  # windows whose rough sums are kept
-CHUNK = 16  # windows that a processor can look at side by side
-TILE = 64  # windows that are looked at together, from rough sums
-STRIDE = 4 * TILE  # the fewest windows for which bands pay: one costs as much as some hundred rough sums
-STRIDE_PAIR = 16 * TILE  # the same for the last two arms, whose rough sums are quick to scan
+CHUNK = 64  # windows that a processor can look at side by side
+STRIDE = 1024  # the fewest windows for which bands pay: one costs as much as some hundred rough sums
 SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
@@ -55,7 +53,8 @@ class FEWAState(NamedTuple):
     place: np.ndarray  # int64 (K,): where the prefix sums of a tile end
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
     left: np.ndarray  # int64 [how many arms are active]
-    reach: np.ndarray  # float64 [see adapt_reach]
+    hint: np.ndarray  # int64 [the last window that dropped an arm]
+    hurry: np.ndarray  # bool [may the last arm be dropped without finding out at which window?]
 
 
 def select(state, t, word):
@@ -66,24 +65,31 @@ def select(state, t, word):
     when only one arm is left, since the arm with the largest sum always stays.
 
     Windows at which nobody can be dropped are passed over: many at once from bands around the prefix sums, where the
-    threshold leaves room for that; otherwise a tile of them from rough sums. Only where somebody may be dropped does
-    the filter itself run.
+    threshold leaves room for that; otherwise one by one, from rough sums. Only where somebody may be dropped does the
+    filter itself run.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(state, state.short[0], theta)
-    h = 2
+    h, scan_until, stride = 2, STRIDE, STRIDE
+    hurry = state.hurry[0]
     while left > 1 and h <= shortest:
-        stride = int(state.reach[0] * h)
-        if stride >= (STRIDE_PAIR if left == 2 else STRIDE):
+        if h >= scan_until:
+            if hurry and left == 2:
+                hurry = False
+                if _settled(state, h, shortest, theta):
+                    left = 1
+                    continue
             end = min(h + stride - 1, shortest)
-            quiet = _quiet(state, left, h, end, theta)
-            adapt_reach(state.reach, quiet)
-            if quiet:
-                h = end + 1
-                continue
-        end = min(2 * h - 1, h + TILE - 1, shortest)
+            if _quiet(state, left, h, end, theta):
+                h, stride = end + 1, min(4 * stride, 8 * h)
+            elif stride >= 4 * STRIDE:
+                stride //= 4
+            else:
+                scan_until = h + STRIDE
+            continue
+        end = min(scan_until - 1, shortest)
         if h <= SHORT:
             h, highest = _loud_short(state, left, h, theta)
         elif left == 2:
@@ -92,6 +98,7 @@ def select(state, t, word):
             h, highest = _next_loud(state, left, h, end, theta)
         if highest < np.inf:
             left, shortest = _filter(state, left, h, highest, theta)
+            state.hint[0] = h
             h += 1
     return least_pulled(state, left)
 
@@ -148,17 +155,21 @@ def _next_loud(state, left, h, end, theta):
         arm = state.active[j]
         last[j] = history.last[arm, 0]
         place[j] = place_of(history, arm, state.pulls[arm] - h)
-        count = min(count, place[j] % PAGE + 1)  # windows whose prefix sums lie side by side
+        count = min(count, (place[j] & (PAGE - 1)) + 1)  # windows whose prefix sums lie side by side
     slack = rounding(history)
     enough = SHADE * theta * math.sqrt(h) - slack
     for back in range(count):
         highest, lowest = -np.inf, np.inf
         for j in range(left):
             total = last[j] - history.high[place[j] - back]
-            state.sums[j] = total
             highest, lowest = max(highest, total), min(lowest, total)
-        if highest - lowest > enough and highest - lowest + slack > SHADE * theta * math.sqrt(h + back):
-            return h + back, highest
+        if highest - lowest > enough:
+            # Thresholds grow with the window: this one will do for a while.
+            enough = SHADE * theta * math.sqrt(h + back) - slack
+            if highest - lowest > enough:
+                for j in range(left):
+                    state.sums[j] = last[j] - history.high[place[j] - back]
+                return h + back, highest
     return h + count, np.inf
 
 
@@ -167,30 +178,95 @@ def _next_loud_pair(state, h, end, theta):
     """Do what `_next_loud` does for the last two arms, whose distance can be scanned in chunks."""
     history, one, other = state.history, state.active[0], state.active[1]
     place, place_other = place_of(history, one, state.pulls[one] - h), place_of(history, other, state.pulls[other] - h)
-    count = min(end - h, place % PAGE, place_other % PAGE) + 1
+    end = min(
+        end, h + (place & (PAGE - 1)), h + (place_other & (PAGE - 1))
+    )  # windows whose prefix sums lie side by side
     last, last_other = history.last[one, 0], history.last[other, 0]
     slack = rounding(history)
-    for done in range(0, count, CHUNK):
-        size = min(CHUNK, count - done)
-        mine = history.high[place - done - size + 1 : place - done + 1]
-        theirs = history.high[place_other - done - size + 1 : place_other - done + 1]
-        if _farthest(mine, theirs, last - last_other) + slack <= SHADE * theta * math.sqrt(h + done):
-            continue
-        for back in range(size):
-            total, total_other = last - mine[size - 1 - back], last_other - theirs[size - 1 - back]
-            if abs(total - total_other) + slack > SHADE * theta * math.sqrt(h + done + back):
-                state.sums[0], state.sums[1] = total, total_other
-                return h + done + back, max(total, total_other)
-    return h + count, np.inf
+    chunk = CHUNK
+    while h <= end:
+        size = min(chunk, h, end - h + 1)
+        mine, theirs = (
+            history.high[place - size + 1 : place + 1],
+            history.high[place_other - size + 1 : place_other + 1],
+        )
+        if not _any_beyond(mine, theirs, last - last_other, SHADE * theta * math.sqrt(h) - slack):
+            h, place, place_other = h + size, place - size, place_other - size
+            chunk = min(CHUNK, 4 * chunk)
+        elif size > 1:
+            chunk = size >> 2 if size > 4 else 1
+        else:
+            state.sums[0], state.sums[1] = last - mine[0], last_other - theirs[0]
+            return h, max(state.sums[0], state.sums[1])
+    return h, np.inf
 
 
 @helper
-def _farthest(mine, theirs, between):
-    """Return the largest |between - (mine - theirs)|."""
-    farthest = 0.0
+def _any_beyond(mine, theirs, between, limit):
+    """Say whether |between - (mine - theirs)| exceeds the limit anywhere (no early end: that is quicker)."""
+    beyond = False
     for j in range(len(mine)):
-        farthest = max(farthest, abs(between - (mine[j] - theirs[j])))
-    return farthest
+        beyond |= abs(between - (mine[j] - theirs[j])) > limit
+    return beyond
+
+
+@helper
+def _settled(state, h, shortest, theta):
+    """Try to tell which of the last two arms will be dropped without looking for the window that does it.
+
+    One is dropped somewhere from h to `later` if it would be at `later`, and the other cannot be dropped before. If so,
+    makes the other the only active arm.
+    """
+    # Candidates: the window that decided last time, then the longest, half of it, and so on.
+    if h < state.hint[0] <= shortest and _settled_at(state, h, state.hint[0], theta):
+        return True
+    later = shortest
+    while later > h:
+        if _settled_at(state, h, later, theta):
+            return True
+        later //= 2
+    return False
+
+
+@helper
+def _settled_at(state, h, later, theta):
+    """Try it for one choice of `later`."""
+    history, one, other = state.history, state.active[0], state.active[1]
+    gap = history.last[one, 0] - rough_prefix(history, one, state.pulls[one] - later)
+    gap -= history.last[other, 0] - rough_prefix(history, other, state.pulls[other] - later)
+    if abs(gap) - rounding(history) <= theta * math.sqrt(later) / SHADE:
+        return False
+    ahead, behind = (one, other) if gap > 0.0 else (other, one)
+    if not _stays_close(history, ahead, behind, h, later, theta):
+        return False
+    state.active[0], state.dropped[behind] = ahead, later
+    return True
+
+
+@helper
+def _stays_close(history, arm, other, h, later, theta):
+    """Say whether the filters at windows h..later surely do not drop `arm` for the sake of `other`."""
+    slack = rounding(history)
+    while h <= later:
+        end = min(8 * h, later)
+        _, low_here, _, low_there = _range_of_sums(history, arm, h, end)
+        high_here, _, high_there, _ = _range_of_sums(history, other, h, end)
+        if high_here - low_here + slack > SHADE * theta * math.sqrt(h):
+            return False
+        if high_there - low_there + slack > SHADE * theta * math.sqrt(end):
+            return False
+        h = end + 1
+    return True
+
+
+@helper
+def _range_of_sums(history, arm, h, end):
+    """Return the highest and lowest that a window sum can be at h, and at `end`; straight lines connect them."""
+    n = history.pulls[arm]
+    height, slope, under, over = band(history, arm, n - end, n - h)
+    there = history.last[arm, 0] - height
+    here = there - slope * (end - h)
+    return here - under, here - over, there - under, there - over
 
 
 @helper
@@ -204,13 +280,9 @@ def _quiet(state, left, h, end, theta):
     history = state.history
     high_here, low_here, high_there, low_there = -np.inf, np.inf, -np.inf, np.inf
     for place in range(left):
-        arm = state.active[place]
-        n = history.pulls[arm]
-        height, slope, under, over = band(history, arm, n - end, n - h)
-        there = history.last[arm, 0] - height
-        here = there - slope * (end - h)
-        high_here, low_here = max(high_here, here - under), min(low_here, here - over)
-        high_there, low_there = max(high_there, there - under), min(low_there, there - over)
+        high, low, high_later, low_later = _range_of_sums(history, state.active[place], h, end)
+        high_here, low_here = max(high_here, high), min(low_here, low)
+        high_there, low_there = max(high_there, high_later), min(low_there, low_later)
     slack = rounding(history)
     return high_here - low_here + slack <= SHADE * theta * math.sqrt(
         h
@@ -261,12 +333,16 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
             place=np.zeros(n_arms, np.int64),
             dropped=np.zeros(n_arms, np.int64),
             left=np.zeros(1, np.int64),
-            reach=np.ones(1),
+            hint=np.zeros(1, np.int64),
+            hurry=np.ones(1, np.bool_),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:
         """Say which window dropped which arm."""
-        return explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
+        state.hurry[0] = False
+        explanation = explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
+        state.hurry[0] = True
+        return explanation
 
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:
         """Make room for more pulls."""

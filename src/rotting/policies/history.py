@@ -25,9 +25,10 @@ import numpy as np
 from rotting.compiling import entry, helper
 from rotting.policies.summation import add
 
-PAGE = 256  # prefix sums per page
-BLOCK = 16  # pulls in the smallest outlined block
-NODES = PAGE * 2 // BLOCK  # outlines per page: blocks of all sizes, see _node
+PAGE_BITS, NODE_BITS = 8, 5
+PAGE = 1 << PAGE_BITS  # prefix sums per page
+NODES = 1 << NODE_BITS  # outlines per page, see _node
+BLOCK = 2 * PAGE // NODES  # pulls in the smallest outlined block
 
 # No rounded quantity in this module is off by more than 2^-49 of the largest prefix sum (a handful of operations,
 # each within 2^-53); comparisons that must err on the safe side allow eight times that.
@@ -100,7 +101,7 @@ def check_history(history: History) -> None:
 
 
 def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    grown = np.empty(length)
+    grown = np.zeros(length)  # not empty: it may be written to a file
     grown[: len(array)] = array
     return grown
 
@@ -111,8 +112,8 @@ def append(history, arm, reward):
     n = history.pulls[arm] + 1
     if n == 1:
         history.used[1] -= 1
-    if n % PAGE == 0:
-        history.page[arm, n // PAGE] = history.used[0]
+    if n & (PAGE - 1) == 0:
+        history.page[arm, n >> PAGE_BITS] = history.used[0]
         history.used[0] += 1
     high, low = add(history.last[arm, 0], history.last[arm, 1], reward, 0.0)
     place = place_of(history, arm, n)
@@ -120,7 +121,7 @@ def append(history, arm, reward):
     history.last[arm, 0], history.last[arm, 1] = high, low
     history.largest[0] = max(history.largest[0], abs(high))
     history.pulls[arm] = n
-    if n % BLOCK == 0:
+    if n & (BLOCK - 1) == 0:
         _close_blocks(history, arm, n)
 
 
@@ -156,10 +157,11 @@ def band(history, arm, first, last):
 
     Returns (height, slope, under, over): for every m in first..last,
     under <= S[m] - (height + slope * (m - first)) <= over, up to ROUNDING * largest.
-    The blocks it looks at, of at most a quarter of this length but at least BLOCK pulls, must have ended by now.
+    The arm must have been pulled BLOCK times since `last`. The longer ago that is, the longer a stretch is cheap.
     """
-    size, level = BLOCK, 0
-    while 8 * size <= last - first:
+    n, size, level = history.pulls[arm], BLOCK, 0
+    # Some eight blocks, but only such as have ended by now.
+    while 8 * size <= last - first and ((last >> level) // (2 * BLOCK) + 1) * (2 * size) <= n:
         size *= 2
         level += 1
     # Block ends around first..last; the line goes through S at the outermost two.
@@ -178,18 +180,10 @@ def band(history, arm, first, last):
 
 
 @helper
-def adapt_reach(reach, success):
-    """Learn how many windows, in multiples of the first, bands can be expected to pass over.
-
-    Only speed depends on it: a guess that is too bold wastes a try, one that is too timid takes more tries.
-    """
-    reach[0] = min(16.0, 1.5 * reach[0]) if success else max(0.01, 0.7 * reach[0])
-
-
-@helper
 def place_of(history, arm, m):
     """Return where S[m] is kept in `high` and `low`."""
-    return history.page[arm, m // PAGE] * PAGE + m % PAGE
+    # Shifts and masks: Python's // and % cost more, for the sake of negative numbers.
+    return (history.page[arm, m >> PAGE_BITS] << PAGE_BITS) + (m & (PAGE - 1))
 
 
 @helper
@@ -200,7 +194,7 @@ def _node(history, arm, level, block):
     its middle, an arm with n pulls has at most 2 n / BLOCK of them, and they fit the arm's pages evenly.
     """
     number = ((2 * block + 1) << level) - 1
-    return history.page[arm, number // NODES] * NODES + number % NODES
+    return history.page[arm, number >> NODE_BITS] * NODES + (number & (NODES - 1))
 
 
 @helper

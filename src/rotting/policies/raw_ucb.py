@@ -14,17 +14,19 @@ from rotting.policies.base import Policy
 from rotting.policies.explaining import Explanation, explain_index
 from rotting.policies.filtering import first_unpulled
 from rotting.policies.history import (
-    BLOCK,
+    PAGE,
     History,
-    adapt_reach,
     append,
     band,
     empty_history,
+    place_of,
     reserve,
-    rough_prefix,
     rounding,
     window_sum,
 )
+
+CHUNK = 64  # windows that a processor can look at side by side
+STRIDE = 512  # the fewest windows for which a band pays: one costs as much as some hundred rough sums
 
 
 class RAWUCBState(NamedTuple):
@@ -37,7 +39,6 @@ class RAWUCBState(NamedTuple):
     mean: np.ndarray  # float64 (K,): the mean of that window
     root: np.ndarray  # float64 (K,): and its square root
     bound: np.ndarray  # float64 (K,): room to work, an upper bound of each arm's index
-    reach: np.ndarray  # float64 [see adapt_reach]
 
 
 def select(state, t, word):
@@ -97,35 +98,60 @@ def index_at(total, h, root, width):
 def smallest_bound(state, arm, width):
     """Return the smallest upper confidence bound of an arm over all windows, and a window that gives it.
 
-    Starts from the window that is remembered. Windows that cannot do better are passed over: many at once from a band,
-    or one by one from rough sums.
+    Starts from the window that is remembered. Windows that cannot do better are passed over: many at once from a band
+    where the bounds lie clearly higher, otherwise by scanning rough sums.
     """
     history, n = state.history, state.pulls[arm]
     window = state.window[arm]
     index = state.mean[arm] + width / state.root[arm]
-    h, close_until = 1, BLOCK
+    h, scan_until, stride = 1, STRIDE, STRIDE
     while h <= n:
-        if h >= close_until:
-            end = min(h + max(BLOCK, int(state.reach[0] * h)) - 1, n)
-            above = _all_above(history, arm, h, end, width, index)
-            adapt_reach(state.reach, above)
-            if above:
-                h = end + 1
+        if h >= scan_until:
+            end = min(h + stride - 1, n)
+            if _all_above(history, arm, h, end, width, index):
+                h, stride = end + 1, min(2 * stride, 8 * h)
                 continue
-            close_until = h + BLOCK
-        if _may_be_below(history, arm, h, width, index):
+            scan_until, stride = h + 2 * STRIDE, max(stride // 2, STRIDE)
+        h, found = _next_below(history, arm, h, min(scan_until - 1, n), width, index)
+        if found:
             bound = index_at(window_sum(history, arm, h), h, math.sqrt(h), width)
             if bound < index:
                 index, window = bound, h
-        h += 1
+            h += 1
     return index, window
 
 
 @helper
-def _may_be_below(history, arm, h, width, index):
-    """Say whether the upper confidence bound at window h may be below `index`, from rough sums."""
-    total = history.last[arm, 0] - rough_prefix(history, arm, history.pulls[arm] - h)
-    return total - index * h + width * math.sqrt(h) <= _slack(history, width, index, h)
+def _next_below(history, arm, h, end, width, index):
+    """Return the first window from h to `end` whose bound may be below `index`, and True; or where to go on, and False.
+
+    A bound is below when W(g) - index g + width sqrt(g) < 0. Chunks of windows are scanned with a straight line below
+    sqrt(g), since processors are quick at those. It may stop before `end`.
+    """
+    last, place = history.last[arm, 0], place_of(history, arm, history.pulls[arm] - h)
+    end = min(end, h + (place & (PAGE - 1)))  # windows whose prefix sums lie side by side
+    slack = _slack(history, width, index, end)
+    while h <= end:
+        size = min(CHUNK, h, end - h + 1)
+        prefixes = history.high[place - size + 1 : place + 1]  # those of windows h + size - 1 down to h
+        root, longest = math.sqrt(h), math.sqrt(h + size - 1)
+        rise = (longest - root) / max(size - 1, 1)
+        if _any_below(prefixes, last - index * (h + size - 1) + width * longest - slack, index - width * rise):
+            for back in range(size):
+                total = last - prefixes[size - 1 - back]
+                if total - index * (h + back) + width * math.sqrt(h + back) <= slack:
+                    return h + back, True
+        h, place = h + size, place - size
+    return h, False
+
+
+@helper
+def _any_below(prefixes, base, step):
+    """Say whether base + step j - prefixes[j] is at most 0 for some j."""
+    below = False
+    for j in range(len(prefixes)):
+        below |= base + step * j - prefixes[j] <= 0.0
+    return below
 
 
 @helper
@@ -184,7 +210,7 @@ class RAWUCB(Policy, state=RAWUCBState, select=select, update=update):
         history = empty_history(n_arms)
         settings = np.array([self.alpha, self.sigma])
         window, room = np.zeros(n_arms, np.int64), np.zeros((3, n_arms))
-        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], room[2], np.ones(1))
+        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], room[2])
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
