@@ -72,7 +72,7 @@ def select(state, t, word):
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(state, state.short[0], theta)
-    h, scan_until, stride = 2, STRIDE, STRIDE
+    h, scan_until, stride = 2, STRIDE, _first_stride(state.settings, theta)
     hurry = state.hurry[0]
     while left > 1 and h <= shortest:
         if h >= scan_until:
@@ -83,7 +83,7 @@ def select(state, t, word):
                     continue
             end = min(h + stride - 1, shortest)
             if _quiet(state, left, h, end, theta):
-                h, stride = end + 1, min(4 * stride, 8 * h)
+                h, stride = end + 1, min(2 * stride, 8 * h)
             elif stride >= 4 * STRIDE:
                 stride //= 4
             else:
@@ -109,6 +109,17 @@ def update(state, arm, reward):
     for h in range(SHORT - 1, 0, -1):
         state.short[h, arm] = state.short[h - 1, arm] + reward
     state.short[0, arm] = reward
+
+
+@helper
+def _first_stride(settings, theta):
+    """Guess how many windows a band can pass over at first (only speed depends on it).
+
+    Over s windows the sums of two arms wander some 6 sigma sqrt(s) apart, and theta sqrt(h) is allowed.
+    """
+    sigma = settings[1]
+    reach = (theta / (6.0 * sigma)) ** 2 if sigma > 0.0 else 1.0
+    return int(STRIDE * min(max(reach, 1.0), 8.0))
 
 
 @helper
