@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,9 +36,10 @@ class Curve(Parameters):
     known: ClassVar[dict[str, type[Curve]]] = {}
     family: ClassVar[int]
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
-        Curve.known[cls.__name__] = cls
+        if not abstract:
+            Curve.known[cls.__name__] = cls
 
     def numbers(self) -> tuple[float, ...]:
         """Return up to four parameters, in the order `mean_at` reads them."""
@@ -168,7 +169,25 @@ class Drops(Curve):
 
 
 @dataclasses.dataclass(frozen=True)
-class Linear(Curve):
+class WearOut(Curve, abstract=True):
+    """What the families below have in common: they come down from `start` towards `floor`."""
+
+    if TYPE_CHECKING:
+        start: float
+        floor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.floor > self.start:
+            raise ValueError(f"{self}: floor={self.floor:g} lies above start={self.start:g}; expected floor <= start")
+
+    def is_nonincreasing(self) -> bool:
+        """Wear-out never increases."""
+        return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Linear(WearOut):
     """A straight decline from `start`, `slope` lost per pull, down to `floor`."""
 
     family = _LINEAR
@@ -176,17 +195,9 @@ class Linear(Curve):
     slope: float = parameter(minimum=0, doc="loss per pull")
     floor: float = parameter(0.0, doc="the value below which it never falls")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_floor(self)
-
     def last_change(self) -> float:
         """Constant once the floor is reached."""
         return math.ceil((self.start - self.floor) / self.slope) if self.slope else 0
-
-    def is_nonincreasing(self) -> bool:
-        """A decline never increases."""
-        return True
 
     def limit(self) -> float:
         """Return the floor (the start, without a slope)."""
@@ -194,7 +205,7 @@ class Linear(Curve):
 
 
 @dataclasses.dataclass(frozen=True)
-class Exponential(Curve):
+class Exponential(WearOut):
     """Exponential wear-out: floor + (start - floor) exp(-rate n)."""
 
     family = _EXPONENTIAL
@@ -202,21 +213,13 @@ class Exponential(Curve):
     rate: float = parameter(minimum=0, doc="decay per pull")
     floor: float = parameter(0.0, doc="the value it tends to")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_floor(self)
-
-    def is_nonincreasing(self) -> bool:
-        """Wear-out never increases."""
-        return True
-
     def limit(self) -> float:
         """Return the floor (the start, without a rate)."""
         return self.floor if self.rate else self.start
 
 
 @dataclasses.dataclass(frozen=True)
-class Power(Curve):
+class Power(WearOut):
     """Power law in steps: floor + (start - floor) (floor(n / step) + 1)^(-theta)."""
 
     family = _POWER
@@ -225,21 +228,13 @@ class Power(Curve):
     start: float = parameter(1.0, doc="value of the first pull")
     floor: float = parameter(0.0, doc="the value it tends to")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_floor(self)
-
-    def is_nonincreasing(self) -> bool:
-        """Wear-out never increases."""
-        return True
-
     def limit(self) -> float:
         """Return the floor (the start, with exponent 0)."""
         return self.floor if self.theta else self.start
 
 
 @dataclasses.dataclass(frozen=True)
-class Logistic(Curve):
+class Logistic(WearOut):
     """Logistic wear-out: floor + (start - floor) / (1 + exp((n - midpoint) / width)).
 
     `start` is the value it comes down from: mu(0) is a little lower, the less so the larger midpoint / width.
@@ -250,14 +245,6 @@ class Logistic(Curve):
     midpoint: float = parameter(minimum=0, doc="pulls until half of the value is lost")
     width: float = parameter(above=0, doc="pulls over which the decline happens")
     floor: float = parameter(0.0, doc="the value it tends to")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_floor(self)
-
-    def is_nonincreasing(self) -> bool:
-        """Wear-out never increases."""
-        return True
 
     def limit(self) -> float:
         """Return the floor."""
@@ -366,8 +353,3 @@ def _floats(what: str, values: Any) -> tuple[float, ...]:
     if numbers.ndim != 1 or not np.all(np.isfinite(numbers)):
         raise ValueError(f"{what} must be a flat sequence of finite numbers")
     return tuple(numbers.tolist())
-
-
-def _check_floor(curve: Any) -> None:
-    if curve.floor > curve.start:
-        raise ValueError(f"{curve}: floor={curve.floor:g} lies above start={curve.start:g}; expected floor <= start")
