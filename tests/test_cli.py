@@ -46,8 +46,9 @@ def no_simulation(monkeypatch):
     def refuse(*arguments, **named):
         raise AssertionError("the simulation was started before the input was checked")
 
+    # In this order: the import of the paper's module must find the real function, to which it is put back.
+    monkeypatch.setattr("rotting.paper.ten_arm.simulate", refuse)
     monkeypatch.setattr("rotting.simulation.simulate", refuse)
-    monkeypatch.setattr("rotting.paper.ten_arm.simulate", refuse, raising=False)
 
 
 # Help and lists.

@@ -59,7 +59,7 @@ def test_problems_are_read(text, expected):
         ("FEVA()", "did you mean 'FEWA'"),
         ("EffFEVA", "did you mean 'EffFEWA'"),
         ("UCB", "did you mean 'UCB1'"),
-        ("xyzzy()", "'xyzzy' does not exist; It can be .*FEWA.*UCB1"),
+        ("xyzzy()", "'xyzzy' does not exist; it can be .*FEWA.*UCB1"),
         ("Policy()", "'Policy' does not exist"),
         ("Drop(1, 0, 5)", "policy 'Drop' does not exist"),
         ("two_arm()", "policy 'two_arm' does not exist"),

@@ -109,8 +109,8 @@ def _check_arguments(name: str, make: Callable[..., Any], positional: list[Any],
 def _suggestion(name: str, known: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     by_case = [other for other in known if other.lower() == name.lower()]
-    hint = f"did you mean {(by_case or close)[0]!r}? " if by_case or close else ""
-    return f"{hint}It can be {', '.join(sorted(known, key=str.lower)) or 'nothing'}"
+    names = ", ".join(sorted(known, key=str.lower)) or "nothing"
+    return f"did you mean {(by_case or close)[0]!r}? It can be {names}" if by_case or close else f"it can be {names}"
 
 
 def _text(node: ast.expr) -> str:

@@ -99,10 +99,9 @@ def test_decides_as_the_literal_rule_where_one_window_matters(alpha, pulls, wind
 @pytest.mark.parametrize("alpha", [0.06, 1.0, 5.0])
 def test_decides_as_the_literal_rule_when_calm_ends(alpha, n_arms):
     """Calm, in which the agent may learn to look at many windows at once; then arm 0 leads at a few of them only."""
-    # Fails where a stride of windows is longer than four times its first window h: `band` then looks at blocks of more
-    # than h pulls, which have not ended, and reads prefix sums, outlines and even pages beyond S[n].
+    # Long strides near the present: `band` once looked at blocks that had not ended, and read beyond S[n].
     rng = np.random.default_rng(n_arms)
-    # The first is the smallest that was seen to fail, at 3d0aa4e.
+    # The first is the smallest that failed, at 3d0aa4e.
     cases = [{2: (1344, 103, 11), 3: (529, 29, 10), 4: (784, 32, 15)}[n_arms]]
     cases += rng.integers((300, 16, 1), (1500, 300, 40), size=(20, 3)).tolist()
     for pulls, depth, length in cases:
@@ -140,7 +139,7 @@ def test_decides_as_the_literal_rule_when_calm_ends(alpha, n_arms):
 )
 def test_a_stride_ends_before_the_present(alpha, pulls, window, pause, dip):
     """With a large alpha, a stride of windows starts close to the newest rewards, where blocks have not ended yet."""
-    # See test_decides_as_the_literal_rule_when_calm_ends. This one failed at 66d6bc4.
+    # As above; these failed at 66d6bc4.
     agent, reference = where_one_window_matters(alpha, pulls, window, pause=pause, dip=dip)
     assert reference.select() == 0
     assert agent.select() == 0

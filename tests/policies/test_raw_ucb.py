@@ -63,8 +63,7 @@ def test_decides_as_the_literal_rule_after_any_history(histories, alpha, sigma):
 @pytest.mark.parametrize("alpha", [0.5, 1.4, 4.0])
 def test_decides_as_the_literal_rule_when_calm_ends(alpha, noise):
     """Calm, in which the agent may learn to look at many windows at once; then a few windows give the index."""
-    # Reads beyond the arrays, and may even crash, where a stride of windows is longer than four times its first window
-    # h: `band` then looks at blocks of more than h pulls, which have not ended.
+    # Long strides near the present: `band` once looked at blocks that had not ended, and read beyond its arrays.
     rng = np.random.default_rng(7)
     for _ in range(40):
         pulls, depth, length = rng.integers((300, 16, 1), (1500, 300, 40)).tolist()

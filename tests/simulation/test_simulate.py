@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import xarray
 
 import rotting
 from rotting import FEWA, UCB1, WSWA, EffFEWA, EpsilonGreedy, Greedy, Oracle, Problem, Uniform, simulate, theory
@@ -70,7 +71,7 @@ def test_the_dataset_knows_how_it_was_made():
     assert attrs["problem"] == "small"
     assert attrs["horizon"] == 120
     assert attrs["seed"] == 3
-    assert list(attrs["policies"]) == [repr(FEWA(alpha=0.1)), repr(Uniform())]
+    assert attrs["policies"].splitlines() == [repr(FEWA(alpha=0.1)), repr(Uniform())]
     assert attrs["rotting"] == rotting.__version__
     assert attrs["numpy"] == np.__version__
 
@@ -626,3 +627,31 @@ def test_theorem_1_holds(problem):
     chance, _ = final_regret(Uniform(), problem, runs=20, horizon=horizon)
     assert fewa <= bound < chance
     assert eff <= theory.eff_fewa_bound(problem.n_arms, horizon, sigma, decay)
+
+
+def test_a_result_can_be_written_and_read_back(tmp_path):
+    result = quietly([FEWA(), Uniform()])
+    result.to_netcdf(tmp_path / "result.nc")
+    xarray.testing.assert_equal(xarray.load_dataset(tmp_path / "result.nc"), result)
+
+
+class WithoutUpdate:
+    def __init__(self, n_arms):
+        self.n_arms = n_arms
+
+    def select(self):
+        return 0
+
+
+class WithoutArms:
+    def select(self):
+        return 0
+
+    def update(self, arm, reward):
+        pass
+
+
+@pytest.mark.parametrize("idea", [WithoutUpdate, WithoutArms])
+def test_a_python_class_that_is_no_policy_is_refused(idea):
+    with pytest.raises(TypeError, match=idea.__name__):
+        quietly(idea)

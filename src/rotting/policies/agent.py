@@ -39,7 +39,7 @@ class Agent:
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
         """Return an agent that has not pulled anything yet."""
         try:
-            n_arms = operator.index(n_arms)
+            n_arms = _index(n_arms)
         except TypeError:
             raise TypeError(f"n_arms={n_arms!r} is not a whole number >= 1") from None
         if n_arms < 1:
@@ -101,12 +101,19 @@ class Agent:
 
     def _checked_arm(self, arm: Any) -> int:
         try:
-            number = operator.index(arm)
+            number = _index(arm)
         except TypeError:
             raise TypeError(f"arm={arm!r} is not an arm; expected a whole number from 0 to {self.n_arms - 1}") from None
         if not 0 <= number < self.n_arms:
             raise IndexError(f"arm={arm!r} does not exist; expected a whole number from 0 to {self.n_arms - 1}")
         return number
+
+
+def _index(value: Any) -> int:
+    """Return a whole number; True and False are none."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError
+    return operator.index(value)
 
 
 def _checked_reward(reward: Any) -> float:

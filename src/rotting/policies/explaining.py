@@ -57,7 +57,8 @@ class Explanation:
         rows = [[_cell(getattr(verdict, name)) for name in names] for verdict in self.arms]
         titles = [name.replace("_", " ") for name in names]
         widths = [max(len(row[column]) for row in [titles, *rows]) for column in range(len(titles))]
-        lines = [f"{self.policy}, round {self.t}: pull arm {self.decision}"]
+        new = "" if self.arms[self.decision].pulls else ", which has not been pulled yet"
+        lines = [f"{self.policy}, round {self.t}: pull arm {self.decision}{new}"]
         for row, mark in zip([titles, *rows], ["  ", *self._marks()], strict=True):
             lines.append(mark + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
         return "\n".join(lines)
@@ -79,7 +80,7 @@ def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, i
     for arm, n in enumerate(state.pulls.tolist()):
         h = int(dropped[arm]) if filtered else 0
         if h == 0:
-            verdicts.append(FilterVerdict(arm, n, survived=filtered or n == 0))
+            verdicts.append(FilterVerdict(arm, n, survived=True))
             continue
         present = np.flatnonzero((dropped == 0) | (dropped >= h)).tolist()
         best = float(max(window_sum(other, h) for other in present))

@@ -32,6 +32,9 @@ _DAMAGE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zip
 def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> None:
     """Write an agent, atomically: the file is the old one or the new one, never half of it."""
     path = Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise FileNotFoundError(f"{path} cannot be written: {reason}")
     n_arms = len(state.pulls)
     _readable(policy, n_arms)
     header = {"format": FORMAT, "policy": repr(policy), "n_arms": n_arms, "key": int(key)}
@@ -65,7 +68,7 @@ def load_agent(path: str | Path) -> tuple[Policy, Any, np.uint64]:
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
-        raise ValueError(f"{path} is not a saved agent, or it is damaged ({type(error).__name__}: {error})") from None
+        raise ValueError(f"{path} is not a saved agent, or it is damaged ({type(error).__name__})") from None
     if version != FORMAT:
         raise ValueError(f"{path} has format {version}; this version of rotting reads format {FORMAT}")
     if type(n_arms) is not int or n_arms < 1 or type(key) is not int or not 0 <= key < 2**64:

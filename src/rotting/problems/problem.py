@@ -85,6 +85,9 @@ class Problem:
         whole = isinstance(self.horizon, int | np.integer) and not isinstance(self.horizon, bool)
         if not whole or self.horizon < 1:
             raise ValueError(f"Problem: horizon={self.horizon!r} is out of range; expected a whole number >= 1")
+        for name in ("restless", "allow_increasing"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise TypeError(f"Problem: {name}={getattr(self, name)!r} is neither True nor False")
         for arm, curve in enumerate(self.curves):
             self._check(arm, curve)
 

@@ -114,7 +114,13 @@ class PythonContestant:
         """Make a fresh agent."""
         takes_seed = "seed" in inspect.signature(self._make).parameters
         named = {"seed": int(streams.choice[0])} if takes_seed else {}
+        try:
+            inspect.signature(self._make).bind(problem.n_arms, **named)
+        except TypeError as error:
+            raise TypeError(f"{self.label} cannot be started with the number of arms: {error}") from None
         agent = self._make(problem.n_arms, **named)
+        if not callable(getattr(agent, "select", None)) or not callable(getattr(agent, "update", None)):
+            raise TypeError(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
 
         def turn(journal: Journal, first: int, last: int) -> None:
             for t in range(first, last + 1):

@@ -223,7 +223,7 @@ def _dataset(
         },
         attrs={
             "problem": problem.name,
-            "policies": [player.description for player in players],
+            "policies": "\n".join(player.description for player in players),
             "horizon": horizon,
             "seed": seed,
             "rotting": __version__,
@@ -235,5 +235,5 @@ def _dataset(
 
 def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name}={value!r} is out of range; expected a whole number >= 1")
+        raise ValueError(f"{name}={value!r} is not a whole number >= 1")
     return int(value)
