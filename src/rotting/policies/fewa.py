@@ -34,7 +34,7 @@ from rotting.policies.history import (
     window_sum_of,
 )
 
-SHORT = 4  # windows whose rough sums are kept
+SHORT = 8  # windows whose rough sums are kept
 CHUNK = 64  # windows that a processor can look at side by side
 STRIDE = 1024  # the fewest windows for which bands pay: one costs as much as some hundred rough sums
 SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
@@ -90,7 +90,7 @@ def select(state, t, word):
                 scan_until = h + STRIDE
             continue
         end = min(scan_until - 1, shortest)
-        if h <= SHORT:
+        if h <= SHORT and (left > 2 or h == 2):
             h, highest = _loud_short(state, left, h, theta)
         elif left == 2:
             h, highest = _next_loud_pair(state, h, end, theta)

@@ -1,8 +1,8 @@
 """Sums that do not lose digits: a number kept as `high + low`, about 32 digits together (double-double).
 
 The package's rule for the sum of a window of rewards is: added exactly, then rounded once. Nothing here is exact for
-ever (a sum of 1e300 and 1e-300 would need more than 32 digits), but for rewards within some fifteen orders of magnitude
-of each other it amounts to that rule, which is what Python's `math.fsum` computes.
+ever (a sum of 1e300 and 1e-300 would need more than 32 digits), but as long as the total of an arm's rewards is less
+than some 2^53 times its smallest reward it amounts to that rule, which is what Python's `math.fsum` computes.
 """
 
 from __future__ import annotations
