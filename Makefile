@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format bench lock clean
+.PHONY: paper test lint format docs bench lock clean
 
 paper: $(READY)
 	$(BIN)/rotting paper
@@ -22,6 +22,10 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The pages are plain Markdown; this runs every example in them.
+docs: $(READY)
+	$(BIN)/pytest tests/test_docs.py
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/bench.py
