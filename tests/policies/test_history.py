@@ -187,7 +187,7 @@ def test_reserve_keeps_what_there_is_and_makes_enough_room(seed, n_arms, chunks,
         more = np.full(chunk, rng.integers(n_arms)) if lopsided else rng.integers(n_arms, size=chunk)
         arms, rewards = np.append(arms, more), np.append(rewards, rng.normal(size=chunk))
         # Compiled code does not check bounds: see here that everything has its place.
-        pages = len(history.high) // package.PAGE
+        pages = len(history.low) // package.PAGE
         needed = (np.bincount(arms, minlength=n_arms) // package.PAGE + 1).sum()
         assert needed <= pages == len(history.over) // package.NODES
         assert np.bincount(arms, minlength=n_arms).max() // package.PAGE < history.page.shape[1]

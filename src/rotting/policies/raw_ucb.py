@@ -14,7 +14,7 @@ from rotting.policies.base import Policy
 from rotting.policies.explaining import Explanation, explain_index
 from rotting.policies.filtering import first_unpulled
 from rotting.policies.history import (
-    PAGE,
+    ROW,
     History,
     append,
     band,
@@ -25,7 +25,6 @@ from rotting.policies.history import (
     window_sum,
 )
 
-CHUNK = 64  # windows that a processor can look at side by side
 STRIDE = 512  # the fewest windows for which a band pays: one costs as much as some hundred rough sums
 
 
@@ -128,11 +127,11 @@ def _next_below(history, arm, h, end, width, index):
     A bound is below when W(g) - index g + width sqrt(g) < 0. Chunks of windows are scanned with a straight line below
     sqrt(g), since processors are quick at those. It may stop before `end`.
     """
-    last, place = history.last[arm, 0], place_of(history, arm, history.pulls[arm] - h)
-    end = min(end, h + (place & (PAGE - 1)))  # windows whose prefix sums lie side by side
+    last = history.last[arm, 0]
     slack = _slack(history, width, index, end)
     while h <= end:
-        size = min(CHUNK, h, end - h + 1)
+        size = min(ROW, h, end - h + 1)
+        place = place_of(history, arm, history.pulls[arm] - h)
         prefixes = history.high[place - size + 1 : place + 1]  # those of windows h + size - 1 down to h
         root, longest = math.sqrt(h), math.sqrt(h + size - 1)
         rise = (longest - root) / max(size - 1, 1)
@@ -141,7 +140,7 @@ def _next_below(history, arm, h, end, width, index):
                 total = last - prefixes[size - 1 - back]
                 if total - index * (h + back) + width * math.sqrt(h + back) <= slack:
                     return h + back, True
-        h, place = h + size, place - size
+        h += size
     return h, False
 
 

@@ -91,7 +91,8 @@ class CompiledContestant:
 
         def turn(journal: Journal, first: int, last: int) -> None:
             nonlocal state
-            state = self.policy.reserve(state, last - first + 1)
+            # At least as much room as is in use already: growing by bits would copy long histories again and again.
+            state = self.policy.reserve(state, max(last, 2 * (first - 1)) - (first - 1))
             compiled(state, problem.arrays, streams, journal, first, last)
 
         return turn
