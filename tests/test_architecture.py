@@ -11,8 +11,9 @@ import rotting
 PACKAGE = Path(rotting.__file__).parent
 
 # What each room may import from, besides itself. Rooms that are not listed may import from all but `cli`.
-BOTTOM = {"compiling", "parameters", "randomness", "curves"}
+BOTTOM = {"compiling", "files", "parameters", "randomness", "curves"}
 MAY_IMPORT = {
+    "files": set(),
     "parameters": set(),
     "compiling": set(),
     "randomness": {"compiling"},

@@ -11,8 +11,6 @@ Two fields of a state that are one array (such as `pulls` and `history.pulls`) a
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from rotting.files import replacing
 from rotting.policies.base import Policy
 from rotting.policies.history import History, check_history
 
@@ -44,16 +43,8 @@ def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> 
         if id(array) not in seen:
             seen.add(id(array))
             arrays[name] = array
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=path.name, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def load_agent(path: str | Path) -> tuple[Policy, Any, np.uint64]:
