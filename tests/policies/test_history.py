@@ -189,7 +189,7 @@ def test_reserve_keeps_what_there_is_and_makes_enough_room(seed, n_arms, chunks,
         # Compiled code does not check bounds: see here that everything has its place.
         pages = len(history.low) // package.PAGE
         needed = (np.bincount(arms, minlength=n_arms) // package.PAGE + 1).sum()
-        assert needed <= pages == len(history.over) // package.NODES
+        assert needed <= pages == len(history.outlines) // package.NODES
         assert np.bincount(arms, minlength=n_arms).max() // package.PAGE < history.page.shape[1]
         fill(history, more, rewards[len(rewards) - chunk :])
         assert history.used[0] == needed

@@ -14,7 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting.compiling import helper
-from rotting.policies.exact_filter import FIRST_ROW, SHADE, WORTH, filter_at, range_of_sums, reach, room, thresholds
+from rotting.policies.exact_filter import (
+    FIRST_ROW,
+    HINT,
+    HURRY,
+    SHADE,
+    WORTH,
+    filter_at,
+    range_of_sums,
+    reach,
+    room,
+    thresholds,
+)
 from rotting.policies.filtering import MANY
 from rotting.policies.history import ROW, place_of, rough_prefix, rounding
 
@@ -27,25 +38,23 @@ BOTH = 2
 class Duel(NamedTuple):
     """What is known about the windows of two arms."""
 
-    arms: np.ndarray  # int64 [the first arm, the second]
-    start: np.ndarray  # int64 [stretches, first window of the first, pulls of both arms when the oldest was proved]
-    end: np.ndarray  # int64 (STRETCHES,): the last window of each stretch; the next begins after it
-    spared: np.ndarray  # int64 (STRETCHES, 2): each arm is spared while both arms have fewer pulls than this
-    retry: np.ndarray  # int64 (STRETCHES,): no use trying to prove more before they have this many
+    notes: np.ndarray  # int64: HINT and HURRY of exact_filter, and what is listed below
+    stretches: np.ndarray  # int64 (STRETCHES, 4): what is known of each, see below
     scale: np.ndarray  # float64 [range of rewards, largest prefix sum]: the proofs count on these
 
 
-COUNT, FIRST, SINCE = range(3)
+# The number of stretches, the first window of the first, the pulls of both arms when it was written down, and the arms.
+COUNT, FIRST, SINCE, ONE, OTHER = range(2, 7)
+# Of a stretch: the pulls (of both arms) until which the first arm is surely spared, and the second; its last window
+# (the next stretch begins after it); and the pulls until which it is no use trying to prove more.
+SPARED, END, RETRY = 0, 2, 3
 
 
 def new_duel() -> Duel:
     """Return a duel of nobody."""
     return Duel(
-        arms=np.full(2, -1, np.int64),
-        start=np.zeros(3, np.int64),
-        end=np.zeros(STRETCHES, np.int64),
-        spared=np.zeros((STRETCHES, 2), np.int64),
-        retry=np.zeros(STRETCHES, np.int64),
+        notes=np.array([0, 1, 0, 0, 0, -1, -1]),
+        stretches=np.zeros((STRETCHES, 4), np.int64),
         scale=np.zeros(2),
     )
 
@@ -61,7 +70,7 @@ def settle(state, h, shortest, theta):
             if not begun:
                 begun = True
                 _forget_if_stale(state)
-                if state.hurry[0] and _settled_early(state, h, shortest, theta, ratio):
+                if state.duel.notes[HURRY] and _settled_early(state, h, shortest, theta, ratio):
                     return 1
             after, stretch = _pass_over(state, h, shortest, theta, ratio, stretch, BOTH)
             if after > h:
@@ -86,14 +95,14 @@ def _filter_pair(state, h, size, theta):
     start, below, above = thresholds(history, h, size, theta)
     stop = place_of(history, one, state.pulls[one] - h) + 1
     stop_other = place_of(history, other, state.pulls[other] - h) + 1
-    roots = state.roots[start : start + size]
+    roots = state.rows[start : start + size]
     mine, theirs = history.high[stop - size : stop], history.high[stop_other - size : stop_other]
     if not _any_far(mine, theirs, between, roots, below):
         return 2
-    if state.hurry[0]:
+    if state.duel.notes[HURRY]:
         stays = _who_stays(mine, theirs, between, roots, below, above)
         if stays >= 0:
-            state.active[0], state.hint[0] = state.active[stays], h + size - 1
+            state.active[0], state.duel.notes[HINT] = state.active[stays], h + size - 1
             return 1
     left, shortest = 2, MANY
     for back in range(size):
@@ -133,14 +142,14 @@ def _settled_early(state, h, shortest, theta, ratio):
     One arm is dropped somewhere from h to `later` if it would be at `later`, and the other is spared up to there. If
     so, makes the other the only active arm. Candidates for `later`: the window that decided last time, and the longest.
     """
-    later = state.hint[0]
+    later = state.duel.notes[HINT]
     stays = _ahead_at(state, later, theta) if h < later <= shortest else -1
     if stays < 0:
         later = shortest
         stays = _ahead_at(state, later, theta)
     if stays < 0 or not _is_spared(state, h, later, theta, ratio, stays):
         return False
-    state.active[0], state.hint[0] = state.active[stays], later
+    state.active[0], state.duel.notes[HINT] = state.active[stays], later
     return True
 
 
@@ -169,7 +178,7 @@ def _is_spared(state, h, end, theta, ratio, who):
             stop_other = place_of(history, other, state.pulls[other] - h) + 1
             mine, theirs = history.high[stop - size : stop], history.high[stop_other - size : stop_other]
             between = history.last[arm, 0] - history.last[other, 0]
-            if _any_below(mine, theirs, between, state.roots[start : start + size], below):
+            if _any_below(mine, theirs, between, state.rows[start : start + size], below):
                 return False
             after = h + size
         h = after
@@ -195,13 +204,13 @@ def _clock(state):
 def _forget_if_stale(state):
     """Start with no stretches if those that are known belong to other arms, are old, or count on smaller rewards."""
     duel, history = state.duel, state.history
-    spread = history.rewards[1] - history.rewards[0]
-    same = duel.arms[0] == state.active[0] and duel.arms[1] == state.active[1]
-    as_small = spread <= duel.scale[0] and history.largest[0] <= 2.0 * duel.scale[1]
-    if not (same and as_small and _clock(state) < duel.start[SINCE] + FRESH and duel.start[COUNT] < STRETCHES):
-        duel.arms[0], duel.arms[1] = state.active[0], state.active[1]
-        duel.start[COUNT], duel.start[SINCE] = 0, _clock(state)
-        duel.scale[0], duel.scale[1] = spread, history.largest[0]
+    spread = history.extremes[2] - history.extremes[1]
+    same = duel.notes[ONE] == state.active[0] and duel.notes[OTHER] == state.active[1]
+    as_small = spread <= duel.scale[0] and history.extremes[0] <= 2.0 * duel.scale[1]
+    if not (same and as_small and _clock(state) < duel.notes[SINCE] + FRESH and duel.notes[COUNT] < STRETCHES):
+        duel.notes[ONE], duel.notes[OTHER] = state.active[0], state.active[1]
+        duel.notes[COUNT], duel.notes[SINCE] = 0, _clock(state)
+        duel.scale[0], duel.scale[1] = spread, history.extremes[0]
 
 
 @helper
@@ -211,63 +220,72 @@ def _pass_over(state, h, shortest, theta, ratio, stretch, who):
     Otherwise returns h. The second result is where to start looking for the next stretch.
     """
     duel, clock = state.duel, _clock(state)
-    while stretch < duel.start[COUNT] and duel.end[stretch] < h:
+    while stretch < duel.notes[COUNT] and duel.stretches[stretch, END] < h:
         stretch += 1
-    if stretch == duel.start[COUNT] and not _add_stretch(duel, h, shortest, ratio):
+    if stretch == duel.notes[COUNT] and not _add_stretch(duel, h, shortest, ratio):
         return h, stretch
     if h < _start_of(duel, stretch):
         return h, stretch
     while clock >= _spared_until(duel, stretch, who):
-        if clock < duel.retry[stretch]:
+        if clock < duel.stretches[stretch, RETRY]:
             return h, stretch
         _prove(state, stretch, theta)
         if clock >= _spared_until(duel, stretch, who):
             if not _split(duel, stretch):
-                duel.retry[stretch] = clock + LATER
-            elif h > duel.end[stretch]:
+                duel.stretches[stretch, RETRY] = clock + LATER
+            elif h > duel.stretches[stretch, END]:
                 stretch += 1
-    return duel.end[stretch] + 1, stretch + 1
+    return duel.stretches[stretch, END] + 1, stretch + 1
 
 
 @helper
 def _start_of(duel, stretch):
     """Return the first window of a stretch."""
-    return duel.start[FIRST] if stretch == 0 else duel.end[stretch - 1] + 1
+    return duel.notes[FIRST] if stretch == 0 else duel.stretches[stretch - 1, END] + 1
 
 
 @helper
 def _spared_until(duel, stretch, who):
     """Return the number of pulls from which on it is not known that the arm `who` (or BOTH) is spared."""
-    return min(duel.spared[stretch, 0], duel.spared[stretch, 1]) if who == BOTH else duel.spared[stretch, who]
+    facts = duel.stretches
+    if who == BOTH:
+        return min(facts[stretch, SPARED], facts[stretch, SPARED + 1])
+    return facts[stretch, SPARED + who]
 
 
 @helper
 def _add_stretch(duel, h, shortest, ratio):
     """Add a stretch from h on, as long as can be hoped for; False if that would not be worth it."""
-    count = duel.start[COUNT]
+    count = duel.notes[COUNT]
     end = min(h + int(ratio * h), shortest)
     if count == STRETCHES or end - h < WORTH:
         return False
     if count == 0:
-        duel.start[FIRST] = h
-    duel.end[count], duel.spared[count, 0], duel.spared[count, 1], duel.retry[count] = end, 0, 0, 0
-    duel.start[COUNT] = count + 1
+        duel.notes[FIRST] = h
+    _write(duel, count, end)
+    duel.notes[COUNT] = count + 1
     return True
+
+
+@helper
+def _write(duel, stretch, end):
+    """Write down a stretch of which nothing is known but its last window."""
+    facts = duel.stretches
+    facts[stretch, SPARED], facts[stretch, SPARED + 1], facts[stretch, END], facts[stretch, RETRY] = 0, 0, end, 0
 
 
 @helper
 def _split(duel, stretch):
     """Make two stretches out of one, with nothing known about them; False if there is no room or no point."""
-    count, start, end = duel.start[COUNT], _start_of(duel, stretch), duel.end[stretch]
+    count, start, end = duel.notes[COUNT], _start_of(duel, stretch), duel.stretches[stretch, END]
     if count == STRETCHES or end - start < 2 * WORTH:
         return False
     for later in range(count, stretch, -1):
-        duel.end[later], duel.retry[later] = duel.end[later - 1], duel.retry[later - 1]
-        duel.spared[later, 0], duel.spared[later, 1] = duel.spared[later - 1, 0], duel.spared[later - 1, 1]
-    duel.end[stretch] = (start + end) // 2
-    for half in (stretch, stretch + 1):
-        duel.spared[half, 0], duel.spared[half, 1], duel.retry[half] = 0, 0, 0
-    duel.start[COUNT] = count + 1
+        for fact in range(4):
+            duel.stretches[later, fact] = duel.stretches[later - 1, fact]
+    _write(duel, stretch, (start + end) // 2)
+    _write(duel, stretch + 1, end)
+    duel.notes[COUNT] = count + 1
     return True
 
 
@@ -278,7 +296,7 @@ def _prove(state, stretch, theta):
     Their sums lie in bands around straight lines; for the rest see `exact_filter.quiet`.
     """
     duel, history = state.duel, state.history
-    h, end, clock = _start_of(duel, stretch), duel.end[stretch], _clock(state)
+    h, end, clock = _start_of(duel, stretch), duel.stretches[stretch, END], _clock(state)
     high, low, high_later, low_later = range_of_sums(history, state.active[0], h, end)
     high_other, low_other, high_other_later, low_other_later = range_of_sums(history, state.active[1], h, end)
     rooms = (
@@ -287,4 +305,4 @@ def _prove(state, stretch, theta):
     )
     step = max(duel.scale[0], 2.0**-1000)
     for who in range(2):
-        duel.spared[stretch, who] = clock + 1 + int(min(rooms[who] / step, 1e9)) if rooms[who] >= 0.0 else 0
+        duel.stretches[stretch, SPARED + who] = clock + 1 + int(min(rooms[who] / step, 1e9)) if rooms[who] >= 0.0 else 0

@@ -18,13 +18,16 @@ from rotting.policies.history import ROW, band, place_of, rough_prefix, rounding
 FIRST_ROW = 16  # windows to look at side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are kept
 WORTH = 256  # the fewest windows for which bands pay: one costs as much as some hundred rough sums
+# FEWA's notes: a window that dropped an arm not long ago; and whether it is enough to know who stays, and not at which
+# window the last of the others was dropped.
+HINT, HURRY = 0, 1
 CROWD = 32  # arms from which on wrong guesses at branches cost more than doing without them
 SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
-def square_roots() -> np.ndarray:
-    """Return ones, then the square roots of ROOTS, ..., 2, 1: see `thresholds`."""
-    return np.sqrt(np.concatenate([np.ones(ROW), np.arange(ROOTS, 0, -1)]))
+def new_rows() -> np.ndarray:
+    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), and room for two rows of sums."""
+    return np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1)), np.zeros(2 * ROW)])
 
 
 @helper
@@ -42,8 +45,8 @@ def filter_sums(state, left, h, highest, theta):
         for place in range(left):
             state.sums[place] = window_sum(state.history, state.active[place], h)
             highest = max(highest, state.sums[place])
-    state.hint[0] = h
-    if state.hurry[0] and left > CROWD:
+    state.duel.notes[HINT] = h
+    if state.duel.notes[HURRY] and left > CROWD:
         return _keep_many(state, left, highest, limit)
     return keep_best(state, left, h, highest, limit)
 
@@ -83,7 +86,8 @@ def filter_row(state, left, shortest, h, size, theta):
     """
     history = state.history
     start, below, _ = thresholds(history, h, size, theta)
-    roots, highest, lowest = state.roots[start : start + size], state.highest[:size], state.lowest[:size]
+    room_for_range = state.rows[len(state.rows) - 2 * ROW :]
+    roots, highest, lowest = state.rows[start : start + size], room_for_range[:size], room_for_range[ROW : ROW + size]
     for j in range(size):
         highest[j], lowest[j] = -np.inf, np.inf
     for place in range(left):
@@ -116,7 +120,7 @@ def _any_apart(highest, lowest, roots, below):
 
 @helper
 def thresholds(history, h, size, theta):
-    """Return where in `state.roots` the square roots of windows h + size - 1, ..., h start, and two factors.
+    """Return where in `state.rows` the square roots of windows h + size - 1, ..., h start, and two factors.
 
     Times the first they are surely below the thresholds, times the second surely above, by more than any rounding of
     sums. For windows too long for the table, a row of ones stands in for square roots that hardly differ.

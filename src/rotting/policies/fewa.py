@@ -12,7 +12,17 @@ from rotting.compiling import helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
 from rotting.policies.duel import Duel, new_duel, settle
-from rotting.policies.exact_filter import FIRST_ROW, SHADE, WORTH, filter_row, filter_sums, quiet, reach, square_roots
+from rotting.policies.exact_filter import (
+    FIRST_ROW,
+    HURRY,
+    SHADE,
+    WORTH,
+    filter_row,
+    filter_sums,
+    new_rows,
+    quiet,
+    reach,
+)
 from rotting.policies.explaining import Explanation, explain_filter
 from rotting.policies.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
 from rotting.policies.history import ROW, History, append, empty_history, reserve, rounding, window_sum_of
@@ -31,12 +41,8 @@ class FEWAState(NamedTuple):
     sums: np.ndarray  # float64 (K,): their window sums
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
     left: np.ndarray  # int64 [how many arms are active]
-    hint: np.ndarray  # int64 [a window that dropped an arm, not long ago]
     duel: Duel
-    highest: np.ndarray  # float64 (ROW,): the largest and smallest sum at each window of a row
-    lowest: np.ndarray
-    roots: np.ndarray  # float64: square roots, see exact_filter.thresholds
-    hurry: np.ndarray  # bool [may the last arm be dropped without finding out at which window?]
+    rows: np.ndarray  # float64: see exact_filter.new_rows
 
 
 def select(state, t, word):
@@ -137,19 +143,15 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
             sums=np.zeros(n_arms),
             dropped=np.zeros(n_arms, np.int64),
             left=np.zeros(1, np.int64),
-            hint=np.zeros(1, np.int64),
             duel=new_duel(),
-            highest=np.zeros(ROW),
-            lowest=np.zeros(ROW),
-            roots=square_roots(),
-            hurry=np.ones(1, np.bool_),
+            rows=new_rows(),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:
         """Say which window dropped which arm."""
-        state.hurry[0] = False
+        state.duel.notes[HURRY] = 0
         explanation = explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
-        state.hurry[0] = True
+        state.duel.notes[HURRY] = 1
         return explanation
 
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:

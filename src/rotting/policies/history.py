@@ -13,7 +13,7 @@ side by side somewhere, which is how processors like them. That makes 18 bytes f
 below, 20 bytes per pull and a little slack.
 
 Outlines. Questions about many windows at once are answered from outlines. The outline of an aligned block of 16, 32,
-64, ... pulls says how far S rises above (`over`) and falls below (`under`) the straight line between its values at the
+64, ... pulls says how far S falls below and rises above the straight line between its values at the
 block's two ends. With it, `band` encloses S on any stretch of an arm's history between two parallel lines, in a few
 steps however long the stretch is.
 """
@@ -45,13 +45,11 @@ class History(NamedTuple):
     pulls: np.ndarray  # int64 (K,)
     high: np.ndarray  # float64 (pages * STEP,): prefix sums ...
     low: np.ndarray  # float64 (pages * PAGE,): ... and what rounding would have lost of them
-    over: np.ndarray  # float64 (pages * NODES,): outlines of blocks
-    under: np.ndarray
+    outlines: np.ndarray  # float64 (pages * NODES, 2): of blocks, how far S falls below and rises above the line
     page: np.ndarray  # int32 (K, most pages of an arm): which page holds S[256 p .. 256 p + 255]
     used: np.ndarray  # int64 [pages in use, arms without a pull]
     last: np.ndarray  # float64 (K, 2): high and low part of S[n]
-    largest: np.ndarray  # float64 [the largest |S| so far]
-    rewards: np.ndarray  # float64 [the smallest and the largest reward so far]
+    extremes: np.ndarray  # float64 [the largest |S| so far, the smallest reward, the largest reward]
 
 
 def empty_history(n_arms: int) -> History:
@@ -61,13 +59,11 @@ def empty_history(n_arms: int) -> History:
         pulls=np.zeros(n_arms, np.int64),
         high=np.zeros(n_arms * STEP),
         low=np.zeros(n_arms * PAGE),
-        over=np.zeros(n_arms * NODES),
-        under=np.zeros(n_arms * NODES),
+        outlines=np.zeros((n_arms * NODES, 2)),
         page=page,
         used=np.array([n_arms, n_arms], np.int64),
         last=np.zeros((n_arms, 2)),
-        largest=np.zeros(1),
-        rewards=np.array([np.inf, -np.inf]),
+        extremes=np.array([0.0, np.inf, -np.inf]),
     )
 
 
@@ -85,8 +81,7 @@ def reserve(history: History, pulls: int) -> History:
         page=page,
         high=_longer(history.high, pages * STEP),
         low=_longer(history.low, pages * PAGE),
-        over=_longer(history.over, pages * NODES),
-        under=_longer(history.under, pages * NODES),
+        outlines=_longer(history.outlines, pages * NODES),
     )
 
 
@@ -97,7 +92,7 @@ def check_history(history: History) -> None:
     fits = (
         len(history.low) == pages * PAGE
         and len(history.high) == pages * STEP
-        and len(history.over) == len(history.under) == pages * NODES
+        and history.outlines.shape == (pages * NODES, 2)
         and 0 <= history.used[0] <= pages
         and history.used[1] == np.count_nonzero(history.pulls == 0)
         and np.all(history.pulls >= 0)
@@ -108,7 +103,7 @@ def check_history(history: History) -> None:
 
 
 def _longer(array: np.ndarray, length: int) -> np.ndarray:
-    grown = np.zeros(length)  # not empty: it may be written to a file
+    grown = np.zeros((length, *array.shape[1:]))  # not empty: it may be written to a file
     grown[: len(array)] = array
     return grown
 
@@ -125,8 +120,12 @@ def append(history, arm, reward):
     history.high[place_of(history, arm, n)] = high
     history.low[_low_place_of(history, arm, n)] = low
     history.last[arm, 0], history.last[arm, 1] = high, low
-    history.largest[0] = max(history.largest[0], abs(high))
-    history.rewards[0], history.rewards[1] = min(history.rewards[0], reward), max(history.rewards[1], reward)
+    extremes = history.extremes
+    extremes[0], extremes[1], extremes[2] = (
+        max(extremes[0], abs(high)),
+        min(extremes[1], reward),
+        max(extremes[2], reward),
+    )
     history.pulls[arm] = n
     if n & (BLOCK - 1) == 0:
         _close_blocks(history, arm, n)
@@ -150,7 +149,7 @@ def window_sum_of(history, arm, h):
 @helper
 def rounding(history):
     """Return more than rounding can be worth in any comparison of rough sums and bands."""
-    return ROUNDING * history.largest[0]
+    return ROUNDING * history.extremes[0]
 
 
 @helper
@@ -181,8 +180,8 @@ def band(history, arm, first, last):
         # Deviations from the line at this block's two ends; in between, the block's outline adds to the larger.
         right = rough_prefix(history, arm, (block + 1) * size) - (height + slope * ((block + 1 - start) * size))
         node = _node(history, arm, level, block)
-        over = max(over, max(left, right) + history.over[node])
-        under = min(under, min(left, right) + history.under[node])
+        over = max(over, max(left, right) + history.outlines[node, 1])
+        under = min(under, min(left, right) + history.outlines[node, 0])
         left = right
     return height + slope * (first - start * size), slope, under, over
 
@@ -234,7 +233,7 @@ def _close_blocks(history, arm, n):
     level, block = 0, n // BLOCK - 1
     while True:
         node = _node(history, arm, level, block)
-        history.under[node], history.over[node] = under, over
+        history.outlines[node, 0], history.outlines[node, 1] = under, over
         if block % 2 == 0:
             return
         # The larger block that ends here too: outline it from (up to) eight smaller ones.
