@@ -1,6 +1,5 @@
 """The command line, from the user's side of it."""
 
-import csv
 import errno
 import inspect
 import json
@@ -46,8 +45,6 @@ def no_simulation(monkeypatch):
     def refuse(*arguments, **named):
         raise AssertionError("the simulation was started before the input was checked")
 
-    # In this order: the import of the paper's module must find the real function, to which it is put back.
-    monkeypatch.setattr("rotting.paper.ten_arm.simulate", refuse)
     monkeypatch.setattr("rotting.simulation.simulate", refuse)
 
 
@@ -288,20 +285,18 @@ def test_a_file_is_never_half_written(run, monkeypatch, tmp_path, error):
 
 
 def test_paper(run, tmp_path):
-    code, out, err = run("paper", "--runs", "2", "--out", "some/where")
-    assert (code, err) == (0, "")
+    code, out, err = run("paper", "--runs", "2", "--only", "appendix", "--out", "some/where")
+    assert code == 0
+    assert err == "Playing appendix ...\n"
     folder = tmp_path / "some" / "where"
-    assert sorted(os.listdir(folder)) == ["ten_arm.csv", "ten_arm.png"]
-    assert (folder / "ten_arm.png").read_bytes().startswith(b"\x89PNG")
-    with open(folder / "ten_arm.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["policy"].split("(")[0] for row in rows] == [
-        "FEWA",
-        "EffFEWA",
-        "WSWA",
-        "SlidingWindowUCB",
-        "DiscountedUCB",
-    ]
-    assert all(row["policy"] in out for row in rows)
-    assert all(0 < float(row["mean_low"]) < float(row["mean"]) < float(row["mean_high"]) for row in rows[3:])
-    assert all(float(row["seconds_per_run"]) > 0 for row in rows)
+    made = ["appendix.pdf", "appendix.png", "appendix_left.csv", "appendix_right.csv", "data", "report.html"]
+    assert sorted(os.listdir(folder)) == made
+    assert "Wrote 5 files" in out
+    assert "appendix 0." in out  # how long it took
+
+
+def test_paper_refuses_what_it_does_not_know(run):
+    code, out, err = run("paper", "--only", "fig1,fig3")
+    assert (code, out) == (2, "")
+    assert "'fig3'" in err
+    assert "fig1, fig2, table1" in err

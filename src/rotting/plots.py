@@ -122,6 +122,14 @@ def add_legend(figure: Figure, axes: Axes) -> None:
     figure.legend(lines, labels, loc="outside right upper", frameon=False, fontsize="small")
 
 
+def shared_legend(figure: Figure, axes: Axes) -> None:
+    """Add one legend below a figure whose panels show what `axes` does."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 7), frameon=False, fontsize="small"
+    )
+
+
 def tidy(axes: Axes) -> None:
     """Take away what carries no information."""
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,37 +1,45 @@
-"""Figure 2 and table 1 of the paper: ten arms, nine of which fall from +Delta_i to -Delta_i after 1000 pulls."""
+"""Figure 2: ten arms, nine of which fall from +Delta_i to -Delta_i after 1000 pulls."""
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rotting.plots import draw_regret, draw_runs, marker_style, new_figure, scale_regret, tidy, with_thousands
+import numpy as np
+
+from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
+from rotting.plots import draw_regret, draw_runs, marker_style, new_figure, scale_regret, shared_legend, tidy
 from rotting.policies import FEWA, WSWA, DiscountedUCB, EffFEWA, SlidingWindowUCB
 from rotting.problems import ten_arm
-from rotting.simulation import simulate
-from rotting.simulation.summary import summarise
 
 if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAME = "ten_arm"
 PROBLEM = ten_arm()
 HORIZON = 25_000
-RUNS = 500
-POLICIES = (
-    FEWA(alpha=0.06),
-    EffFEWA(alpha=0.06),
-    WSWA(alpha=0.02),
-    SlidingWindowUCB(tau=200, xi=0.6),
-    DiscountedUCB(gamma=0.997),
-)
+POLICIES = {
+    "FEWA 0.06": FEWA(alpha=0.06),
+    "EFF-FEWA 0.06": EffFEWA(alpha=0.06),
+    "wSWA 0.02": WSWA(alpha=0.02),
+    "SW-UCB": SlidingWindowUCB(tau=200, xi=0.6),
+    "D-UCB": DiscountedUCB(gamma=0.997),
+}
+# Other readings of the paper, and other settings that its claims are about; not in the figure.
+VARIANTS = {
+    "EFF-FEWA 0.06, blocks": EffFEWA(alpha=0.06, refresh="blocks"),
+    "D-UCB, forced": DiscountedUCB(gamma=0.997, force_below_one=True),
+    "wSWA 0.002": WSWA(alpha=0.002),
+    "wSWA 0.06": WSWA(alpha=0.06),
+    "wSWA 0.2": WSWA(alpha=0.2),
+}
 
 
-def play(runs: int = RUNS, seed: int = 0, threads: int | None = None) -> xarray.Dataset:
-    """Run the experiment; parameters as in `rotting.simulate`."""
-    return simulate(POLICIES, PROBLEM, HORIZON, runs=runs, seed=seed, threads=threads)
+def together(results: Results, labels: dict[str, object] | None = None) -> xarray.Dataset:
+    """Return the policies of the figure (or others) as one dataset."""
+    import xarray
+
+    return xarray.concat([results[label] for label in labels or POLICIES], dim="policy", data_vars="minimal")
 
 
 def regret_per_arm(dataset: xarray.Dataset) -> xarray.DataArray:
@@ -47,25 +55,31 @@ def regret_per_arm(dataset: xarray.Dataset) -> xarray.DataArray:
     return abs(dataset["pulls"] - oracle_pulls) * gaps
 
 
-def table(dataset: xarray.Dataset) -> list[dict[str, Any]]:
-    """Return one row per policy: the statistics of its regret, and its running time as in table 1."""
-    return [
-        {**dataclasses.asdict(row), "seconds_per_run": row.nanoseconds_per_decision * HORIZON / 1e9}
-        for row in summarise(dataset)
-    ]
+def tables(results: Results) -> dict[str, list[Row]]:
+    """Return the numbers behind the two panels, with the variants that are not in them."""
+    dataset = together(results, {**POLICIES, **VARIANTS})
+    per_arm = regret_per_arm(dataset)
+    rows = []
+    for label in dataset["policy"].values:
+        runs = per_arm.sel(policy=label).transpose("run", "arm").values
+        low, high = np.quantile(runs, (0.1, 0.9), axis=0)
+        for arm, gap in enumerate(PROBLEM.means(0)):
+            row: Row = {"policy": str(label), "arm": arm, "delta": gap, "mean": runs[:, arm].mean()}
+            rows.append({**row, "quantile_10": low[arm], "quantile_90": high[arm]})
+    return {"fig2_left": over_time(dataset), "fig2_right": rows}
 
 
-def figure(dataset: xarray.Dataset) -> Figure:
+def figures(results: Results) -> dict[str, Figure]:
     """Return figure 2: regret over time, and beside it the regret of each arm at the end."""
+    dataset = together(results)
     canvas = new_figure(11.0, 4.8)
-    over_time, per_arm = canvas.subplots(1, 2)
-    draw_regret(over_time, dataset)
-    over_time.set_title("Regret over time", loc="left", fontsize="medium")
+    over_rounds, per_arm = canvas.subplots(1, 2)
+    draw_regret(over_rounds, dataset)
+    over_rounds.set_title("Regret over time", loc="left", fontsize="medium")
     _draw_per_arm(per_arm, regret_per_arm(dataset))
-    per_arm.set_title(f"Regret per arm after {with_thousands(HORIZON)} rounds", loc="left", fontsize="medium")
-    handles, labels = per_arm.get_legend_handles_labels()
-    canvas.legend(handles, labels, loc="outside lower center", ncols=len(POLICIES), frameon=False, fontsize="small")
-    return canvas
+    per_arm.set_title("Regret per arm at T = 25 000", loc="left", fontsize="medium")
+    shared_legend(canvas, per_arm)
+    return {"fig2": canvas}
 
 
 def _draw_per_arm(axes: Axes, regret: xarray.DataArray) -> None:
@@ -81,3 +95,15 @@ def _draw_per_arm(axes: Axes, regret: xarray.DataArray) -> None:
     axes.set_xlabel(r"$\Delta_i$, what the arm is worth before it falls")
     axes.set_ylabel(r"$\Delta_i\, h_{i,T}$: mean, and 10 % to 90 % of the runs")
     tidy(axes)
+
+
+EXPERIMENT = Experiment(
+    name="fig2",
+    title="Figure 2: ten arms",
+    runs=500,
+    blocks=tuple(
+        Block(label, {label: policy}, PROBLEM, rounds=100) for label, policy in {**POLICIES, **VARIANTS}.items()
+    ),
+    figures=figures,
+    tables=tables,
+)

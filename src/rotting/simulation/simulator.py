@@ -31,7 +31,7 @@ def simulate(
     seed: int = 0,
     rounds: Any = None,
     threads: int | None = None,
-    progress: bool | None = None,
+    progress: bool | Callable[[int], None] | None = None,
 ) -> xarray.Dataset:
     """Play every policy on a problem, many times, and measure its expected regret against the oracle.
 
@@ -57,7 +57,8 @@ def simulate(
     threads
         How many runs are played at once (default: one per processor).
     progress
-        Whether to show a progress bar (default: on a terminal).
+        Whether to show a progress bar (default: on a terminal); or a function to call now and then with the number of
+        runs that have been finished since.
 
     Returns
     -------
@@ -172,7 +173,10 @@ def _settle(waiting: set[Future[None]], advance: Callable[[int], None]) -> set[F
 
 
 @contextmanager
-def _progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[int], None]]:
+def _progress_bar(total: int, wanted: bool | Callable[[int], None] | None) -> Iterator[Callable[[int], None]]:
+    if callable(wanted):
+        yield wanted
+        return
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -1,0 +1,88 @@
+"""Not in the paper: the regret of every policy of the package on the paper's two problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import SymmetricalLogLocator
+
+from rotting import policies as room
+from rotting.paper.experiment import Block, Experiment, Results, Row
+from rotting.plots import COLOURS, new_figure, thousands, tidy
+from rotting.policies import (
+    CTO,
+    Exp3,
+    Oracle,
+    Policy,
+    Rexp3,
+)
+from rotting.problems import ten_arm, two_arm
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PROBLEMS = {"two arms, L = 0.233": two_arm(), "ten arms": ten_arm()}
+# Rewards have no bounds here, so Exp3 and Rexp3 get a range that holds all but one in ten thousand.
+RANGES = {"two arms, L = 0.233": (-4.0, 4.0), "ten arms": (-14.0, 14.0)}
+
+
+def contestants(name: str) -> dict[str, Policy]:
+    """Return every policy of the package with its default parameters, told only what it cannot do without."""
+    problem = PROBLEMS[name]
+    low, high = RANGES[name]
+    special = {
+        CTO: CTO(curves=tuple(dict.fromkeys(problem.curves))),
+        Exp3: Exp3(low=low, high=high),
+        Rexp3: Rexp3(low=low, high=high),
+    }
+    shipped = (getattr(room, exported) for exported in room.__all__)
+    policies = [each for each in shipped if issubclass(each, Policy) and each not in (Policy, Oracle)]
+    return {each.__name__: special.get(each) or each() for each in policies}
+
+
+def tables(results: Results) -> dict[str, list[Row]]:
+    """Return the mean regret at T of each policy on each problem."""
+    rows = []
+    for name in PROBLEMS:
+        for label, regret in _final(results, name).items():
+            low, high = np.quantile(regret, (0.1, 0.9))
+            row: Row = {"problem": name, "policy": label, "mean": regret.mean()}
+            rows.append({**row, "quantile_10": low, "quantile_90": high})
+    return {"policies": rows}
+
+
+def figures(results: Results) -> dict[str, Figure]:
+    """Return a picture with one line per policy, the best on top."""
+    canvas = new_figure(11.0, 5.6)
+    for axes, name in zip(canvas.subplots(1, 2), PROBLEMS, strict=True):
+        finals = sorted(_final(results, name).items(), key=lambda item: item[1].mean(), reverse=True)
+        for place, (_, regret) in enumerate(finals):
+            low, high = np.quantile(regret, (0.1, 0.9))
+            axes.plot([low, high], [place, place], color="0.6", linewidth=2.5, solid_capstyle="butt")
+            axes.plot(regret.mean(), place, "o", color=COLOURS[0], markersize=5)
+        axes.set_yticks(range(len(finals)), [label for label, _ in finals], fontsize="small")
+        axes.set_xscale("symlog", linthresh=20, linscale=0.5)  # a policy may have no regret at all
+        axes.xaxis.set_major_locator(SymmetricalLogLocator(axes.xaxis.get_transform(), subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(thousands())
+        axes.tick_params(axis="x", labelrotation=45)
+        axes.set_xlabel("regret at T: mean, and 10 % to 90 % of the runs")
+        axes.set_title(name, loc="left", fontsize="medium")
+        tidy(axes)
+    return {"policies": canvas}
+
+
+def _final(results: Results, name: str) -> dict[str, np.ndarray]:
+    """Return the regret at T of each run, by policy."""
+    dataset = results[name]
+    return {str(label): dataset["regret"].sel(policy=label).isel(round=-1).values for label in dataset["policy"].values}
+
+
+EXPERIMENT = Experiment(
+    name="policies",
+    title="Every policy of the package on both problems",
+    runs=100,
+    blocks=tuple(Block(name, contestants(name), problem) for name, problem in PROBLEMS.items()),
+    figures=figures,
+    tables=tables,
+)

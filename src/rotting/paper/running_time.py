@@ -1,0 +1,60 @@
+"""Table 1: the running time of the 10-arm experiment, on the same runs as figure 2."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rotting.paper import ten_arm
+from rotting.paper.experiment import Results, Row
+from rotting.plots import COLOURS, new_figure, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PUBLISHED = {"FEWA 0.06": 2271.0, "EFF-FEWA 0.06": 7.0, "wSWA 0.02": 1.0, "SW-UCB": 5.0, "D-UCB": 2.0}  # seconds
+
+
+def seconds_per_run(results: Results) -> dict[str, float]:
+    """Return the mean time that one run of each policy took here, in seconds."""
+    return {
+        label: float(results[label]["seconds"].sel(policy=label)) / results[label].sizes["run"] for label in PUBLISHED
+    }
+
+
+def tables(results: Results) -> dict[str, list[Row]]:
+    """Return nothing: times differ from one day to the next. They are in times.json."""
+    return {}
+
+
+def figures(results: Results) -> dict[str, Figure]:
+    """Return the times per run, ours and the paper's, on a logarithmic axis."""
+    ours = seconds_per_run(results)
+    canvas = new_figure(8.0, 3.6)
+    axes = canvas.add_subplot()
+    places = np.arange(len(PUBLISHED))[::-1]
+    for offset, times, colour, name in ((0.19, PUBLISHED, "0.6", "the paper"), (-0.19, ours, COLOURS[0], "here")):
+        axes.barh(places + offset, list(times.values()), height=0.36, color=colour, label=name)
+        for place, seconds in zip(places, times.values(), strict=True):
+            shown = f" {seconds:,.0f} s" if seconds >= 1 else f" {1000 * seconds:.2g} ms"
+            axes.text(seconds, place + offset, shown, va="center", fontsize="small")
+    axes.set_yticks(places, list(PUBLISHED))
+    axes.set_xscale("log")
+    axes.set_xlim(right=3e4)
+    axes.set_xlabel("seconds per run of 25 000 rounds (logarithmic)")
+    tidy(axes)
+    axes.grid(visible=False, axis="y")
+    axes.legend(frameon=False, loc="lower right")
+    return {"table1": canvas}
+
+
+EXPERIMENT = dataclasses.replace(
+    ten_arm.EXPERIMENT,
+    name="table1",
+    title="Table 1: running time of the 10-arm experiment",
+    blocks=tuple(block for block in ten_arm.EXPERIMENT.blocks if block.key in PUBLISHED),
+    figures=figures,
+    tables=tables,
+)

@@ -1,0 +1,121 @@
+"""What the theorems say, beside what is measured: FEWA with alpha = 5, and without noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rotting.paper.experiment import Block, Experiment, Results, Row
+from rotting.paper.two_arm import LARGE
+from rotting.plots import COLOURS, draw_runs, line_style, new_figure, thousands, tidy
+from rotting.policies import FEWA, Greedy
+from rotting.problems import Problem, ten_arm, two_arm
+from rotting.theory import decompose, fewa_bound, largest_decay
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NOISY = {"two arms, L = 0.233": two_arm(), "two arms, L = 4.235": two_arm(LARGE), "ten arms": ten_arm()}
+SILENT = {
+    "two arms, L = 0.233, no noise": two_arm(sigma=0.0),
+    "two arms, L = 4.235, no noise": two_arm(LARGE, sigma=0.0),
+    "ten arms, no noise": ten_arm(sigma=0.0),
+}
+
+
+def bound(problem: Problem, horizon: int) -> float:
+    """Return Theorem 1's bound on the expected regret of FEWA with alpha = 5."""
+    return float(fewa_bound(problem.n_arms, horizon, problem.sigma, largest_decay(problem, horizon)))
+
+
+def tables(results: Results) -> dict[str, list[Row]]:
+    """Return regret against the bound, and how far the pulls of each arm are from the oracle's."""
+    rows = []
+    for name, problem in NOISY.items():
+        dataset = results[name]
+        regret = dataset["regret"].isel(policy=0).transpose("run", "round").values
+        for place, t in enumerate(dataset["round"].values):
+            row: Row = {"problem": name, "round": int(t), "mean": regret[:, place].mean()}
+            rows.append({**row, "largest": regret[:, place].max(), "bound": bound(problem, int(t))})
+    return {"theory": rows, "theory_pulls": _pulls(results)}
+
+
+def _pulls(results: Results) -> list[Row]:
+    rows: list[Row] = []
+    for name, problem in NOISY.items():
+        pulls = results[name]["pulls"].isel(policy=0).transpose("run", "arm").values
+        parts = decompose(problem, pulls)
+        rows += [
+            {
+                "problem": name,
+                "policy": str(results[name]["policy"].values[0]),
+                "arm": arm,
+                "oracle_pulls": int(parts.oracle_pulls[arm]),
+                "overpulls": parts.overpulls[:, arm].mean(),
+                "underpulls": parts.underpulls[:, arm].mean(),
+                "regret": (parts.lost - parts.gained)[:, arm].mean(),
+            }
+            for arm in range(problem.n_arms)
+        ]
+    return rows
+
+
+def figures(results: Results) -> dict[str, Figure]:
+    """Return regret over time below its bound, and the pulls too many and too few per arm."""
+    canvas = new_figure(11.0, 4.8)
+    regrets, pulls = canvas.subplots(1, 2)
+    for place, (name, problem) in enumerate(NOISY.items()):
+        dataset = results[name]
+        runs = dataset["regret"].isel(policy=0).transpose("run", "round").values
+        rounds = dataset["round"].values
+        style = line_style(place)
+        draw_runs(regrets, rounds, runs, {**style, "label": name})
+        limit = [bound(problem, int(t)) for t in rounds]
+        regrets.plot(rounds, limit, color=style["color"], linestyle=":", linewidth=1.5)
+    regrets.set_yscale("symlog", linthresh=10, linscale=0.5)
+    regrets.yaxis.set_major_formatter(thousands())
+    regrets.set_xscale("log")
+    regrets.xaxis.set_major_formatter(thousands())
+    regrets.set_xlabel("round")
+    regrets.set_ylabel("regret of FEWA 5; dotted: Theorem 1")
+    regrets.set_title("Regret and its bound", loc="left", fontsize="medium")
+    regrets.legend(frameon=False, fontsize="small")
+    tidy(regrets)
+    _draw_pulls(pulls, results)
+    return {"theory": canvas}
+
+
+def _draw_pulls(axes: Axes, results: Results) -> None:
+    """Draw how often the ten arms are pulled too often (up) and not often enough (down)."""
+    rows = [row for row in _pulls(results) if row["problem"] == "ten arms"]
+    arms = np.arange(len(rows))
+    axes.bar(arms, [row["overpulls"] for row in rows], color=COLOURS[1], label="too often")
+    axes.bar(arms, [-row["underpulls"] for row in rows], color=COLOURS[0], label="too seldom")
+    labels = [f"{gap:.3g}" for gap in NOISY["ten arms"].means(0)]
+    axes.set_xticks(arms, labels, fontsize="small")
+    axes.set_xlabel(r"arm, by $\Delta_i$")
+    axes.set_ylabel("pulls more or less than the oracle's, mean")
+    axes.set_title("Ten arms, FEWA 5: where pulls go", loc="left", fontsize="medium")
+    axes.set_yscale("symlog", linthresh=100)
+    axes.yaxis.set_major_formatter(thousands())
+    axes.axhline(0, color="0.3", linewidth=0.8)
+    axes.legend(frameon=False, fontsize="small")
+    tidy(axes)
+
+
+EXPERIMENT = Experiment(
+    name="theory",
+    title="Theory: FEWA as the theorems have it, and without noise",
+    runs=100,
+    blocks=(
+        *(Block(name, {"FEWA 5": FEWA(alpha=5.0)}, problem, rounds=100) for name, problem in NOISY.items()),
+        *(
+            Block(name, {"FEWA 0.06": FEWA(sigma=0.0), "Greedy": Greedy()}, problem, runs=1)
+            for name, problem in SILENT.items()
+        ),
+    ),
+    figures=figures,
+    tables=tables,
+)

@@ -1,0 +1,115 @@
+"""Figure 1: two arms, one of which falls from L/2 to -L/2 after a quarter of the rounds, for thirty values of L."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
+from rotting.plots import draw_regret, draw_runs, line_style, new_figure, shared_legend, tidy
+from rotting.policies import FEWA, WSWA, EffFEWA
+from rotting.problems import two_arm
+from rotting.simulation.summary import mean_interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+HORIZON = 10_000
+DROPS = tuple(0.02 * 1.25**i for i in range(30))
+WORST, LARGE = DROPS[11], DROPS[24]  # 0.233 and 4.235: the middle and the right panel
+POLICIES = {
+    "FEWA 0.03": FEWA(alpha=0.03),
+    "FEWA 0.06": FEWA(alpha=0.06),
+    "FEWA 0.1": FEWA(alpha=0.1),
+    "EFF-FEWA 0.06": EffFEWA(alpha=0.06),
+    "wSWA 0.02": WSWA(alpha=0.02),
+    "wSWA 0.06": WSWA(alpha=0.06),
+    "wSWA 0.2": WSWA(alpha=0.2),
+}
+# How the published curves are called in the file that came with them.
+PUBLISHED_NAMES = {label: label.replace("EFF-FEWA", "EFF_FEWA").replace(" ", "_") for label in POLICIES}
+
+
+def key(drop: float) -> str:
+    """Return the name of the block for one L."""
+    return f"L={drop:.3f}"
+
+
+@cache
+def published() -> dict[str, np.ndarray]:
+    """Return the published mean regret of each policy at each L (NaN where it is off the plot)."""
+    text = files("rotting.paper").joinpath("data/published_figure1_left.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
+    return {
+        label: np.array([float(row[name]) if row[name] else np.nan for row in rows])
+        for label, name in PUBLISHED_NAMES.items()
+    }
+
+
+def final_regret(results: Results, label: str) -> np.ndarray:
+    """Return the regret at T of a policy: one row per run, one column per L."""
+    columns = [results[key(drop)]["regret"].sel(policy=label).isel(round=-1).values for drop in DROPS]
+    return np.stack(columns, axis=1)
+
+
+def tables(results: Results) -> dict[str, list[Row]]:
+    """Return the numbers behind the three panels."""
+    left: list[Row] = []
+    for label in POLICIES:
+        regret = final_regret(results, label)
+        low, high = np.quantile(regret, (0.1, 0.9), axis=0)
+        for place, drop in enumerate(DROPS):
+            interval = mean_interval(regret[:, place])
+            left.append(
+                {
+                    "policy": label,
+                    "L": drop,
+                    "mean": regret[:, place].mean(),
+                    "mean_low": interval[0],
+                    "mean_high": interval[1],
+                    "quantile_10": low[place],
+                    "quantile_90": high[place],
+                    "published": published()[label][place],
+                }
+            )
+    middle, right = over_time(results[key(WORST)]), over_time(results[key(LARGE)])
+    return {"fig1_left": left, "fig1_middle": middle, "fig1_right": right}
+
+
+def figures(results: Results) -> dict[str, Figure]:
+    """Return figure 1, the published values of its left panel drawn beside ours as dots."""
+    canvas = new_figure(15.0, 5.2)
+    against_drop, *over_rounds = canvas.subplots(1, 3)
+    for place, label in enumerate(POLICIES):
+        style = line_style(place)
+        draw_runs(against_drop, np.array(DROPS), final_regret(results, label), {**style, "label": label}, shade=0.1)
+        dots = {"color": style["color"], "marker": ".", "linestyle": "", "markersize": 5, "alpha": 0.8}
+        against_drop.plot(DROPS, published()[label], **dots)
+    against_drop.set_xscale("log")
+    against_drop.set_ylim(0, 650)
+    against_drop.set_xlabel("L, how far the second arm falls")
+    against_drop.set_ylabel("regret: mean, and 10 % to 90 % of the runs")
+    against_drop.set_title("Regret at T = 10 000 (dots: published)", loc="left", fontsize="medium")
+    tidy(against_drop)
+    for axes, drop in zip(over_rounds, (WORST, LARGE), strict=True):
+        draw_regret(axes, results[key(drop)])
+        axes.set_title(f"Regret over time, L = {drop:.3f}", loc="left", fontsize="medium")
+    shared_legend(canvas, against_drop)
+    return {"fig1": canvas}
+
+
+EXPERIMENT = Experiment(
+    name="fig1",
+    title="Figure 1: two arms, thirty depths of the fall",
+    runs=500,
+    blocks=tuple(
+        Block(key(drop), POLICIES, two_arm(drop, HORIZON), rounds=100 if drop in (WORST, LARGE) else 1)
+        for drop in DROPS
+    ),
+    figures=figures,
+    tables=tables,
+)

@@ -1,0 +1,113 @@
+"""A small reproduction, made once, and a made-up one in which the paper is right about everything."""
+
+import numpy as np
+import pytest
+import xarray
+
+from rotting.paper import reproduce, stationary, ten_arm, theory, two_arm
+from rotting.theory import decompose
+
+RUNS = 12
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("paper")
+
+
+@pytest.fixture(scope="session")
+def small(folder):
+    """Everything, with three runs of each experiment, written to `folder`."""
+    reproduction = reproduce.reproduce(folder, reproduce.Settings(runs=3), lambda job, rounds: None)
+    reproduce.write(folder, reproduction)
+    return reproduction
+
+
+def dataset(regret, rounds, pulls=None, seconds=1.0):
+    """Return a dataset as `simulate` would: `regret[label]` is a number, or an array over rounds."""
+    labels = list(regret)
+    noise = np.linspace(-0.01, 0.01, RUNS)[:, None]
+    values = [(1 + noise) * np.broadcast_to(regret[label], len(rounds)) for label in labels]
+    counts = (
+        np.zeros((len(labels), RUNS, 2), np.int64) if pulls is None else [[pulls[label]] * RUNS for label in labels]
+    )
+    return xarray.Dataset(
+        {
+            "regret": (("policy", "run", "round"), np.array(values)),
+            "pulls": (("policy", "run", "arm"), np.array(counts)),
+            "seconds": ("policy", np.full(len(labels), seconds)),
+        },
+        coords={"policy": labels, "run": np.arange(RUNS), "round": list(rounds)},
+    )
+
+
+def _figure_1():
+    over_time = np.concatenate([np.linspace(0, 80, 50), np.linspace(80, 30, 50)])
+    results = {}
+    for place, drop in enumerate(two_arm.DROPS):
+        final = {
+            label: values[place] if not np.isnan(values[place]) else 48 * drop * {"wSWA 0.2": 2.4}.get(label, 0.8)
+            for label, values in two_arm.published().items()
+        }
+        if drop == two_arm.WORST:
+            regret = {label: np.append(over_time[:-1], value) for label, value in final.items()}
+            results[two_arm.key(drop)] = dataset(regret, range(100, 10_001, 100))
+        else:
+            results[two_arm.key(drop)] = dataset(final, [10_000])
+    return results
+
+
+def _figure_2():
+    regret = {
+        "FEWA 0.06": 300.0,
+        "EFF-FEWA 0.06": 366.0,
+        "EFF-FEWA 0.06, blocks": 366.0,
+        "wSWA 0.002": 900.0,
+        "wSWA 0.02": 490.0,
+        "wSWA 0.06": 600.0,
+        "wSWA 0.2": 800.0,
+        "SW-UCB": 3200.0,
+        "D-UCB": 3400.0,
+        "D-UCB, forced": 4110.0,
+    }
+    oracle = ten_arm.PROBLEM.oracle(ten_arm.HORIZON).pulls
+    results = {}
+    for label, value in regret.items():
+        pulls = oracle + 10
+        if label.startswith("wSWA"):
+            pulls[4] += 40
+        seconds = {"FEWA 0.06": 1000.0}.get(label, 1.0)
+        results[label] = dataset({label: value}, [12_500, 25_000], {label: pulls}, seconds)
+    return results
+
+
+def _theory():
+    results = {}
+    for name, problem in theory.NOISY.items():
+        pulls = problem.oracle(problem.horizon).pulls.copy()
+        pulls[0] -= 20
+        pulls[1] += 20
+        results[name] = dataset({"FEWA 5": [1.0, 1.0]}, [problem.horizon // 2, problem.horizon], {"FEWA 5": pulls})
+        regret = float(decompose(problem, pulls).regret)
+        results[name]["regret"][:] = [regret / 2, regret]
+    for name, problem in theory.SILENT.items():
+        pulls = dict.fromkeys(("FEWA 0.06", "Greedy"), problem.oracle(problem.horizon).pulls)
+        results[name] = dataset(dict.fromkeys(pulls, 0.01), [problem.horizon], pulls)
+    return results
+
+
+@pytest.fixture
+def right():
+    """Made-up results in which every claim holds, by experiment."""
+    figure_2 = _figure_2()
+    stationary_arms = {
+        stationary.key(gap): dataset({"FEWA 0.01": 60, "FEWA 0.06": 75, "FEWA 0.25": 90, "UCB1": 50}, [5000])
+        for gap in stationary.GAPS
+    }
+    return {
+        "fig1": _figure_1(),
+        "fig2": figure_2,
+        "table1": figure_2,
+        "appendix": stationary_arms,
+        "theory": _theory(),
+    }

@@ -1,0 +1,150 @@
+"""Every verdict can come out otherwise: data in which a claim is false make it fail."""
+
+import numpy as np
+import pytest
+
+from rotting.paper import stationary, theory, two_arm
+from rotting.paper.claims import CLAIMS, DIFFERS, FAILS, HOLDS, judge, resampled, verdict_equal
+
+
+def verdicts(results):
+    return {judgement.name: judgement.verdict for judgement in judge(results)}
+
+
+def multiply(dataset, label, factor):
+    dataset["regret"].loc[{"policy": label}] *= factor
+
+
+def on_every_drop(label, change):
+    """Return a change of figure 1: `change(L)` is what the regret of a policy is multiplied with."""
+
+    def change_all(results):
+        for drop in two_arm.DROPS:
+            multiply(results["fig1"][two_arm.key(drop)], label, change(drop))
+
+    return change_all
+
+
+def with_ten_arms(label, factor):
+    return lambda results: multiply(results["fig2"][label], label, factor)
+
+
+def all_of(*changes):
+    def change_all(results):
+        for change in changes:
+            change(results)
+
+    return change_all
+
+
+def never_falls(results):
+    regret = results["fig1"][two_arm.key(two_arm.WORST)]["regret"]
+    regret[:] = np.sort(regret.values, axis=-1)
+
+
+def same_on_all_arms(results):
+    for label in ("wSWA 0.002", "wSWA 0.02", "wSWA 0.06", "wSWA 0.2"):
+        results["fig2"][label]["pulls"][:] = results["fig2"]["FEWA 0.06"]["pulls"].values
+
+
+def with_gap(gap):
+    return lambda results: multiply(results["appendix"][stationary.key(gap)], "FEWA 0.06", 2)
+
+
+def above_the_bound(results):
+    name, problem = next(iter(theory.NOISY.items()))
+    results["theory"][name]["regret"][:] = 1.1 * theory.bound(problem, problem.horizon)
+
+
+def other_regret(results):
+    results["theory"]["ten arms"]["regret"][:] += 0.5
+
+
+def one_pull_more(results):
+    results["theory"]["ten arms, no noise"]["pulls"][0, 0, 0] += 1
+
+
+def silent_regret(results):
+    multiply(results["theory"]["ten arms, no noise"], "FEWA 0.06", 1e6)
+
+
+def slow_but_not_much(results):
+    results["fig2"]["FEWA 0.06"]["seconds"][:] = 0.5
+
+
+WSWA = ("wSWA 0.02", "wSWA 0.06", "wSWA 0.2")
+
+
+def same_everywhere(results):
+    for drop in two_arm.DROPS:
+        regret = results["fig1"][two_arm.key(drop)]["regret"]
+        for label in WSWA[1:]:
+            regret.loc[{"policy": label}] = regret.sel(policy=WSWA[0])
+
+
+# What makes each claim false, and the verdict then: a number that is merely another one `differs`.
+FALSE = {
+    "worst-drop": (on_every_drop("FEWA 0.06", lambda drop: 100 if drop > 5 else 1), FAILS),
+    "no-wswa-everywhere": (same_everywhere, FAILS),
+    "small-drops-want-large-alpha": (on_every_drop("wSWA 0.2", lambda drop: 10), FAILS),
+    "large-drops-want-small-alpha": (on_every_drop("wSWA 0.02", lambda drop: 100), FAILS),
+    "wswa-grows-with-drop": (on_every_drop("wSWA 0.2", lambda drop: drop), FAILS),
+    "fewa-robust-to-drop": (on_every_drop("FEWA 0.06", lambda drop: 10), FAILS),
+    "published-curves": (all_of(*(on_every_drop(label, lambda drop: 2) for label in two_arm.POLICIES)), FAILS),
+    "published-eff-fewa": (on_every_drop("EFF-FEWA 0.06", lambda drop: 2), DIFFERS),
+    "fewa-beats-wswa": (with_ten_arms("FEWA 0.06", 2), FAILS),
+    "wswa-not-on-all-arms": (same_on_all_arms, FAILS),
+    "eff-fewa-regret-nested": (with_ten_arms("EFF-FEWA 0.06", 0.5), FAILS),
+    "eff-fewa-regret-blocks": (with_ten_arms("EFF-FEWA 0.06, blocks", 1.5), DIFFERS),
+    "eff-fewa-time": (slow_but_not_much, FAILS),
+    "sw-ucb-suffers": (with_ten_arms("SW-UCB", 0.1), FAILS),
+    "d-ucb-suffers": (with_ten_arms("D-UCB", 0.1), FAILS),
+    "d-ucb-published": (with_ten_arms("D-UCB, forced", 1.2), DIFFERS),
+    "stationary-small-gap": (with_gap(0.14), FAILS),
+    "stationary-large-gap": (with_gap(1.0), FAILS),
+    "regret-can-fall": (never_falls, FAILS),
+    "theorem-1": (above_the_bound, FAILS),
+    "regret-splits": (other_regret, FAILS),
+    "no-noise-is-greedy": (one_pull_more, FAILS),
+    "no-noise-bound": (silent_regret, FAILS),
+}
+
+
+def test_every_claim_is_tested_here():
+    assert set(FALSE) == {claim.name for claim in CLAIMS}
+    assert len(FALSE) >= 14
+
+
+def test_every_claim_holds_where_the_paper_is_right(right):
+    assert set(verdicts(right).values()) == {HOLDS}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_claim_is_found_out(right, name):
+    change, expected = FALSE[name]
+    change(right)
+    assert verdicts(right)[name] == expected
+
+
+def test_an_interval_that_leaves_it_open(right):
+    regret = right["appendix"][stationary.key(1.0)]["regret"]
+    regret.loc[{"policy": "FEWA 0.06"}] = np.linspace(50, 155, regret.sizes["run"])[:, None]
+    assert verdicts(right)["stationary-large-gap"] == DIFFERS
+
+
+def test_one_run_has_no_interval(right):
+    one = {
+        experiment: {key: dataset.isel(run=[0]) for key, dataset in blocks.items()}
+        for experiment, blocks in right.items()
+    }
+    for judgement in judge(one):
+        assert (judgement.low, judgement.high, judgement.interval) == (None, None, "")
+    assert verdict_equal(0.22, None, None, 0.22) == DIFFERS
+
+
+def test_the_bootstrap_interval():
+    values = np.random.default_rng(1).normal(3.0, 2.0, size=400)
+    low, high = resampled(lambda chosen: values[chosen].mean(), 400)
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.1)
+    assert low < values.mean() < high
+    assert resampled(lambda chosen: 1.0, 1) == (None, None)

@@ -1,0 +1,30 @@
+"""The report, in a real browser."""
+
+from browser import open_page
+from rotting.paper import report
+from rotting.paper.reproduce import Reproduction, Settings
+
+
+def test_the_page_in_a_browser(small, folder):
+    for colours in ("light", "dark"):
+        opinion = open_page(folder / "report.html", colours)
+        assert opinion[:4] == ([], [], [], False)
+        assert report.TITLE in opinion.text
+
+
+def test_it_tells_everything(small):
+    page = report.report(small)
+    assert page.count("<img") == len(small.figures) == len(report.CAPTIONS)
+    assert "seed 0 and 3 runs" in page
+    for judgement in small.judgements:
+        assert f">{judgement.verdict}<" in page
+    assert "pulls too many" in page
+    assert "AISTATS 2019" in page
+
+
+def test_a_part_of_it(small):
+    only = {name: small.figures[name] for name in ("appendix",)}
+    part = Reproduction(Settings(only=("appendix",)), {}, {}, {}, only, [], small.versions)
+    page = report.report(part)
+    assert page.count("<img") == 1
+    assert "Verdicts" not in page
