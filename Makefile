@@ -6,13 +6,22 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs bench lock clean
+.PHONY: paper test lint format docs bench figures lock clean
 
 paper: $(READY)
 	$(BIN)/rotting paper
 
-test: $(READY)
+test: $(READY) $(VENV)/.browser
 	$(BIN)/pytest
+
+# Pages are checked in a real browser: one that is installed, or else Playwright's, or else Debian's where we may install
+# it. If none can be had, those tests say so and are skipped.
+$(VENV)/.browser: $(READY)
+	{ command -v chromium || command -v google-chrome || command -v chromium-browser; } > /dev/null \
+	  || timeout 300 $(BIN)/playwright install chromium > /dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && timeout 300 apt-get install --yes --quiet chromium > /dev/null 2>&1; } \
+	  || echo "No browser could be installed: pages will not be checked in one."
+	touch $@
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -22,6 +31,11 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The pictures of the README and of docs/.
+figures: paper
+	cp results/paper/fig1.png docs/images/two_arm.png
+	cp results/paper/fig2.png docs/images/ten_arm.png
 
 # The pages are plain Markdown; this runs every example in them.
 docs: $(READY)

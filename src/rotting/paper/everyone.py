@@ -66,6 +66,7 @@ def figures(results: Results) -> dict[str, Figure]:
         axes.xaxis.set_major_locator(SymmetricalLogLocator(axes.xaxis.get_transform(), subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(thousands())
         axes.tick_params(axis="x", labelrotation=45)
+        axes.set_xlim(left=0)
         axes.set_xlabel("regret at T: mean, and 10 % to 90 % of the runs")
         axes.set_title(name, loc="left", fontsize="medium")
         tidy(axes)

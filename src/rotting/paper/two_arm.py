@@ -82,7 +82,7 @@ def tables(results: Results) -> dict[str, list[Row]]:
 
 def figures(results: Results) -> dict[str, Figure]:
     """Return figure 1, the published values of its left panel drawn beside ours as dots."""
-    canvas = new_figure(15.0, 5.2)
+    canvas = new_figure(12.5, 4.6)
     against_drop, *over_rounds = canvas.subplots(1, 3)
     for place, label in enumerate(POLICIES):
         style = line_style(place)
