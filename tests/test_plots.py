@@ -10,7 +10,6 @@ import xarray
 from matplotlib.colors import to_hex
 
 from rotting import plots
-from rotting.paper import ten_arm
 
 
 def dataset_of(finals, runs=11):
@@ -90,26 +89,3 @@ def test_no_pyplot_and_no_display():
 @pytest.mark.parametrize(("number", "text"), [(0, "0"), (25000, "25\u2009000"), (0.25, "0.25"), (-1500, "-1\u2009500")])
 def test_thousands(number, text):
     assert plots.with_thousands(number) == text
-
-
-@pytest.fixture(scope="module")
-def paper_dataset():
-    return ten_arm.play(runs=2)
-
-
-def test_regret_per_arm_adds_up(paper_dataset):
-    per_arm = ten_arm.regret_per_arm(paper_dataset)
-    assert per_arm.dims == ("policy", "run", "arm")
-    assert float(per_arm.sel(arm=0).max()) == 0
-    total = paper_dataset["regret"].isel(round=-1)
-    np.testing.assert_allclose(per_arm.sum("arm").values, total.values, rtol=1e-9)
-
-
-def test_paper_figure(paper_dataset):
-    figure = ten_arm.figure(paper_dataset)
-    over_time, per_arm = figure.axes
-    assert len(over_time.get_lines()) == len(per_arm.get_lines()) == len(ten_arm.POLICIES)
-    gaps = per_arm.get_lines()[0].get_xdata()
-    np.testing.assert_allclose(gaps, np.geomspace(0.001, 10, 9))
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown == [str(policy) for policy in ten_arm.POLICIES]

@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,18 +182,8 @@ def _write_json(path: Path, content: Any) -> None:
 
 
 def _versions() -> dict[str, str]:
-    import numba
-    import numpy
-    import xarray
-
     from rotting import __version__
     from rotting.compiling import kernel_digest
 
-    return {
-        "rotting": __version__,
-        "kernels": kernel_digest(),
-        "Python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "numba": numba.__version__,
-        "xarray": xarray.__version__,
-    }
+    versions = {"rotting": __version__, "kernels": kernel_digest(), "Python": platform.python_version()}
+    return versions | {name: version(name) for name in ("numpy", "numba", "xarray")}
