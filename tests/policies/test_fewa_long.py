@@ -112,3 +112,28 @@ def test_rewards_around_a_billion():
     means = np.zeros((2, 1_000_000))
     means[1, 200_000:] = -0.02
     check(0.06, 1.0, noisy(means, 1.0, 6, offset=1e9), 500)
+
+
+@pytest.mark.parametrize("before", [0.2, 0.02])
+@pytest.mark.parametrize("quiet", [700, 1500, 2100, 9000])
+def test_quiet_for_long_and_then_as_loud_as_can_be(before, quiet):
+    """What was proved in quiet times must expire in time when both arms go apart as fast as their rewards allow.
+
+    Rewards alternate between +before and -before; then one arm gives +0.2 only and the other -0.2 only. Windows shorter
+    than about 200 never drop anybody.
+    """
+    rounds = 2 * quiet + 2000
+    rewards = np.where(np.arange(rounds) % 2 == 0, before, -before) * np.ones((2, 1))
+    rewards[0, quiet:], rewards[1, quiet:] = 0.2, -0.2
+    check(5.0, 0.3, np.rint(rewards * UNIT).astype(np.int64), 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_slow_drifts_and_sudden_shocks(seed):
+    """Arms that drift apart slowly, so that long windows decide, while shocks change who is left from round to round."""
+    draw = np.random.default_rng(seed)
+    n_arms, rounds = 3, 9000
+    drifts = np.repeat(draw.choice([-0.2, -0.1, 0.0, 0.1, 0.2], size=(n_arms, rounds // 300)), 300, axis=1)
+    jitter = np.where(np.arange(rounds) % 2 == 0, 0.05, -0.05)
+    shocks = np.where(draw.random((n_arms, rounds)) < 0.01, -12.0, 0.0)
+    check(5.0, 0.3, np.rint((drifts + jitter + shocks) * UNIT).astype(np.int64), 1)
