@@ -6,7 +6,7 @@ import pytest
 
 from rotting.paper import reproduce, store
 from rotting.paper.reproduce import EXPERIMENTS, NAMES, Settings, jobs
-from rotting.paper.two_arm import DROPS, POLICIES, published
+from rotting.paper.two_arm import DROPS, PLAYED, published
 
 
 def play(folder, **settings):
@@ -51,7 +51,9 @@ def test_everything_is_written(small, folder):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
     for name in (*tables, "policies", "theory", "theory_pulls", "claims"):
         assert (folder / f"{name}.csv").stat().st_size > 100
-    claims = json.loads((folder / "claims.json").read_text())
+    written = json.loads((folder / "claims.json").read_text())
+    assert (written["settings"]["seed"], written["settings"]["runs"]) == (0, 3)
+    claims = written["claims"]
     assert len(claims) >= 14
     assert {claim["verdict"] for claim in claims} <= {"holds", "fails", "differs"}
     assert all(claim["words"] and claim["why"] and claim["measure"] for claim in claims)
@@ -63,8 +65,8 @@ def test_data_open_with_xarray(small, folder):
     import xarray
 
     with xarray.open_dataset(folder / "data" / "fig1" / "L=0.233.nc") as dataset:
-        assert dataset["regret"].sizes == {"policy": 7, "run": 3, "round": 100}
-        assert list(dataset["policy"].values) == list(POLICIES)
+        assert dataset["regret"].sizes == {"policy": 8, "run": 3, "round": 100}
+        assert list(dataset["policy"].values) == list(PLAYED)
 
 
 def test_published_values():
@@ -98,6 +100,13 @@ def test_it_goes_on_where_it_was_interrupted(small, folder, tmp_path):
     assert sum(rounds for *_, rounds in played) == sum(job.work for job in jobs(settings))
 
 
+def test_any_seed_can_be_kept(tmp_path):
+    result, _ = play(tmp_path, only=("appendix",), runs=1, seed=2**63)
+    again, played = play(tmp_path, only=("appendix",), runs=1, seed=2**63)
+    assert result.tables == again.tables
+    assert len(played) == 2  # nothing was played: each block is announced once
+
+
 def test_a_damaged_or_other_block_is_not_used(small, folder, tmp_path):
     block = EXPERIMENTS[0].blocks[0]
     good = store.file_of(folder / "data", "fig1", block)
@@ -111,6 +120,7 @@ def test_a_damaged_or_other_block_is_not_used(small, folder, tmp_path):
         ("empty", b""),
         ("half", content[: len(content) // 2]),
         ("tampered", content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]),
+        ("renamed", content.replace(b"policy", b"polizy", 1)),
         ("something else", b"not a file of ours" * 100),
     ):
         (tmp_path / name).write_bytes(damaged)

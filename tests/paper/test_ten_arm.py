@@ -16,6 +16,6 @@ def test_regret_per_arm_adds_up(small):
 def test_panels(small):
     figure = small.figures["fig2"]
     over_time, per_arm = figure.axes
-    assert len(over_time.get_lines()) == len(per_arm.get_lines()) == len(ten_arm.POLICIES)
+    assert len(over_time.get_lines()) == len(per_arm.get_lines()) == len(ten_arm.SHOWN)
     np.testing.assert_allclose(per_arm.get_lines()[0].get_xdata(), np.geomspace(0.001, 10, 9))
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(ten_arm.POLICIES)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(ten_arm.SHOWN)

@@ -130,7 +130,7 @@ def test_quiet_for_long_and_then_as_loud_as_can_be(before, quiet):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_slow_drifts_and_sudden_shocks(seed):
-    """Arms that drift apart slowly, so that long windows decide, while shocks change who is left from round to round."""
+    """Arms drift apart slowly, so that long windows decide; shocks change from round to round who is left."""
     draw = np.random.default_rng(seed)
     n_arms, rounds = 3, 9000
     drifts = np.repeat(draw.choice([-0.2, -0.1, 0.0, 0.1, 0.2], size=(n_arms, rounds // 300)), 300, axis=1)

@@ -58,10 +58,10 @@ def paper(
 
     settings = Settings(_names(only, NAMES), runs, seed, threads)
     began = time.perf_counter()
-    with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
-        reproduction = reproduce(out, settings, watch)
-    played = time.perf_counter() - began
     try:
+        with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
+            reproduction = reproduce(out, settings, watch)
+        played = time.perf_counter() - began
         written = write(out, reproduction)
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
@@ -114,7 +114,7 @@ def _print_claims(judgements: list[Judgement]) -> None:
         return
     table = make_table("verdict", "claim", "paper", "here", "95 % interval", "why", numbers=("here",))
     for each in judgements:
-        add_row(table, each.verdict, each.words, each.paper, f"{each.value:.3g}", each.interval, each.why)
+        add_row(table, each.verdict, each.words, each.paper, f"{each.value:,.4g}", each.interval, each.why)
     make_console().print(table)
     counts = {verdict: sum(each.verdict == verdict for each in judgements) for verdict in ("holds", "differs", "fails")}
     typer.echo(f"{len(judgements)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rotting import pages
 
 if TYPE_CHECKING:
+    from rotting.paper.claims import Judgement
     from rotting.paper.reproduce import Reproduction
 
 TITLE = "Rotting bandits are not harder than stochastic ones: a reproduction"
@@ -98,7 +99,7 @@ def _summary(reproduction: Reproduction) -> str:
     counts = Counter(judgement.verdict for judgement in reproduction.judgements)
     numbers = f"Of {len(reproduction.judgements)} claims, {counts['holds']} hold"
     return (
-        f"<p><strong>{numbers}, {counts['differs']} differ in a number and {counts['fails']} fail.</strong> "
+        f"<p><strong>{numbers}, {counts['differs']} differ or are left open, and {counts['fails']} fail.</strong> "
         'The <a href="#verdicts">verdicts</a> are computed from the runs, each with its interval.</p>'
     )
 
@@ -131,23 +132,30 @@ def _over_and_under(reproduction: Reproduction) -> str:
 def _verdicts(reproduction: Reproduction) -> str:
     if not reproduction.judgements:
         return ""
-    columns = ["verdict", "the paper says", "paper", "here", "95 % interval", "what is measured", "why"]
+    columns = ["verdict", "the paper says", "paper", "here", "what is measured, and why this verdict"]
     rows = [
-        [each.verdict, each.words, each.paper, f"{each.value:.3g}", each.interval, each.measure, each.why]
+        [each.verdict, each.words, each.paper, f"{each.value:,.4g}", f"{each.measure}{_interval(each)}: {each.why}"]
         for each in reproduction.judgements
     ]
     return (
         '<h2 id="verdicts">Verdicts</h2>'
-        "<p><em>Holds</em>: the whole interval agrees with the claim. <em>Fails</em>: the whole interval "
-        "contradicts it. "
-        "<em>Differs</em>: the number is another than the paper's, or the interval leaves it open.</p>"
-        + pages.table(columns, rows, numbers={3})
+        "<p>A claim that one thing is larger than another <em>holds</em> if the whole 95 % interval says so, "
+        "<em>fails</em> if the whole interval says the contrary, and <em>differs</em> if the interval leaves it open. "
+        "A number <em>holds</em> if our interval includes it, and <em>differs</em> if not; it fails if even its "
+        "direction is wrong.</p>" + pages.table(columns, rows, numbers={3})
     )
+
+
+def _interval(judgement: Judgement) -> str:
+    return f" ({judgement.interval})" if judgement.interval else ""
 
 
 def _colophon(reproduction: Reproduction) -> str:
     settings = reproduction.settings
-    runs = "as many runs as in the paper" if settings.runs is None else f"{settings.runs} runs of each experiment"
+    runs = f"{settings.runs} runs of each experiment"
+    if settings.runs is None:
+        runs = "as many runs as in the paper (100 of what is not in it)"
+    part = "" if reproduction.whole else f" This is a part of it: {', '.join(settings.only)}."
     versions = ", ".join(f"{name} {version}" for name, version in reproduction.versions.items())
     return (
         "<h2>How to cite, and how to repeat this</h2>"
@@ -158,5 +166,5 @@ def _colophon(reproduction: Reproduction) -> str:
         f"<p>Made by <code>rotting paper</code> with seed {settings.seed} and {escape(runs)}. Every policy met "
         f"the same noise "
         "in the same run. The numbers behind each figure are in the CSV files beside this page, all runs as NetCDF in "
-        f'<code>data/</code>.</p><p class="soft">{escape(versions)}</p>'
+        f'<code>data/</code>.{escape(part)}</p><p class="soft">{escape(versions)}</p>'
     )

@@ -76,6 +76,11 @@ class Reproduction:
     judgements: list[Judgement]
     versions: dict[str, str]
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out."""
+        return set(self.settings.only) == set(NAMES)
+
 
 def jobs(settings: Settings) -> list[Job]:
     """Return what has to be played, each block once."""
@@ -151,7 +156,8 @@ def write(out: Path, reproduction: Reproduction) -> list[Path]:
                 figure.savefig(temporary, format=suffix)
     if reproduction.judgements:
         written.append(out / "claims.json")
-        _write_json(written[-1], [asdict(judgement) for judgement in reproduction.judgements])
+        claims = [asdict(judgement) for judgement in reproduction.judgements]
+        _write_json(written[-1], {"settings": _described(reproduction), "claims": claims})
         written.append(out / "claims.csv")
         _write_csv(written[-1], [asdict(judgement) for judgement in reproduction.judgements if not judgement.clock])
     if "table1" in reproduction.figures:
@@ -162,6 +168,11 @@ def write(out: Path, reproduction: Reproduction) -> list[Path]:
     with replacing(written[-1]) as temporary:
         temporary.write_text(report(reproduction), encoding="utf-8")
     return written
+
+
+def _described(reproduction: Reproduction) -> dict[str, Any]:
+    settings = reproduction.settings
+    return {"seed": settings.seed, "runs": settings.runs or "as in the paper", "versions": reproduction.versions}
 
 
 def _write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -43,7 +43,7 @@ def load(path: Path, settings: str) -> xarray.Dataset | None:
     try:
         dataset = xarray.load_dataset(path, engine="scipy")
         trusted = dataset.attrs.pop("settings") == settings and dataset.attrs.pop("checksum") == checksum(dataset)
-    except (OSError, ValueError, TypeError, KeyError, EOFError, IndexError):  # not a NetCDF file, or half of one
+    except Exception:  # what a damaged file makes its reader raise can be anything
         return None
     return dataset if trusted else None
 
@@ -51,17 +51,19 @@ def load(path: Path, settings: str) -> xarray.Dataset | None:
 def save(path: Path, dataset: xarray.Dataset, settings: str) -> None:
     """Keep a block, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    marked = dataset.assign_attrs(settings=settings, checksum=checksum(dataset))
+    # Texts only: NetCDF has no room for large whole numbers, such as a seed may be.
+    plain = dataset.assign_attrs({name: str(value) for name, value in dataset.attrs.items()})
+    content = plain.assign_attrs(settings=settings, checksum=checksum(plain)).to_netcdf(engine="scipy")
     with replacing(path) as temporary:
-        marked.to_netcdf(temporary, engine="scipy")
+        temporary.write_bytes(content)
 
 
 def checksum(dataset: xarray.Dataset) -> str:
-    """Return a digest of the values in a dataset, whatever the width of its whole numbers on disk."""
-    digest = hashlib.sha256()
+    """Return a digest of what is in a dataset, whatever the width of its whole numbers on disk."""
+    digest = hashlib.sha256("\n".join(f"{name}={dataset.attrs[name]}" for name in sorted(dataset.attrs)).encode())
     for name in sorted(map(str, dataset.variables)):
         values = dataset[name].values
-        digest.update(f"{name} {values.shape}".encode())
+        digest.update(f"{name} {dataset[name].dims} {values.shape}".encode())
         if values.dtype.kind in "iu":
             digest.update(values.astype("<i8").tobytes())
         elif values.dtype.kind == "f":
