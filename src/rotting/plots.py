@@ -137,3 +137,75 @@ def thousands() -> FuncFormatter:
 def with_thousands(value: float) -> str:
     """Return a number with thin spaces between groups of three digits."""
     return f"{value:,.10g}".replace(",", "\u2009")
+
+
+def regret_panels(datasets: Sequence[xarray.Dataset]) -> Figure:
+    """Return regret over time on several problems, a panel each; the datasets have the same policies."""
+    columns = min(len(datasets), 3)
+    rows = -(-len(datasets) // columns)
+    figure = new_figure(4.0 * columns + 3.0, 3.6 * rows)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, dataset in zip(panels, datasets, strict=False):
+        draw_regret(axes, dataset)
+        axes.set_title(textwrap.fill(str(dataset.attrs["problem"]), 44), loc="left", fontsize="small")
+        axes.yaxis.label.set_size("small")
+    for axes in panels[len(datasets) :]:
+        axes.remove()
+    add_legend(figure, panels[0])
+    return figure
+
+
+def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.ndarray]]]], parameter: str) -> Figure:
+    """Return final regret against a parameter: for each problem (title, lines), a line being values and regret[value, run].
+
+    Lines are means; the region around them is the 95 % interval of the mean.
+    """
+    from rotting.simulation.summary import mean_interval
+
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    figure = new_figure(4.0 * columns + 2.5, 3.4 * rows)
+    every = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (title, lines) in zip(every, panels, strict=False):
+        for place, (label, (values, regret)) in enumerate(lines.items()):
+            means = regret.mean(axis=1)
+            axes.plot(values, means, linewidth=1.8, label=label, **marker_style(place))
+            ends = [mean_interval(one) for one in regret]
+            if None not in ends[0]:
+                low, high = np.array(ends, dtype=float).T
+                axes.fill_between(values, low, high, color=line_style(place)["color"], alpha=0.18, linewidth=0)
+        positive = np.concatenate([values for values, _ in lines.values()])
+        if positive.min() > 0 and positive.max() > LARGEST_RATIO * positive.min():
+            axes.set_xscale("log")
+        scale_regret(axes, [float(line.get_ydata()[-1]) for line in axes.get_lines()])
+        axes.set_title(textwrap.fill(title, 44), loc="left", fontsize="small")
+        axes.set_xlabel(parameter)
+        axes.set_ylabel("final regret: mean and its 95 % interval", fontsize="small")
+        tidy(axes)
+    for axes in every[len(panels) :]:
+        axes.remove()
+    add_legend(figure, every[0])
+    return figure
+
+
+def heat_map(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], title: str, label: str) -> Figure:
+    """Return a table of ratios >= 1 as colours: light is 1, dark the largest; each is written into its field."""
+    from matplotlib.colors import LogNorm
+
+    figure = new_figure(min(3.5 + 1.1 * len(columns), 24.0), min(2.6 + 0.34 * len(rows), 40.0))
+    axes = figure.add_subplot()
+    largest = float(np.nanmax(values, initial=1.0))
+    picture = axes.imshow(values, cmap="cividis_r", norm=LogNorm(1.0, max(largest, 1.1)), aspect="auto")
+    for row, column in np.ndindex(*values.shape):
+        value = values[row, column]
+        dark = np.isfinite(value) and value > max(largest, 1.1) ** 0.5
+        text = f"{value:.3g}" if np.isfinite(value) else "?"
+        axes.text(column, row, text, ha="center", va="center", fontsize="x-small", color="white" if dark else "black")
+    axes.set_xticks(range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=30, ha="right")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0, labelsize="small")
+    axes.spines[:].set_visible(False)
+    axes.set_title(title, loc="left", fontsize="medium")
+    bar = figure.colorbar(picture, ax=axes, label=label, format=FuncFormatter(lambda value, _: f"{value:g}"))
+    bar.outline.set_visible(False)
+    return figure
