@@ -174,9 +174,12 @@ def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.
             if None not in ends[0]:
                 low, high = np.array(ends, dtype=float).T
                 axes.fill_between(values, low, high, color=line_style(place)["color"], alpha=0.18, linewidth=0)
-        positive = np.concatenate([values for values, _ in lines.values()])
-        if positive.min() > 0 and positive.max() > LARGEST_RATIO * positive.min():
+        tried = np.unique(np.concatenate([values for values, _ in lines.values()]))
+        if tried[0] > 0 and tried[-1] > LARGEST_RATIO * tried[0]:
             axes.set_xscale("log")
+        if len(tried) <= 9:
+            axes.set_xticks(tried, [f"{value:g}" for value in tried], fontsize="small")
+            axes.set_xticks([], minor=True)
         scale_regret(axes, [float(line.get_ydata()[-1]) for line in axes.get_lines()])
         axes.set_title(textwrap.fill(title, 44), loc="left", fontsize="small")
         axes.set_xlabel(parameter)

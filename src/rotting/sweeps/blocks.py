@@ -23,6 +23,8 @@ from rotting.sweeps.plan import Plan
 # A killed process loses at most the blocks under way, and handling a block takes a few milliseconds: about a second is
 # short enough for the one and long enough for the other (docs/scaling.md has the figures).
 BLOCK_NANOSECONDS = 10**9
+# Blocks of a small sweep are shorter, so that there are enough for all threads, but not too short for what they cost.
+ENOUGH_BLOCKS, SHORTEST_NANOSECONDS = 64, 10**8
 # In a large sweep blocks take longer: full ones would be this many, and none but the smallest is less than half full.
 MOST_BLOCKS = 4500
 MOST_BYTES = 32 << 20
@@ -53,15 +55,17 @@ class Content(NamedTuple):
 
 
 def cut(plan: Plan) -> list[range]:
-    """Return the blocks of a plan: about a second of work each, more in a large sweep.
+    """Return the blocks of a plan: about a second of work each, more in a large sweep and less in a small one.
 
     >>> from rotting import UCB1, problems
-    >>> cut(Plan((UCB1(),), (problems.ten_arm(),), runs=500))
-    [range(0, 217), range(217, 434), range(434, 500)]
+    >>> cut(Plan((UCB1(),), (problems.ten_arm(),), runs=50))
+    [range(0, 21), range(21, 42), range(42, 50)]
     """
     costs = [nanoseconds(plan, problem) for problem in range(len(plan.problems))]
     runs_each = len(plan.policies) * plan.runs
-    whole_block = max(BLOCK_NANOSECONDS, -(-sum(costs) * runs_each // MOST_BLOCKS))
+    total = sum(costs) * runs_each
+    shared = max(SHORTEST_NANOSECONDS, total // ENOUGH_BLOCKS)
+    whole_block = max(min(BLOCK_NANOSECONDS, shared), -(-total // MOST_BLOCKS))
     starts = [0]
     filled = 0  # of the present block, in parts of `whole_block`
     for problem, cost in enumerate(costs):

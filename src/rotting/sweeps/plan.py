@@ -174,8 +174,7 @@ def checked_policy(policy: Any) -> Policy:
             f"policies: {policy!r} is not one of the package's policies; a sweep can be resumed and sent to other "
             "machines, which do not know it: use rotting.simulate"
         )
-    _check_text("policies", policy, parse_policy)
-    return policy
+    return _read_back("policies", policy, parse_policy)
 
 
 def checked_problem(problem: Any) -> Problem:
@@ -184,14 +183,15 @@ def checked_problem(problem: Any) -> Problem:
         problem = parse_problem(problem)
     if not isinstance(problem, Problem):
         raise TypeError(f"problems: {problem!r} is not a rotting.Problem; see rotting.problems for named ones")
-    _check_text("problems", problem, parse_problem)
-    return problem
+    return _read_back("problems", problem, parse_problem)
 
 
-def _check_text(where: str, value: Any, parse: Any) -> None:
+def _read_back(where: str, value: Any, parse: Any) -> Any:
+    """Return what others will read: what the text does not say must not play a part here either."""
     try:
-        if parse(repr(value)) == value:
-            return
+        again = parse(repr(value))
+        if again == value:
+            return again
         reason = "it reads back as something else"
     except ValueError as error:
         reason = str(error)

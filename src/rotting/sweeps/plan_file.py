@@ -61,7 +61,7 @@ def read_plan(text: str, name: str = "plan") -> Plan:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.fullmatch(r"(.*) \(at (?:line (\d+).*|end of document)\)", str(error))
-        where = int(found[2]) if found and found[2] else text.count("\n") + 1
+        where = int(found[2]) if found and found[2] else max(len(text.rstrip().splitlines()), 1)
         raise SweepError(f"{name}, line {where}: {found[1] if found else error}") from None
     try:
         return _plan(content)

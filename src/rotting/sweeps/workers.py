@@ -87,7 +87,7 @@ def _client(cluster: Any, processes: int) -> Iterator[Client]:
         raise TypeError(f'cluster={cluster!r}: expected None, "local", the address of a scheduler or a Client')
     with contextlib.ExitStack() as opened:
         if cluster == "local":
-            made = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=None)
+            made = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
             cluster = opened.enter_context(made)
         try:
             client = opened.enter_context(Client(cluster, timeout=_PATIENCE_SECONDS, set_as_default=False))
@@ -101,7 +101,7 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
 
     threads = _check_workers(client, plan)
     left = iter(blocks)
-    finished = as_completed()
+    finished = as_completed(loop=client.loop)
     under_way: dict[Any, range] = {}
 
     def submit(number: int) -> None:
