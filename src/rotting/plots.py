@@ -156,9 +156,14 @@ def regret_panels(datasets: Sequence[xarray.Dataset]) -> Figure:
 
 
 def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.ndarray]]]], parameter: str) -> Figure:
-    """Return final regret against a parameter: for each problem (title, lines), a line being values and regret[value, run].
+    """Return final regret against a parameter: means as lines, the 95 % intervals of the means shaded.
 
-    Lines are means; the region around them is the 95 % interval of the mean.
+    Parameters
+    ----------
+    panels
+        For each problem its name, and from labels to lines: the values tried, and regret[value, run].
+    parameter
+        What the values are of.
     """
     from rotting.simulation.summary import mean_interval
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rotting import FEWA, UCB1, EpsilonGreedy, Uniform, simulate
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, blocks
-from rotting.sweeps.blocks import Damaged, compute, cut, pieces, unseal
+from rotting.sweeps.blocks import DamageError, compute, cut, pieces, unseal
 
 SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0.5, 0.2])), 7, seed=3, rounds=5)
 
@@ -43,7 +43,7 @@ def test_blocks_cover_all_runs_once_and_are_not_many(horizons, policies, runs):
     costs = [blocks.nanoseconds(plan, place) for place in range(len(horizons))]
     limit = max(blocks.BLOCK_NANOSECONDS, 1 + policies * runs * sum(costs) // blocks.MOST_BLOCKS)
     for block in chosen:
-        assert len(block) == 1 or sum(piece.count * costs[piece.problem] for piece in pieces(plan, block)) <= limit
+        assert len(block) == 1 or sum(piece.runs * costs[piece.problem] for piece in pieces(plan, block)) <= limit
 
 
 def test_ten_thousand_small_cells_share_few_blocks():
@@ -104,30 +104,30 @@ SEALED = compute(SMALL, range(4))
 def test_any_changed_bit_is_noticed(place, bit):
     changed = bytearray(SEALED)
     changed[place] ^= 1 << bit
-    with pytest.raises(Damaged):
+    with pytest.raises(DamageError):
         unseal(SMALL, range(4), bytes(changed))
 
 
 @settings(max_examples=50, deadline=None)
 @given(length=st.integers(0, len(SEALED) - 1))
 def test_any_truncation_is_noticed(length):
-    with pytest.raises(Damaged):
+    with pytest.raises(DamageError):
         unseal(SMALL, range(4), SEALED[:length])
 
 
 def test_longer_and_other_files_are_noticed():
     for other in (SEALED + b"\0", SEALED * 2, b"", b"hello", bytes(len(SEALED))):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamageError):
             unseal(SMALL, range(4), other)
 
 
 def test_a_sound_block_in_the_wrong_place_is_noticed():
-    with pytest.raises(Damaged, match="other runs"):
+    with pytest.raises(DamageError, match="other runs"):
         unseal(SMALL, range(4, 8), SEALED)
-    with pytest.raises(Damaged, match="other runs"):
+    with pytest.raises(DamageError, match="other runs"):
         unseal(SMALL, range(3), SEALED)
     other = Plan((FEWA(), UCB1()), SMALL.problems, 7, seed=3, rounds=5)
-    with pytest.raises(Damaged, match="another plan"):
+    with pytest.raises(DamageError, match="another plan"):
         unseal(other, range(4), SEALED)
 
 

@@ -67,7 +67,9 @@ def test_texts_and_single_ones_will_do():
 
 
 def test_labels_tell_apart():
-    long = Plan((FEWA(),), (ten_arm(), dataclasses.replace(ten_arm(), horizon=10), two_arm(L=1), two_arm(L=1.0000001)), 1)
+    long = Plan(
+        (FEWA(),), (ten_arm(), dataclasses.replace(ten_arm(), horizon=10), two_arm(L=1), two_arm(L=1.0000001)), 1
+    )
     assert long.problem_labels[:2] == ["ten_arm(), 25000 rounds", "ten_arm(), 10 rounds"]
     assert len(set(long.problem_labels)) == 4
     close = plan(policies=(FEWA(), FEWA(alpha=0.06 + 1e-12), UCB1()))

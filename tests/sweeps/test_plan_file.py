@@ -68,8 +68,16 @@ GOOD = 'runs = 1\npolicies = ["FEWA"]\nproblems = ["ten_arm"]\n'
         ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = []}]\nproblems = ["ten_arm"]', 3, "no values"),
         ('runs = 1\nproblems = ["ten_arm"]\n[[policies]]\npolicy = "FEWA"\nbeta = 1', 5, "'beta'"),
         ('runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", horizon = 0.5}]', 5, "0.5"),
-        ('runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", L = 1979-05-27}]', 5, "date"),
-        ('runs = 1\npolicies = ["FEWA",\n "SlidingWindowUCB(tau=1000000000000000)"]\nproblems = ["ten_arm"]', 3, "play"),
+        (
+            'runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", L = 1979-05-27}]',
+            5,
+            "date",
+        ),
+        (
+            'runs = 1\npolicies = ["FEWA",\n "SlidingWindowUCB(tau=1000000000000000)"]\nproblems = ["ten_arm"]',
+            3,
+            "play",
+        ),
         ('runs = 1\npolicies = ["\\u0046EVA"]\nproblems = ["ten_arm"]', 2, "'FEVA'"),
         (
             'runs = 1\npolicies = ["FEWA"]\nproblems = [{problem = "two_arm", L = ['

@@ -110,7 +110,7 @@ def test_only_missing_blocks_are_computed(whole, tmp_path, monkeypatch):
     assert same_files(tmp_path / "part", whole)
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """Stands for whatever ends a process."""
 
 
@@ -122,10 +122,10 @@ def test_interrupted_after_any_number_of_blocks(whole, tmp_path, monkeypatch):
 
         def write_one(folder, block, sealed):
             original(folder, block, sealed)
-            raise Stopped
+            raise StoppedError
 
         monkeypatch.setattr(Folder, "write", write_one)
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedError):
             play(out, threads=2)
         assert len(os.listdir(out / "blocks")) == reached
     monkeypatch.setattr(Folder, "write", original)
@@ -244,7 +244,7 @@ def test_a_damaged_block_is_reported_and_computed_again(whole, tmp_path, capsys,
 )
 def test_another_plan_is_refused_unless_told_otherwise(whole, tmp_path, other):
     before = {file: file.read_bytes() for file in whole.rglob("*.*")}
-    with pytest.raises(SweepError, match="another plan.*--overwrite"):
+    with pytest.raises(SweepError, match=r"another plan.*--overwrite"):
         play(whole, **other)
     assert {file: file.read_bytes() for file in whole.rglob("*.*")} == before
     xarray.testing.assert_identical(play(whole, **other, overwrite=True), play(tmp_path / "new", **other))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import xarray
 
     from rotting.simulation.summary import PolicySummary
+    from rotting.sweeps.plan import Plan
     from rotting.sweeps.progress import Tally
     from rotting.sweeps.tuning import Tuning
 
@@ -102,16 +103,17 @@ def results(
         if tally.runs == 0:
             return
         dataset = open_results(folder)
-        _print_rankings(dataset, None if all else SHOWN)
-        if dataset.sizes["policy"] > 1:
-            _print_best(ranking.best_settings(dataset))
+        final = ranking.final_regret(dataset)
+        _print_rankings(final, opened.plan, None if all else SHOWN)
+        if len(opened.plan.policies) > 1:
+            _print_best(ranking.best_settings(final))
         if curves is not None:
-            write_figure(curves, figures.curves(dataset))
+            write_figure(curves, figures.curves(dataset, final))
         if heatmap is not None:
-            write_figure(heatmap, figures.heatmap(dataset))
+            write_figure(heatmap, figures.heatmap(final))
         if against is not None:
             try:
-                figure = figures.against(dataset, against[0])
+                figure = figures.against(final, against[0])
             except ValueError as error:
                 raise InputError(f"--against {against[0]}: {error}") from None
             write_figure(against[1], figure)
@@ -189,17 +191,16 @@ def _times(tally: Tally) -> str:
     )
 
 
-def _print_rankings(dataset: xarray.Dataset, most: int | None) -> None:
+def _print_rankings(final: xarray.DataArray, plan: Plan, most: int | None) -> None:
     from rotting.sweeps import ranking
 
-    labels = dataset["problem"].values.tolist()
-    for place, label in enumerate(labels):
-        rows = ranking.rank(dataset, place)
-        horizon = int(dataset["horizon"].values[place])
-        _print_ranking(f"{label}: {horizon} rounds", rows, most, dataset.sizes["run"])
-    if len(labels) > 1:
+    for place, label in enumerate(plan.problem_labels):
+        runs = int(ranking.finished(final, place).sum())
+        title = f"{label}: {plan.problems[place].horizon} rounds, {runs} of {plan.runs} runs"
+        _print_ranking(title, ranking.rank(final, place), most, runs)
+    if len(plan.problems) > 1:
         title = "All problems: regret in units of the average policy's"
-        _print_ranking(title, ranking.rank_overall(dataset), most, dataset.sizes["run"])
+        _print_ranking(title, ranking.rank_overall(final), most, plan.runs)
 
 
 def _print_ranking(title: str, rows: list[PolicySummary], most: int | None, runs: int) -> None:

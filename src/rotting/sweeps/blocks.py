@@ -34,7 +34,7 @@ _SEAL = b"sha256:"
 _SEAL_LENGTH = len(_SEAL) + 64
 
 
-class Damaged(Exception):
+class DamageError(Exception):
     """A block's bytes are not what was written."""
 
 
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
     problem: int
     policy: int
     first: int
-    count: int
+    runs: int
 
 
 class Content(NamedTuple):
@@ -111,7 +111,7 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
         (player,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
         oracle = oracle_reward(plan, piece.problem)
-        for run in range(piece.first, piece.first + piece.count):
+        for run in range(piece.first, piece.first + piece.runs):
             journal = new_journal(rounds, problem.n_arms)
             play_run(player, problem, plan.seed, run, problem.horizon, journal, stop)
             regret.append(oracle - journal.earned)
@@ -149,19 +149,19 @@ def seal(plan: Plan, block: range, content: Content) -> bytes:
 
 
 def unseal(plan: Plan, block: range, sealed: bytes) -> Content:
-    """Return what a block holds; `Damaged` if a single bit of it is not as written, or if it is another block."""
+    """Return what a block holds; `DamageError` if a single bit of it is not as written, or if it is another block."""
     body, seal_found = sealed[: -_SEAL_LENGTH - 2], sealed[-_SEAL_LENGTH - 2 :]
     expected = _SEAL_LENGTH.to_bytes(2, "little") + _SEAL + hashlib.sha256(body).hexdigest().encode()
     if seal_found != expected:
-        raise Damaged("its checksum is wrong" if seal_found[2:].startswith(_SEAL) else "it is cut short")
+        raise DamageError("its checksum is wrong" if seal_found[2:].startswith(_SEAL) else "it is cut short")
     with np.load(io.BytesIO(sealed), allow_pickle=False) as archive:
         if str(archive["plan"]) != plan.digest:
-            raise Damaged("it belongs to another plan")
+            raise DamageError("it belongs to another plan")
         found = Content(archive["regret"], archive["pulls"])
         cell = int(archive["problem"][0]) * len(plan.policies) + int(archive["policy"][0])
         start = cell * plan.runs + int(archive["run"][0])
     if start != block.start or tuple(map(len, found)) != _sizes(plan, block):
-        raise Damaged("it holds other runs than its name says")
+        raise DamageError("it holds other runs than its name says")
     return found
 
 
@@ -169,6 +169,6 @@ def _sizes(plan: Plan, block: range) -> tuple[int, int]:
     """Return how many regrets and how many pull counts a block holds."""
     parts = list(pieces(plan, block))
     return (
-        sum(part.count * len(plan.recorded[part.problem]) for part in parts),
-        sum(part.count * plan.problems[part.problem].n_arms for part in parts),
+        sum(part.runs * len(plan.recorded[part.problem]) for part in parts),
+        sum(part.runs * plan.problems[part.problem].n_arms for part in parts),
     )

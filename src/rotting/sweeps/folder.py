@@ -1,8 +1,8 @@
 """Where a sweep lives on disk: its plan, its blocks, and who is working on it.
 
-    plan.json                 what is computed
-    blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.blocks`
-    lock                      held by the process at work; the operating system takes it back when that dies
+plan.json                 what is computed
+blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.blocks`
+lock                      held by the process at work; the operating system takes it back when that dies
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rotting.files import replacing
-from rotting.sweeps.blocks import Content, Damaged, unseal
+from rotting.sweeps.blocks import Content, DamageError, unseal
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.plan import Plan
 
@@ -73,8 +73,9 @@ class Folder:
             found = file.read_text(encoding="utf-8") if file.exists() else None
             if found not in (None, self.plan.text):
                 if not overwrite:
+                    other = _difference(found or "", self.plan)
                     raise SweepError(
-                        f"{str(self.path)!r} holds the results of another plan ({_difference(found or '', self.plan)}); "
+                        f"{str(self.path)!r} holds the results of another plan ({other}); "
                         "choose another folder, or overwrite it (--overwrite) to lose them"
                     )
                 for block in self.blocks():
@@ -102,11 +103,11 @@ class Folder:
         return sorted((range(int(match[1]), int(match[2])) for match in found), key=lambda block: block.start)
 
     def read(self, block: range) -> Content:
-        """Return a block's results, checked; `Damaged` if they are not what was written."""
+        """Return a block's results, checked; `DamageError` if they are not what was written."""
         try:
             sealed = self.file(block).read_bytes()
         except OSError as error:
-            raise Damaged(error.strerror or str(error)) from None
+            raise DamageError(error.strerror or str(error)) from None
         return unseal(self.plan, block, sealed)
 
     def write(self, block: range, sealed: bytes) -> None:

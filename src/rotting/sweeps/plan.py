@@ -203,7 +203,5 @@ def _labels(values: Sequence[Any], *longer_texts: Callable[[Any], str]) -> list[
     labels = list(map(str, values))
     for longer in longer_texts:
         counts = Counter(labels)
-        labels = [
-            longer(value) if counts[label] > 1 else label for label, value in zip(labels, values, strict=True)
-        ]
+        labels = [longer(value) if counts[label] > 1 else label for label, value in zip(labels, values, strict=True)]
     return labels

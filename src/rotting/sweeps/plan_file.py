@@ -39,7 +39,7 @@ _KEYS = ("runs", "seed", "horizon", "rounds", "policies", "problems")
 MOST_COMBINATIONS = 100_000
 
 
-class _Wrong(Exception):
+class _WrongError(Exception):
     """What is wrong with a plan, and the patterns that lead to its line, the best last."""
 
     def __init__(self, message: str, *patterns: str):
@@ -48,12 +48,12 @@ class _Wrong(Exception):
 
 
 def read_plan(text: str, name: str = "plan") -> Plan:
-    """Return the plan that a TOML text describes; `SweepError` with the line if there is something wrong with it.
+    r"""Return the plan that a TOML text describes; `SweepError` with the line if there is something wrong with it.
 
     >>> plan = read_plan(EXAMPLE)
     >>> len(plan.policies), plan.problem_labels
     (5, ['ten_arm()', 'two_arm(L=0.5, horizon=5000)', 'two_arm(L=2, horizon=5000)'])
-    >>> read_plan('runs = 3\\npolicies = ["FEVA"]\\nproblems = ["ten_arm"]', "mine.toml")
+    >>> read_plan('runs = 3\npolicies = ["FEVA"]\nproblems = ["ten_arm"]', "mine.toml")
     Traceback (most recent call last):
     rotting.sweeps.errors.SweepError: mine.toml, line 2: policy 'FEVA' does not exist; did you mean 'FEWA'? ...
     """
@@ -65,17 +65,17 @@ def read_plan(text: str, name: str = "plan") -> Plan:
         raise SweepError(f"{name}, line {where}: {found[1] if found else error}") from None
     try:
         return _plan(content)
-    except _Wrong as wrong:
+    except _WrongError as wrong:
         raise SweepError(f"{name}, line {_line(text, wrong.patterns)}: {wrong}") from None
 
 
 def _plan(content: dict[str, Any]) -> Plan:
     for key in content:
         if key not in _KEYS:
-            raise _Wrong(f"{key!r} is not part of a plan; expected {', '.join(_KEYS)}", _assignment(key))
+            raise _WrongError(f"{key!r} is not part of a plan; expected {', '.join(_KEYS)}", _assignment(key))
     for key in ("policies", "problems", "runs"):
         if key not in content:
-            raise _Wrong(f"{key} is missing; see rotting sweep --example", r"\Z")
+            raise _WrongError(f"{key} is missing; see rotting sweep --example", r"\Z")
     policies = list(_entries(content, "policies", "policy", parse_policy, checked_policy))
     grounds = []
     for problem, _ in _entries(content, "problems", "problem", parse_problem, checked_problem):
@@ -89,18 +89,18 @@ def _plan(content: dict[str, Any]) -> Plan:
     for key, value in {"runs": content["runs"], "seed": with_default["seed"]}.items():
         smallest = 1 if key == "runs" else 0
         if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-            raise _Wrong(f"{key} = {value!r}: expected a whole number >= {smallest}", _assignment(key))
+            raise _WrongError(f"{key} = {value!r}: expected a whole number >= {smallest}", _assignment(key))
     try:
         return Plan(tuple(policy for policy, _ in policies), tuple(grounds), content["runs"], **with_default)
     except ValueError as error:  # the only thing left: an entry given twice
-        raise _Wrong(str(error), _assignment(str(error).partition(":")[0])) from None
+        raise _WrongError(str(error), _assignment(str(error).partition(":")[0])) from None
 
 
 def _entries(content: dict[str, Any], key: str, word: str, parse: Any, check: Any) -> Iterator[tuple[Any, list[str]]]:
     """Yield what the entries of a list stand for, and where each is written."""
     entries = content[key]
     if not isinstance(entries, list) or not entries:
-        raise _Wrong(f"{key}: expected a list of texts and tables", _assignment(key), _table_header(key))
+        raise _WrongError(f"{key}: expected a list of texts and tables", _assignment(key), _table_header(key))
     for entry in entries:
         patterns = [_assignment(key), _table_header(key)]
         if isinstance(entry, str):
@@ -111,13 +111,13 @@ def _entries(content: dict[str, Any], key: str, word: str, parse: Any, check: An
             texts = _expanded(entry, word, patterns)
         else:
             expected = f'a text, or a table with {word} = "..."'
-            raise _Wrong(f"{key}: {entry!r} is not a {word}; expected {expected}", *patterns)
+            raise _WrongError(f"{key}: {entry!r} is not a {word}; expected {expected}", *patterns)
         for text, names in texts:
             try:
                 yield check(parse(text)), patterns
             except (TypeError, ValueError) as error:
                 guilty = [_assignment(name) for name in names or () if re.search(rf"\b{name}\b", str(error))]
-                raise _Wrong(str(error), *patterns, *guilty[:1]) from None
+                raise _WrongError(str(error), *patterns, *guilty[:1]) from None
 
 
 def _expanded(table: dict[str, Any], word: str, patterns: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -128,9 +128,9 @@ def _expanded(table: dict[str, Any], word: str, patterns: list[str]) -> Iterator
     for key, several in values.items():
         count *= len(several)
         if not several:
-            raise _Wrong(f"{name}: {key} = [] has no values; expected at least one", *patterns, _assignment(key))
+            raise _WrongError(f"{name}: {key} = [] has no values; expected at least one", *patterns, _assignment(key))
     if count > MOST_COMBINATIONS:
-        raise _Wrong(f"{name}: {count} combinations; expected at most {MOST_COMBINATIONS}", *patterns)
+        raise _WrongError(f"{name}: {count} combinations; expected at most {MOST_COMBINATIONS}", *patterns)
     for chosen in itertools.product(*values.values()):
         arguments = ", ".join(f"{key}={value!r}" for key, value in zip(values, chosen, strict=True))
         yield f"{name}({arguments})", list(values)
@@ -141,21 +141,21 @@ def _horizons(given: Any) -> list[int | None]:
     try:
         return [None if horizon is None else whole_number("horizon", horizon) for horizon in several]
     except ValueError as error:
-        raise _Wrong(str(error), _assignment("horizon")) from None
+        raise _WrongError(str(error), _assignment("horizon")) from None
 
 
 def _check_rounds(rounds: Any, problem: Any) -> None:
     try:
         recorded_rounds(rounds, problem.horizon)
     except ValueError as error:
-        raise _Wrong(f"{problem}: {error}", _assignment("rounds")) from None
+        raise _WrongError(f"{problem}: {error}", _assignment("rounds")) from None
 
 
 def _check_fit(policy: Any, problem: Any, patterns: list[str]) -> None:
     try:
         check_fit(policy, problem)
     except ValueError as error:
-        raise _Wrong(str(error), *patterns) from None
+        raise _WrongError(str(error), *patterns) from None
 
 
 # Where in the text something is.

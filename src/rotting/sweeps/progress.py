@@ -29,7 +29,7 @@ class Tally:
     def add(self, block: range) -> None:
         """Count a block as finished."""
         for piece in pieces(self.plan, block):
-            self.runs_left[piece.problem * len(self.plan.policies) + piece.policy] -= piece.count
+            self.runs_left[piece.problem * len(self.plan.policies) + piece.policy] -= piece.runs
 
     def begin(self) -> None:
         """Start the clock: what is finished by now was not done now."""

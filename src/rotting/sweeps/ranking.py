@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting.parsing import parse_policy
 from rotting.simulation.summary import PolicySummary, summarise
-from rotting.sweeps.results import of_problem
 
 if TYPE_CHECKING:
     import xarray
@@ -27,60 +26,72 @@ class Best:
     summary: PolicySummary  # its difference is to the best policy of any kind
 
 
-def policies_of(dataset: xarray.Dataset) -> list[Policy]:
-    """Return the policies of a dataset, parameters and all."""
-    return [parse_policy(text) for text in dataset.attrs["policies"].splitlines()]
+def final_regret(dataset: xarray.Dataset) -> xarray.DataArray:
+    """Return regret[problem, policy, run] at each problem's last round, read once for all that follows."""
+    last = (dataset["rounds"] > 0).sum("round") - 1
+    final = dataset["regret"].isel(round=last).transpose("problem", "policy", "run")
+    return final.assign_attrs(policies=dataset.attrs["policies"]).compute()
 
 
-def finished(dataset: xarray.Dataset) -> xarray.Dataset:
-    """Return the results on one problem, those runs that every policy has finished."""
-    final = dataset["regret"].isel(round=-1).transpose("policy", "run").values
-    return dataset.isel(run=np.isfinite(final).all(axis=0))
+def policies_of(final: xarray.DataArray) -> list[Policy]:
+    """Return the policies of a sweep, parameters and all."""
+    return [parse_policy(text) for text in final.attrs["policies"].splitlines()]
 
 
-def rank(dataset: xarray.Dataset, problem: int) -> list[PolicySummary]:
+def finished(final: xarray.DataArray, problem: int) -> np.ndarray:
+    """Say of each run whether every policy has finished it on a problem."""
+    return np.isfinite(final.values[problem]).all(axis=0)
+
+
+def rank(final: xarray.DataArray, problem: int) -> list[PolicySummary]:
     """Return the policies on one problem, the best first; empty as long as no run is finished by all."""
-    one = finished(of_problem(dataset, problem))
-    return sorted(summarise(one), key=lambda row: (row.mean, not row.best)) if one.sizes["run"] else []
+    return _rank(final, final.values[problem][:, finished(final, problem)])
 
 
-def rank_overall(dataset: xarray.Dataset) -> list[PolicySummary]:
+def rank_overall(final: xarray.DataArray) -> list[PolicySummary]:
     """Return the policies over all problems, the best first.
 
     Regret is taken in units of a problem's mean over all policies, and averaged over problems run by run: 1 is the
     average policy. Only runs that are finished everywhere count.
     """
-    last = (dataset["rounds"] > 0).sum("round") - 1
-    final = dataset["regret"].isel(round=last).transpose("problem", "policy", "run").values
-    final = final[:, :, np.isfinite(final).all(axis=(0, 1))]
-    if not final.shape[2]:
+    values = final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))]
+    means = np.abs(values.mean(axis=(1, 2))) if values.size else np.ones(len(values))
+    return _rank(final, (values / np.where(means > 0, means, 1.0)[:, None, None]).mean(axis=0))
+
+
+def _rank(final: xarray.DataArray, values: np.ndarray) -> list[PolicySummary]:
+    import xarray
+
+    if not values.size:
         return []
-    means = np.abs(final.mean(axis=(1, 2)))
-    relative = (final / np.where(means > 0, means, 1.0)[:, None, None]).mean(axis=0)
-    one = dataset[["policy"]].assign(regret=(("policy", "run", "round"), relative[:, :, None]))
-    return sorted(summarise(one), key=lambda row: (row.mean, not row.best))
+    regret = {"regret": (("policy", "run", "round"), values[:, :, None])}
+    rows = summarise(xarray.Dataset(regret, coords={"policy": final["policy"]}))
+    return sorted(rows, key=lambda row: (row.mean, not row.best))
 
 
-def best_settings(dataset: xarray.Dataset) -> list[Best]:
+def best_settings(final: xarray.DataArray) -> list[Best]:
     """Return, for each problem and each kind of policy, the setting with the lowest mean regret."""
-    kinds = dict(zip(dataset["policy"].values.tolist(), map(_kind, policies_of(dataset)), strict=True))
+    kinds = {
+        label: type(policy).__name__
+        for label, policy in zip(final["policy"].values.tolist(), policies_of(final), strict=True)
+    }
     tried = list(kinds.values())
     found = []
-    for place, problem in enumerate(dataset["problem"].values.tolist()):
+    for place, problem in enumerate(final["problem"].values.tolist()):
         first: dict[str, PolicySummary] = {}
-        for row in rank(dataset, place):
+        for row in rank(final, place):
             first.setdefault(kinds[row.policy], row)
         found += [Best(problem, kind, tried.count(kind), row) for kind, row in first.items()]
     return found
 
 
-def against(dataset: xarray.Dataset, parameter: str) -> dict[str, list[tuple[float, int]]]:
-    """Return, for each kind of policy with that parameter, (value, place in the dataset), by value.
+def against(final: xarray.DataArray, parameter: str) -> dict[str, list[tuple[float, int]]]:
+    """Return, for each kind of policy with that parameter, (value, place among the policies), by value.
 
     Policies of a kind that differ in other parameters, too, are kinds of their own.
     """
     lines: dict[str, list[tuple[float, int]]] = {}
-    for place, policy in enumerate(policies_of(dataset)):
+    for place, policy in enumerate(policies_of(final)):
         value = getattr(policy, parameter, None)
         if isinstance(value, int | float) and not isinstance(value, bool):
             lines.setdefault(_without(policy, parameter), []).append((float(value), place))
@@ -88,10 +99,6 @@ def against(dataset: xarray.Dataset, parameter: str) -> dict[str, list[tuple[flo
     if not lines:
         raise ValueError(f"no policy of this sweep has several values of {parameter!r}")
     return lines
-
-
-def _kind(policy: Any) -> str:
-    return type(policy).__name__
 
 
 def _without(policy: Policy, parameter: str) -> str:

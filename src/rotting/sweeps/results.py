@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting.sweeps.blocks import Content, Damaged, pieces
+from rotting.sweeps.blocks import Content, DamageError, pieces
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
@@ -155,13 +154,15 @@ class _Reader:
             taken = 0
             for piece in pieces(self.plan, self._blocks[place]):
                 width = len(self.plan.recorded[piece.problem]) if name == "regret" else self._arms(piece.problem)
-                rows = flat[taken : taken + piece.count * width].reshape(piece.count, width)
+                rows = flat[taken : taken + piece.runs * width].reshape(piece.runs, width)
                 taken += rows.size
                 if piece.problem in problems and piece.policy in policies:
-                    low, high = max(piece.first, runs.start), min(piece.first + piece.count, runs.stop)
+                    low, high = max(piece.first, runs.start), min(piece.first + piece.runs, runs.stop)
                     target = result[piece.problem - problems.start, piece.policy - policies.start]
                     if low < high:
-                        target[low - runs.start : high - runs.start, :width] = rows[low - piece.first : high - piece.first]
+                        target[low - runs.start : high - runs.start, :width] = rows[
+                            low - piece.first : high - piece.first
+                        ]
         return result
 
     def _arms(self, problem: int) -> int:
@@ -171,7 +172,7 @@ class _Reader:
         block = self._blocks[place]
         try:
             return self.folder.read(block)
-        except Damaged as damage:
+        except DamageError as damage:
             raise SweepError(
                 f"{str(self.folder.file(block))!r} is damaged ({damage}); give the sweep's command again, which "
                 "computes it anew"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rotting.simulation.simulator import whole_number
-from rotting.sweeps.blocks import Damaged, cut
+from rotting.sweeps.blocks import DamageError, cut
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan, check_fit, checked_problem
 from rotting.sweeps.progress import Reporter, Tally
@@ -117,7 +117,7 @@ def _missing(folder: Folder, report: Reporter) -> list[range]:
                 continue
             folder.read(block)
             report.tally.add(block)
-        except Damaged as damage:
+        except DamageError as damage:
             report.note(f"{folder.file(block)} is damaged ({damage}); it is computed again.")
             missing.append(block)
     return missing

@@ -132,13 +132,13 @@ def _result(task: Any, block: range) -> bytes:
         return task.result()
     except KilledWorker as error:
         raise SweepError(
-            f"runs {block.start} to {block.stop - 1} were given up: {error.allowed_failures + 1} workers died over them, "
-            f"the last one {error.last_worker.address}; look into its log (memory?) and give the same command again"
+            f"runs {block.start} to {block.stop - 1} were given up: {error.allowed_failures + 1} workers died over "
+            f"them, the last one {error.last_worker.address}; look into its log (memory?) and give the same command again"
         ) from None
     except (FutureCancelledError, OSError) as error:
         raise SweepError(
-            f"the connection to the Dask scheduler is lost ({type(error).__name__}); nothing that was finished is lost: "
-            "give the same command again"
+            f"the connection to the Dask scheduler is lost ({type(error).__name__}); nothing that was finished is "
+            "lost: give the same command again"
         ) from None
 
 
@@ -147,15 +147,15 @@ def _check_workers(client: Client, plan: Plan) -> int:
 
     # Sent by value, being local: a worker without this package can answer, too.
     def identity() -> tuple[str, str]:
-        import rotting
+        from rotting import __version__
         from rotting.compiling import kernel_digest
 
-        return rotting.__version__, kernel_digest()
+        return __version__, kernel_digest()
 
     try:
         client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
     except TimeoutError:
-        raise SweepError(f"the scheduler {client.scheduler.address} has no workers; start some") from None
+        raise SweepError("the Dask scheduler has no workers; start some: dask worker ADDRESS") from None
     answers = client.run(identity, on_error="return")
     strangers = [
         f"{address} ({_said(answer)})"
@@ -165,7 +165,7 @@ def _check_workers(client: Client, plan: Plan) -> int:
     if strangers:
         raise SweepError(
             f"{len(strangers)} of {len(answers)} workers do not run rotting {plan.version} with kernels {plan.kernels} "
-            f"and would compute something else: {', '.join(strangers)}; install the same version, Python and numba there"
+            f"and would compute something else: {', '.join(strangers)}; install the same version, Python and numba"
         )
     return sum(client.nthreads().values())
 
