@@ -133,7 +133,8 @@ def _result(task: Any, block: range) -> bytes:
     except KilledWorker as error:
         raise SweepError(
             f"runs {block.start} to {block.stop - 1} were given up: {error.allowed_failures + 1} workers died over "
-            f"them, the last one {error.last_worker.address}; look into its log (memory?) and give the same command again"
+            f"them, the last one {error.last_worker.address}; look into its log (memory?), then give "
+            "the same command again"
         ) from None
     except (FutureCancelledError, OSError) as error:
         raise SweepError(
