@@ -33,6 +33,7 @@ def test_cells_count_when_they_are_finished(clock):
 def test_time_left_is_reckoned_in_work_not_in_runs(clock):
     tally = Tally(PLAN)
     tally.add(range(20))  # the short problem, done by an earlier process
+    assert str(tally) == "checking what is there: 2 of 4 cells, 20 of 40 runs"
     tally.begin()
     assert tally.seconds_left is None
     clock[0] += 10

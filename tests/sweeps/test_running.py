@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -313,9 +314,11 @@ def test_a_full_disk_is_explained_and_the_sweep_resumed(whole, tmp_path, monkeyp
         return original(file, content)
 
     monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    before = threading.active_count()
     with pytest.raises(SweepError, match=r"disk of '.*out' is full.*same command again"):
-        play(out)
+        play(out, threads=3)
     monkeypatch.setattr(Path, "write_bytes", original)
+    assert threading.active_count() == before  # nobody is left computing
     assert len(os.listdir(out / "blocks")) == 3
     play(out)
     assert same_files(out, whole)

@@ -78,7 +78,7 @@ def sweep(
 
 def results(
     folder: Annotated[Path, typer.Argument(help="What the sweep was given as --out.", show_default=False)],
-    all: Annotated[bool, typer.Option("--all", help=f"Show all policies, not only the best {SHOWN}.")] = False,
+    every: Annotated[bool, typer.Option("--all", help=f"Show all policies, not only the best {SHOWN}.")] = False,
     curves: Annotated[Path | None, typer.Option(help="Draw regret over time into this file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw policies x problems into this file.")] = None,
     against: Annotated[
@@ -104,7 +104,7 @@ def results(
             return
         dataset = open_results(folder)
         final = ranking.final_regret(dataset)
-        _print_rankings(final, opened.plan, None if all else SHOWN)
+        _print_rankings(final, opened.plan, None if every else SHOWN)
         if len(opened.plan.policies) > 1:
             _print_best(ranking.best_settings(final))
         if curves is not None:

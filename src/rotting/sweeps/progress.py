@@ -23,7 +23,7 @@ class Tally:
         self.runs_left = np.full(plan.cells, plan.runs)
         costs = [nanoseconds(plan, problem) for problem in range(len(plan.problems))]
         self._costs = np.repeat(costs, len(plan.policies))
-        self._began = time.monotonic()
+        self._began: float | None = None
         self._runs_before, self._work_before = 0, 0
 
     def add(self, block: range) -> None:
@@ -49,13 +49,17 @@ class Tally:
     @property
     def runs_per_second(self) -> float:
         """Runs finished per second since the clock was started."""
-        return (self.runs - self._runs_before) / max(time.monotonic() - self._began, 1e-9)
+        return (self.runs - self._runs_before) / max(self._seconds, 1e-9)
 
     @property
     def seconds_left(self) -> float | None:
         """About how long the rest will take; None before the first block is finished."""
         done = self._work_before - self._work_left
-        return None if done == 0 else (time.monotonic() - self._began) * self._work_left / done
+        return None if done <= 0 else self._seconds * self._work_left / done
+
+    @property
+    def _seconds(self) -> float:
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     @property
     def _work_left(self) -> int:
@@ -63,11 +67,11 @@ class Tally:
 
     def __str__(self) -> str:
         """Return all of it in one line."""
+        done = f"{self.cells} of {self.plan.cells} cells, {self.runs} of {self.plan.total_runs} runs"
+        if self._began is None:
+            return f"checking what is there: {done}"
         left = self.seconds_left
-        return (
-            f"{self.cells} of {self.plan.cells} cells, {self.runs} of {self.plan.total_runs} runs, "
-            f"{self.runs_per_second:,.3g} runs/s, {'?' if left is None else duration(left)} left"
-        )
+        return f"{done}, {self.runs_per_second:,.3g} runs/s, {'?' if left is None else duration(left)} left"
 
 
 def duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,10 +100,12 @@ def carry_out(
     ):
         missing = _missing(folder, report)
         tally.begin()
-        for block, sealed in finished(plan, missing) if missing else ():
-            folder.write(block, sealed)
-            tally.add(block)
-            report.show()
+        # Closed at once, whatever happens: nobody goes on computing for a full disk.
+        with contextlib.closing(finished(plan, missing)) as arriving:
+            for block, sealed in arriving:
+                folder.write(block, sealed)
+                tally.add(block)
+                report.show()
     return tally
 
 
@@ -117,6 +120,7 @@ def _missing(folder: Folder, report: Reporter) -> list[range]:
                 continue
             folder.read(block)
             report.tally.add(block)
+            report.show()
         except DamageError as damage:
             report.note(f"{folder.file(block)} is damaged ({damage}); it is computed again.")
             missing.append(block)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from rotting.sweeps.plan import Plan
 if TYPE_CHECKING:
     from distributed import Client
 
-Finished = Iterator[tuple[range, bytes]]
+Finished = Generator[tuple[range, bytes], None, None]
 Crew = Callable[[Plan, list[range]], Finished]
 
 # For each thread of a worker: one block under way, and others on its desk so that it need not wait for the next.
@@ -99,6 +99,8 @@ def _client(cluster: Any, processes: int) -> Iterator[Client]:
 def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
     from distributed import as_completed
 
+    if not blocks:
+        return
     threads = _check_workers(client, plan)
     left = iter(blocks)
     finished = as_completed(loop=client.loop)
