@@ -141,18 +141,25 @@ def with_thousands(value: float) -> str:
 
 def regret_panels(datasets: Sequence[xarray.Dataset]) -> Figure:
     """Return regret over time on several problems, a panel each; the datasets have the same policies."""
-    columns = min(len(datasets), 3)
-    rows = -(-len(datasets) // columns)
-    figure = new_figure(4.0 * columns + 3.0, 3.6 * rows)
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, dataset in zip(panels, datasets, strict=False):
+    figure, panels = _panels([str(dataset.attrs["problem"]) for dataset in datasets])
+    for axes, dataset in zip(panels, datasets, strict=True):
         draw_regret(axes, dataset)
-        axes.set_title(textwrap.fill(str(dataset.attrs["problem"]), 44), loc="left", fontsize="small")
-        axes.yaxis.label.set_size("small")
-    for axes in panels[len(datasets) :]:
-        axes.remove()
+        axes.yaxis.label.set_fontsize("small")
     add_legend(figure, panels[0])
     return figure
+
+
+def _panels(titles: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """Return a figure with so many axes, at most three in a row, and room for a legend."""
+    columns = min(len(titles), 3)
+    rows = -(-len(titles) // columns)
+    figure = new_figure(4.0 * columns + 3.0, 3.6 * rows)
+    places = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for axes in places[len(titles) :]:
+        axes.remove()
+    for axes, title in zip(places, titles, strict=False):
+        axes.set_title(textwrap.fill(title, 44), loc="left", fontsize="small")
+    return figure, places[: len(titles)]
 
 
 def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.ndarray]]]], parameter: str) -> Figure:
@@ -167,11 +174,8 @@ def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.
     """
     from rotting.simulation.summary import mean_interval
 
-    columns = min(len(panels), 3)
-    rows = -(-len(panels) // columns)
-    figure = new_figure(4.0 * columns + 2.5, 3.4 * rows)
-    every = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, (title, lines) in zip(every, panels, strict=False):
+    figure, places = _panels([title for title, _ in panels])
+    for axes, (_, lines) in zip(places, panels, strict=True):
         for place, (label, (values, regret)) in enumerate(lines.items()):
             means = regret.mean(axis=1)
             axes.plot(values, means, linewidth=1.8, label=label, **marker_style(place))
@@ -185,14 +189,11 @@ def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.
         if len(tried) <= 9:
             axes.set_xticks(tried, [f"{value:g}" for value in tried], fontsize="small")
             axes.set_xticks([], minor=True)
-        scale_regret(axes, [float(line.get_ydata()[-1]) for line in axes.get_lines()])
-        axes.set_title(textwrap.fill(title, 44), loc="left", fontsize="small")
+        scale_regret(axes, [float(mean) for _, regret in lines.values() for mean in regret.mean(axis=1)])
         axes.set_xlabel(parameter)
         axes.set_ylabel("final regret: mean and its 95 % interval", fontsize="small")
         tidy(axes)
-    for axes in every[len(panels) :]:
-        axes.remove()
-    add_legend(figure, every[0])
+    add_legend(figure, places[0])
     return figure
 
 

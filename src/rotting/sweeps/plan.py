@@ -58,8 +58,8 @@ class Plan:
     def __post_init__(self) -> None:
         from rotting import __version__
 
-        _set(self, "policies", tuple(checked_policy(policy) for policy in _several("policies", self.policies)))
-        _set(self, "problems", tuple(checked_problem(problem) for problem in _several("problems", self.problems)))
+        _set(self, "policies", tuple(checked_policy(policy) for policy in several("policies", self.policies)))
+        _set(self, "problems", tuple(checked_problem(problem) for problem in several("problems", self.problems)))
         for name in ("policies", "problems"):
             for text, count in Counter(map(repr, getattr(self, name))).items():
                 if count > 1:
@@ -158,11 +158,13 @@ def _set(plan: Plan, name: str, value: Any) -> None:
     object.__setattr__(plan, name, value)
 
 
-def _several(name: str, values: Any) -> Sequence[Any]:
-    several = [values] if isinstance(values, Policy | Problem | str) else list(values)
-    if not several:
+def several(name: str, values: Any) -> list[Any]:
+    """Return a list of what may be given alone or as several."""
+    if isinstance(values, Policy | Problem | str) or not isinstance(values, Iterable):
+        return [values]
+    if not (listed := list(values)):
         raise ValueError(f"{name} is empty; expected at least one")
-    return several
+    return listed
 
 
 def checked_policy(policy: Any) -> Policy:

@@ -47,7 +47,7 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     >>> folder = tempfile.mkdtemp()
     >>> _ = rotting.sweep(rotting.UCB1(), [rotting.problems.ten_arm()], runs=4, horizon=100, out=folder)
     >>> open_results(folder).regret.isel(round=-1).mean("run").values.round(1)
-    array([[115.8]])
+    array([[85.4]])
     """
     opened = Folder.at(folder)
     dataset = _dataset(opened)

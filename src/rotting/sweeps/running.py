@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rotting.simulation.simulator import whole_number
 from rotting.sweeps.blocks import DamageError, cut
 from rotting.sweeps.folder import Folder
-from rotting.sweeps.plan import Plan, check_fit, checked_problem
+from rotting.sweeps.plan import Plan, check_fit, checked_problem, several
 from rotting.sweeps.progress import Reporter, Tally
 from rotting.sweeps.results import open_results
 from rotting.sweeps.workers import crew
@@ -71,8 +71,7 @@ def sweep(
     >>> dict(result.sizes)
     {'problem': 2, 'policy': 2, 'run': 3, 'round': 256, 'arm': 10}
     """
-    several = [problems] if isinstance(problems, str) or not hasattr(problems, "__iter__") else problems
-    grounds = tuple(checked_problem(problem) for problem in several)
+    grounds = tuple(checked_problem(problem) for problem in several("problems", problems))
     if horizon is not None:
         grounds = tuple(dataclasses.replace(ground, horizon=whole_number("horizon", horizon)) for ground in grounds)
     plan = Plan(policies, grounds, runs, seed, rounds)

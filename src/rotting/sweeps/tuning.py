@@ -15,7 +15,7 @@ from rotting.problems import Problem
 from rotting.simulation import simulate
 from rotting.simulation.simulator import whole_number
 from rotting.simulation.summary import mean_interval
-from rotting.sweeps.plan import checked_problem
+from rotting.sweeps.plan import checked_problem, several
 
 WARNING = (
     "Tuned on the very problems and runs that these figures come from, which flatters: judge the choice on other "
@@ -94,10 +94,7 @@ def tune(
     policy = parse_policy(policy) if isinstance(policy, str) else policy
     if not isinstance(policy, Policy):
         raise TypeError(f"policy={policy!r} is not one of the package's policies, such as FEWA()")
-    several = [problems] if isinstance(problems, Problem | str) else list(problems)
-    grounds = tuple(checked_problem(problem) for problem in several)
-    if not grounds:
-        raise ValueError("problems is empty; expected at least one")
+    grounds = tuple(checked_problem(problem) for problem in several("problems", problems))
     candidates = expand(policy, default_grid(policy) if grid is None else grid)
     runs = whole_number("runs", runs)
     # So many halvings that two or three are left for the last and longest round.

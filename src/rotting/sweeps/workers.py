@@ -101,25 +101,27 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
 
     if not blocks:
         return
-    threads = _check_workers(client, plan)
+    _check_workers(client, plan)
     left = iter(blocks)
     finished = as_completed(loop=client.loop)
     under_way: dict[Any, range] = {}
 
-    def submit(number: int) -> None:
-        for _, block in zip(range(number), left, strict=False):
+    def submit() -> None:
+        # Asked anew each time: workers come and go.
+        wanted = _PER_THREAD * max(sum(client.nthreads().values()), 1)
+        for _, block in zip(range(wanted - len(under_way)), left, strict=False):
             key = f"rotting-{plan.digest[:16]}-{block.start}-{os.urandom(4).hex()}"
             task = client.submit(compute_from_text, plan.text, plan.digest, block.start, block.stop, key=key)
             under_way[task] = block
             finished.add(task)
 
     try:
-        submit(_PER_THREAD * threads)
+        submit()
         for task in finished:
             block = under_way.pop(task)
             sealed = _result(task, block)
             task.release()
-            submit(1)
+            submit()
             yield block, sealed
     finally:
         client.cancel(list(under_way), force=True)
@@ -145,8 +147,8 @@ def _result(task: Any, block: range) -> bytes:
         ) from None
 
 
-def _check_workers(client: Client, plan: Plan) -> int:
-    """Refuse, by name, workers that would not compute the same; return how many threads the others have."""
+def _check_workers(client: Client, plan: Plan) -> None:
+    """Refuse, by name, workers that would not compute the same."""
 
     # Sent by value, being local: a worker without this package can answer, too.
     def identity() -> tuple[str, str]:
@@ -170,7 +172,6 @@ def _check_workers(client: Client, plan: Plan) -> int:
             f"{len(strangers)} of {len(answers)} workers do not run rotting {plan.version} with kernels {plan.kernels} "
             f"and would compute something else: {', '.join(strangers)}; install the same version, Python and numba"
         )
-    return sum(client.nthreads().values())
 
 
 def _said(answer: Any) -> str:
