@@ -187,9 +187,9 @@ def test_more_runs_keep_the_first_ones():
 
 def test_runs_can_be_added():
     many = quietly(POLICIES, runs=8)
-    first, rest = quietly(POLICIES, runs=3), quietly(POLICIES, runs=5, first_run=3)
+    rest = quietly(POLICIES, runs=5, first_run=3)
     assert rest["run"].values.tolist() == [3, 4, 5, 6, 7]
-    assert_same(xarray.concat([first, rest], "run", data_vars="minimal", compat="override"), many)
+    assert_same(rest, many.isel(run=slice(3, None)))
     for wrong in (-1, 1.5, True, "1"):
         with pytest.raises(ValueError, match="first_run="):
             quietly(UCB1(), first_run=wrong)

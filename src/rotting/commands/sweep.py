@@ -105,8 +105,8 @@ def results(
         dataset = open_results(folder)
         final = ranking.final_regret(dataset)
         _print_rankings(final, opened.plan, None if every else SHOWN)
-        if len(opened.plan.policies) > 1:
-            _print_best(ranking.best_settings(final))
+        if best := ranking.best_settings(final):
+            _print_best(best)
         if curves is not None:
             write_figure(curves, figures.curves(dataset, final))
         if heatmap is not None:
