@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs bench figures lock clean
+.PHONY: paper test lint format docs bench figures lock clean soak
 
 paper: $(READY)
 	$(BIN)/rotting paper
@@ -22,6 +22,10 @@ $(VENV)/.browser: $(READY)
 	  || { [ "$$(id -u)" = 0 ] && timeout 300 apt-get install --yes --quiet chromium > /dev/null 2>&1; } \
 	  || echo "No browser could be installed: pages will not be checked in one."
 	touch $@
+
+# What takes too long for every change, such as killing a sweep 20 times.
+soak: $(READY)
+	$(BIN)/pytest -m soak
 
 lint: $(READY)
 	$(BIN)/ruff check .

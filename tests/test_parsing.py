@@ -7,7 +7,7 @@ import pytest
 from rotting.curves import Constant, Drop, Drops, Exponential, Power, Table
 from rotting.parsing import ParseError, parse_policy, parse_problem
 from rotting.policies import AUCB, CTO, FEWA, SWA, WSWA, EffFEWA, Greedy
-from rotting.problems import stationary, ten_arm, two_arm
+from rotting.problems import Problem, stationary, ten_arm, two_arm
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,8 @@ def test_policies_are_read(text, expected):
         ("ten_arm()", ten_arm()),
         ("stationary([0, 1])", stationary([0.0, 1.0])),
         ("stationary(means=(-1, 0.5), sigma=2)", stationary([-1.0, 0.5], sigma=2.0)),
+        ("Problem([1, Drop(1, 0, 3)], sigma=0.5)", Problem([1.0, Drop(1.0, 0.0, 3)], sigma=0.5)),
+        *((repr(problem), problem) for problem in (two_arm(L=1 / 3), ten_arm(), stationary([0.1, 0.7]))),
     ],
 )
 def test_problems_are_read(text, expected):
@@ -105,7 +107,8 @@ def test_what_is_wrong_is_named(text, says):
         ("two_arm(horizon=0)", "horizon=0 is out of range"),
         ("stationary([])", "at least one arm"),
         ("FEWA()", "problem 'FEWA' does not exist"),
-        ("Problem([1, 2])", "problem 'Problem' does not exist"),
+        ("Problem([])", "at least one arm"),
+        ("Problem([1, Uniform()])", "curve 'Uniform' does not exist"),
     ],
 )
 def test_what_is_wrong_with_a_problem_is_named(text, says):

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rotting import curves, policies, problems, simulation, theory
+    from rotting import curves, policies, problems, simulation, sweeps, theory
     from rotting.policies import (
         AUCB,
         CTO,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from rotting.problems import Problem
     from rotting.simulation import simulate
+    from rotting.sweeps import open_results, sweep, tune
 
 __version__ = "0.1.0"
 
@@ -66,14 +67,24 @@ __all__ = [
     "SlidingWindowUCB",
     "Uniform",
     "curves",
+    "open_results",
     "policies",
     "problems",
     "simulate",
     "simulation",
+    "sweep",
+    "sweeps",
     "theory",
+    "tune",
 ]
 
-_ELSEWHERE = {"Problem": "rotting.problems", "simulate": "rotting.simulation"}
+_ELSEWHERE = {
+    "Problem": "rotting.problems",
+    "simulate": "rotting.simulation",
+    "open_results": "rotting.sweeps",
+    "sweep": "rotting.sweeps",
+    "tune": "rotting.sweeps",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ import typer
 
 from rotting import __version__
 from rotting.commands import paper, simulation
+from rotting.commands import sweep as sweeps
 from rotting.terminal import InputError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -66,5 +67,13 @@ def _options(
     """Hold the options that come before a command."""
 
 
-for command in (simulation.policies, simulation.problems, simulation.compare, paper.paper):
+for command in (
+    simulation.policies,
+    simulation.problems,
+    simulation.compare,
+    sweeps.sweep,
+    sweeps.results,
+    sweeps.tune,
+    paper.paper,
+):
     app.command()(command)

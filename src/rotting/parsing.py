@@ -31,12 +31,14 @@ def parse_policy(text: str) -> Policy:
 
 
 def parse_problem(text: str) -> Problem:
-    """Return the named problem that a text describes.
+    """Return the problem that a text describes: a named one, or any other as `repr(problem)` writes it.
 
     >>> parse_problem("two_arm(L=0.5, horizon=1000)").horizon
     1000
+    >>> parse_problem("Problem([0.5, Drop(1, 0, 100)], sigma=0.1)").n_arms
+    2
     """
-    return _parse(text, NAMED, "problem")
+    return _parse(text, {**NAMED, "Problem": Problem}, "problem")
 
 
 def _parse(text: str, known: Mapping[str, Callable[..., Any]], what: str) -> Any:

@@ -123,7 +123,8 @@ def print_summaries(title: str, summaries: list[PolicySummary], runs: int) -> No
     def with_interval(mean: float, high: float | None) -> str:
         return show(mean) if high is None else f"{show(mean)} {plus_minus} {show(high - mean)}"
 
-    numbers = ("mean regret", "10 %", "90 %", "above best", "ns/decision")
+    timed = not math.isnan(summaries[0].nanoseconds_per_decision)
+    numbers = ("mean regret", "10 %", "90 %", "above best", *(["ns/decision"] if timed else []))
     table = make_table("policy", *numbers, numbers=numbers)
     for row in sorted(summaries, key=lambda row: (row.mean, not row.best)):
         add_row(
@@ -133,7 +134,7 @@ def print_summaries(title: str, summaries: list[PolicySummary], runs: int) -> No
             show(row.quantile_10),
             show(row.quantile_90),
             "best" if row.best else with_interval(row.difference, row.difference_high),
-            f"{row.nanoseconds_per_decision:,.0f}",
+            *([f"{row.nanoseconds_per_decision:,.0f}"] if timed else []),
             bold=row.best,
         )
     console.print(title, markup=False, soft_wrap=True)

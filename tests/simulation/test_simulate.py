@@ -185,6 +185,16 @@ def test_more_runs_keep_the_first_ones():
         assert len({tuple(row) for row in final.tolist()}) == 8
 
 
+def test_runs_can_be_added():
+    many = quietly(POLICIES, runs=8)
+    rest = quietly(POLICIES, runs=5, first_run=3)
+    assert rest["run"].values.tolist() == [3, 4, 5, 6, 7]
+    assert_same(rest, many.isel(run=slice(3, None)))
+    for wrong in (-1, 1.5, True, "1"):
+        with pytest.raises(ValueError, match="first_run="):
+            quietly(UCB1(), first_run=wrong)
+
+
 def test_a_longer_horizon_begins_with_the_shorter_one():
     short = quietly(POLICIES, horizon=60, rounds=range(1, 61))
     long = quietly(POLICIES, horizon=120, rounds=range(1, 61))

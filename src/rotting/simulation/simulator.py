@@ -32,6 +32,7 @@ def simulate(
     rounds: Any = None,
     threads: int | None = None,
     progress: bool | Callable[[int], None] | None = None,
+    first_run: int = 0,
 ) -> xarray.Dataset:
     """Play every policy on a problem, many times, and measure its expected regret against the oracle.
 
@@ -59,6 +60,8 @@ def simulate(
     progress
         Whether to show a progress bar (default: on a terminal); or a function to call now and then with the number of
         runs that have been finished since.
+    first_run
+        The number of the first run: 100 adds to an earlier result of 100 runs, which were numbers 0 to 99.
 
     Returns
     -------
@@ -78,9 +81,11 @@ def simulate(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem={problem!r} is not a rotting.Problem; see rotting.problems for named ones")
-    horizon = _whole("horizon", problem.horizon if horizon is None else horizon)
-    runs, seed = _whole("runs", runs), checked_seed(seed)
-    threads = _whole("threads", os.cpu_count() or 1 if threads is None else threads)
+    horizon = whole_number("horizon", problem.horizon if horizon is None else horizon)
+    runs, seed = whole_number("runs", runs), checked_seed(seed)
+    threads = whole_number("threads", os.cpu_count() or 1 if threads is None else threads)
+    if isinstance(first_run, bool) or not isinstance(first_run, int | np.integer) or first_run < 0:
+        raise ValueError(f"first_run={first_run!r} is not a whole number >= 0")
     recorded = recorded_rounds(rounds, horizon)
     players = contestants(policies, problem, horizon)
 
@@ -91,7 +96,7 @@ def simulate(
 
     def play_one(player: int, run: int) -> None:
         journal = new_journal(recorded, problem.n_arms)
-        seconds[player, run] = _play(players[player], problem, seed, run, horizon, journal, stop)
+        seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
         earned[player, run], pulls[player, run] = journal.earned, journal.pulls
 
     for player in players:
@@ -100,7 +105,8 @@ def simulate(
     with _progress_bar(len(players) * runs, progress) as advance:
         _run_all(jobs, threads, stop, advance)
     oracle = problem.oracle(int(recorded[-1]), recorded).reward
-    return _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
+    result = _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
+    return result.assign_coords(run=result["run"] + int(first_run))
 
 
 def recorded_rounds(rounds: Any, horizon: int) -> np.ndarray:
@@ -110,7 +116,7 @@ def recorded_rounds(rounds: Any, horizon: int) -> np.ndarray:
     array([ 25,  50,  75, 100])
     """
     if rounds is None or np.ndim(rounds) == 0:
-        count = MOST_ROUNDS if rounds is None else _whole("rounds", rounds)
+        count = MOST_ROUNDS if rounds is None else whole_number("rounds", rounds)
         # An even spacing in whole numbers where there is one, and the last round in any case.
         step = -(-horizon // min(count, horizon))
         chosen = np.arange(horizon, 0, -step, dtype=np.int64)[::-1]
@@ -122,7 +128,7 @@ def recorded_rounds(rounds: Any, horizon: int) -> np.ndarray:
     return np.ascontiguousarray(chosen, dtype=np.int64)
 
 
-def _play(
+def play_run(
     player: Contestant,
     problem: Problem,
     seed: int,
@@ -237,7 +243,8 @@ def _dataset(
     )
 
 
-def _whole(name: str, value: Any) -> int:
+def whole_number(name: str, value: Any) -> int:
+    """Return a whole number >= 1 as a plain int, or complain about the value."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name}={value!r} is not a whole number >= 1")
     return int(value)

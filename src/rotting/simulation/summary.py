@@ -33,7 +33,7 @@ class PolicySummary:
     difference: float  # regret minus the best policy's, run by run
     difference_low: float | None
     difference_high: float | None
-    nanoseconds_per_decision: float
+    nanoseconds_per_decision: float  # NaN where no times were kept
 
 
 def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
@@ -61,7 +61,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     means = regret.mean(axis=1)
     best = int(np.argmin(means))
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
-    decisions = regret.shape[1] * int(dataset.attrs["horizon"])
+    nanoseconds = _nanoseconds_per_decision(dataset)
     rows = []
     for place, label in enumerate(dataset["policy"].values):
         difference = regret[place] - regret[best]
@@ -79,7 +79,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
                 difference=float(difference.mean()),
                 difference_low=difference_low,
                 difference_high=difference_high,
-                nanoseconds_per_decision=1e9 * float(dataset["seconds"].values[place]) / decisions,
+                nanoseconds_per_decision=float(nanoseconds[place]),
             )
         )
     return rows
@@ -99,6 +99,13 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, floa
     mean = float(np.mean(values))
     half = float(stdtrit(count - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(count))
     return mean - half, mean + half
+
+
+def _nanoseconds_per_decision(dataset: xarray.Dataset) -> np.ndarray:
+    """Return the time per decision of each policy; NaN for results that are kept without times."""
+    if "seconds" not in dataset:
+        return np.full(dataset.sizes["policy"], np.nan)
+    return 1e9 * dataset["seconds"].values / (dataset.sizes["run"] * int(dataset.attrs["horizon"]))
 
 
 def _final_regret(dataset: xarray.Dataset) -> np.ndarray:

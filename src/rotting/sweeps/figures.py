@@ -1,0 +1,71 @@
+"""The figures of a sweep: regret over time, final regret against a parameter, policies x problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rotting import plots
+from rotting.sweeps import ranking
+from rotting.sweeps.errors import SweepError
+from rotting.sweeps.results import of_problem
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
+
+# More would be told apart by nobody.
+MOST_LINES, MOST_PANELS = 12, 12
+
+
+def curves(dataset: xarray.Dataset, final: xarray.DataArray) -> Figure:
+    """Return regret over time, a panel per problem, of the policies that are best over all (or the first ones)."""
+    labels = final["policy"].values.tolist()
+    shown = {row.policy for row in ranking.rank_overall(final)[:MOST_LINES]} or set(labels[:MOST_LINES])
+    kept = [place for place, label in enumerate(labels) if label in shown]
+    return plots.regret_panels(
+        [
+            of_problem(dataset, place).isel(policy=kept, run=ranking.finished(final, place)).compute()
+            for place in _drawable(final)
+        ]
+    )
+
+
+def against(final: xarray.DataArray, parameter: str) -> Figure:
+    """Return final regret against a parameter, a panel per problem, a line per kind of policy that has it."""
+    lines = ranking.against(final, parameter)
+    panels = []
+    for problem in _drawable(final):
+        regret = final.values[problem][:, ranking.finished(final, problem)]
+        drawn = {
+            name: (np.array([value for value, _ in points]), regret[[place for _, place in points]])
+            for name, points in lines.items()
+        }
+        panels.append((str(final["problem"].values[problem]), drawn))
+    return plots.parameter_panels(panels, parameter)
+
+
+def heatmap(final: xarray.DataArray) -> Figure:
+    """Return policies x problems: mean final regret over that of the problem's best policy."""
+    ratios = np.full((final.sizes["policy"], final.sizes["problem"]), np.nan)
+    for place in range(final.sizes["problem"]):
+        rows = {row.policy: row.mean for row in ranking.rank(final, place)}
+        means = np.array([rows.get(label, np.nan) for label in final["policy"].values.tolist()])
+        smallest = np.nanmin(means[means > 0], initial=np.inf)
+        ratios[:, place] = np.maximum(means / smallest, 1.0)
+    return plots.heat_map(
+        ratios,
+        final["policy"].values.tolist(),
+        final["problem"].values.tolist(),
+        "Final regret over that of the best policy",
+        "times the best",
+    )
+
+
+def _drawable(final: xarray.DataArray) -> list[int]:
+    """Return the problems that something can be said about, the first ones if there are many."""
+    found = [place for place in range(final.sizes["problem"]) if ranking.finished(final, place).any()]
+    if not found:
+        raise SweepError("there is nothing to draw: no run is finished by every policy on any problem yet")
+    return found[:MOST_PANELS]

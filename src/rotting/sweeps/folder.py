@@ -1,0 +1,164 @@
+"""Where a sweep lives on disk: its plan, its blocks, and who is working on it.
+
+plan.json                 what is computed
+blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.blocks`
+lock                      held by the process at work; the operating system takes it back when that dies
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import socket
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rotting.files import replacing
+from rotting.sweeps.blocks import Content, DamageError, unseal
+from rotting.sweeps.errors import SweepError
+from rotting.sweeps.plan import Plan
+
+_NAME = re.compile(r"(\d{9,})-(\d{9,})\.npz")
+_OURS = {"plan.json", "blocks", "lock"}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class Folder:
+    """The folder of a sweep, and the plan that it holds."""
+
+    def __init__(self, path: Path, plan: Plan):
+        self.path, self.plan = path, plan
+
+    @classmethod
+    def at(cls, path: str | Path) -> Folder:
+        """Return the folder at a path, with the plan that is found there; for reading."""
+        path = Path(path)
+        try:
+            text = (path / "plan.json").read_text(encoding="utf-8")
+        except OSError as error:
+            raise SweepError(f"{str(path)!r} holds no sweep: plan.json: {error.strerror or error}") from None
+        try:
+            return cls(path, Plan.from_text(text))
+        except ValueError as error:
+            raise SweepError(f"{str(path / 'plan.json')!r} cannot be read: {error}") from None
+
+    @classmethod
+    @contextlib.contextmanager
+    def held(cls, path: str | Path, plan: Plan, overwrite: bool = False) -> Iterator[Folder]:
+        """Make the folder if need be, and hold it: nobody else computes in it meanwhile.
+
+        Refused: a folder with files of somebody else, and, unless `overwrite`, with the results of another plan.
+        """
+        path = Path(path)
+        with _explained(path):
+            path.mkdir(parents=True, exist_ok=True)
+            strangers = sorted(found for found in os.listdir(path) if found not in _OURS and not found.endswith(".tmp"))
+        if strangers:
+            raise SweepError(
+                f"{str(path)!r} holds other files, such as {strangers[0]!r}; expected a new folder or that of a sweep"
+            )
+        with _lock(path):
+            folder = cls(path, plan)
+            folder._settle(overwrite)
+            yield folder
+
+    def _settle(self, overwrite: bool) -> None:
+        """Put the plan in place, and clear away what a killed process or another plan has left."""
+        file = self.path / "plan.json"
+        with _explained(self.path):
+            found = file.read_text(encoding="utf-8") if file.exists() else None
+            if found not in (None, self.plan.text):
+                if not overwrite:
+                    other = _difference(found or "", self.plan)
+                    raise SweepError(
+                        f"{str(self.path)!r} holds the results of another plan ({other}); "
+                        "choose another folder, or overwrite it (--overwrite) to lose them"
+                    )
+                for block in self.blocks():
+                    self.file(block).unlink()
+            (self.path / "blocks").mkdir(exist_ok=True)
+            for leftover in (*self.path.glob(".*.tmp"), *(self.path / "blocks").glob(".*.tmp")):
+                leftover.unlink()
+            if found != self.plan.text:
+                with replacing(file) as temporary:
+                    temporary.write_text(self.plan.text, encoding="utf-8")
+
+    # Blocks.
+
+    def file(self, block: range) -> Path:
+        """Return where a block is kept."""
+        return self.path / "blocks" / f"{block.start:09d}-{block.stop:09d}.npz"
+
+    def blocks(self) -> list[range]:
+        """Return the blocks that are there, in order; whether they are sound is seen when they are read."""
+        try:
+            names = sorted(os.listdir(self.path / "blocks"))
+        except FileNotFoundError:
+            return []
+        found = filter(None, map(_NAME.fullmatch, names))
+        return sorted((range(int(match[1]), int(match[2])) for match in found), key=lambda block: block.start)
+
+    def read(self, block: range) -> Content:
+        """Return a block's results, checked; `DamageError` if they are not what was written."""
+        try:
+            sealed = self.file(block).read_bytes()
+        except OSError as error:
+            raise DamageError(error.strerror or str(error)) from None
+        return unseal(self.plan, block, sealed)
+
+    def write(self, block: range, sealed: bytes) -> None:
+        """Keep a block: as a whole, or not at all."""
+        with _explained(self.path), replacing(self.file(block)) as temporary:
+            temporary.write_bytes(sealed)
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what the disk complains about into what its owner can do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            message = f"the disk of {str(path)!r} is full ({error.strerror}); nothing that was finished is lost: free "
+            message += "some space and give the same command again"
+        else:
+            message = f"{str(path)!r} cannot be used: {error.strerror or error}"
+        raise SweepError(message) from error
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold the folder's lock, or say who does."""
+    try:
+        import fcntl
+    except ImportError:
+        raise SweepError("sweeps need file locks of a POSIX system, which this one is not") from None
+    with _explained(path):
+        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(descriptor, 1000).decode(errors="replace").strip() or "another process"
+            raise SweepError(f"{str(path)!r} is held by {holder}; wait for it, or stop it") from None
+        with _explained(path):
+            since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode())
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _difference(found: str, plan: Plan) -> str:
+    """Say in what the plan of a folder differs."""
+    try:
+        theirs, ours = json.loads(found), json.loads(plan.text)
+        names = [name for name in ours if theirs.get(name) != ours[name]]
+    except (ValueError, AttributeError):
+        return "plan.json cannot be read"
+    return f"other {', '.join(names)}"

@@ -1,0 +1,108 @@
+"""What the results of a sweep say: who is best on each problem and over all, and with which parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rotting.parsing import parse_policy
+from rotting.simulation.summary import PolicySummary, summarise
+
+if TYPE_CHECKING:
+    import xarray
+
+    from rotting.policies import Policy
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best setting of one kind of policy on one problem."""
+
+    problem: str
+    kind: str
+    settings: int  # how many were tried
+    summary: PolicySummary  # its difference is to the best policy of any kind
+
+
+def final_regret(dataset: xarray.Dataset) -> xarray.DataArray:
+    """Return regret[problem, policy, run] at each problem's last round, read once for all that follows."""
+    last = (dataset["rounds"] > 0).sum("round") - 1
+    final = dataset["regret"].isel(round=last).transpose("problem", "policy", "run")
+    return final.assign_attrs(policies=dataset.attrs["policies"]).compute()
+
+
+def policies_of(final: xarray.DataArray) -> list[Policy]:
+    """Return the policies of a sweep, parameters and all."""
+    return [parse_policy(text) for text in final.attrs["policies"].splitlines()]
+
+
+def finished(final: xarray.DataArray, problem: int) -> np.ndarray:
+    """Say of each run whether every policy has finished it on a problem."""
+    return np.isfinite(final.values[problem]).all(axis=0)
+
+
+def rank(final: xarray.DataArray, problem: int) -> list[PolicySummary]:
+    """Return the policies on one problem, the best first; empty as long as no run is finished by all."""
+    return _rank(final, final.values[problem][:, finished(final, problem)])
+
+
+def rank_overall(final: xarray.DataArray) -> list[PolicySummary]:
+    """Return the policies over all problems, the best first.
+
+    Regret is taken in units of a problem's mean over all policies, and averaged over problems run by run: 1 is the
+    average policy. Only runs that are finished everywhere count.
+    """
+    values = final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))]
+    means = np.abs(values.mean(axis=(1, 2))) if values.size else np.ones(len(values))
+    return _rank(final, (values / np.where(means > 0, means, 1.0)[:, None, None]).mean(axis=0))
+
+
+def _rank(final: xarray.DataArray, values: np.ndarray) -> list[PolicySummary]:
+    import xarray
+
+    if not values.size:
+        return []
+    regret = {"regret": (("policy", "run", "round"), values[:, :, None])}
+    rows = summarise(xarray.Dataset(regret, coords={"policy": final["policy"]}))
+    return sorted(rows, key=lambda row: (row.mean, not row.best))
+
+
+def best_settings(final: xarray.DataArray) -> list[Best]:
+    """Return, for each problem and each kind of policy, the setting with the lowest mean regret."""
+    kinds = {
+        label: type(policy).__name__
+        for label, policy in zip(final["policy"].values.tolist(), policies_of(final), strict=True)
+    }
+    tried = list(kinds.values())
+    found = []
+    for place, problem in enumerate(final["problem"].values.tolist()):
+        first: dict[str, PolicySummary] = {}
+        for row in rank(final, place):
+            first.setdefault(kinds[row.policy], row)
+        found += [Best(problem, kind, tried.count(kind), row) for kind, row in first.items()]
+    return found
+
+
+def against(final: xarray.DataArray, parameter: str) -> dict[str, list[tuple[float, int]]]:
+    """Return, for each kind of policy with that parameter, (value, place among the policies), by value.
+
+    Policies of a kind that differ in other parameters, too, are kinds of their own.
+    """
+    lines: dict[str, list[tuple[float, int]]] = {}
+    for place, policy in enumerate(policies_of(final)):
+        value = getattr(policy, parameter, None)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            lines.setdefault(_without(policy, parameter), []).append((float(value), place))
+    lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
+    if not lines:
+        raise ValueError(f"no policy of this sweep has several values of {parameter!r}")
+    return lines
+
+
+def _without(policy: Policy, parameter: str) -> str:
+    """Return the policy's short text without one parameter."""
+    name, _, rest = str(policy).partition("(")
+    shown = [part for part in rest[:-1].split(", ") if part and part.partition("=")[0] != parameter]
+    return f"{name}({', '.join(shown)})"

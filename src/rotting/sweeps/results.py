@@ -1,0 +1,179 @@
+"""What a sweep has found so far, as a labelled dataset that is read when it is looked at."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotting.sweeps.blocks import Content, DamageError, pieces
+from rotting.sweeps.errors import SweepError
+from rotting.sweeps.folder import Folder
+from rotting.sweeps.plan import Plan
+
+if TYPE_CHECKING:
+    import xarray
+
+# Smaller results are read at once; of larger ones, Dask reads what is asked for in pieces of about CHUNK_BYTES.
+LARGE_BYTES = 256 << 20
+CHUNK_BYTES = 16 << 20
+_BLOCKS_IN_MEMORY = 4
+
+
+def open_results(folder: str | Path, problem: str | int | None = None) -> xarray.Dataset:
+    """Return the results of a sweep, finished or not.
+
+    Parameters
+    ----------
+    folder
+        What `rotting.sweep` was given as `out`.
+    problem
+        One problem, by its label or place: its results come as `rotting.simulate` gives them, without times.
+
+    Returns
+    -------
+    xarray.Dataset
+        `regret[problem, policy, run, round]`, `pulls[problem, policy, run, arm]`, `rounds[problem, round]` (the numbers
+        of the recorded rounds), `horizon[problem]` and `arms[problem]`. Problems may differ in rounds and arms: behind
+        a problem's last round, `rounds` is 0 and regret NaN; behind its last arm, pulls are 0. Runs that are not
+        finished have NaN and 0, too. Large results are Dask arrays: `.compute()` reads them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import rotting
+    >>> folder = tempfile.mkdtemp()
+    >>> _ = rotting.sweep(rotting.UCB1(), [rotting.problems.ten_arm()], runs=4, horizon=100, out=folder)
+    >>> open_results(folder).regret.isel(round=-1).mean("run").values.round(1)
+    array([[85.4]])
+    """
+    opened = Folder.at(folder)
+    dataset = _dataset(opened)
+    return dataset if problem is None else of_problem(dataset, _place(opened.plan, problem))
+
+
+def of_problem(dataset: xarray.Dataset, place: int) -> xarray.Dataset:
+    """Return the results on one problem as `rotting.simulate` gives them, without times."""
+    one = dataset.isel(problem=place)
+    rounds = one["rounds"].values
+    count, arms = int(np.count_nonzero(rounds)), int(one["arms"])
+    label = str(one["problem"].values)
+    attributes = {**dataset.attrs, "problem": label, "horizon": int(one["horizon"])}
+    one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "rounds", "arms", "horizon"])
+    return one.assign_coords(round=rounds[:count]).assign_attrs(attributes)
+
+
+def _place(plan: Plan, problem: str | int) -> int:
+    labels = plan.problem_labels
+    if isinstance(problem, str) and problem in labels:
+        return labels.index(problem)
+    if isinstance(problem, int) and not isinstance(problem, bool) and 0 <= problem < len(labels):
+        return problem
+    raise SweepError(f"there is no problem {problem!r} in this sweep; expected one of {', '.join(labels)}")
+
+
+def _dataset(folder: Folder) -> xarray.Dataset:
+    import xarray
+
+    plan = folder.plan
+    most_rounds = max(map(len, plan.recorded))
+    most_arms = max(problem.n_arms for problem in plan.problems)
+    rounds = np.zeros((len(plan.problems), most_rounds), np.int64)
+    for place, recorded in enumerate(plan.recorded):
+        rounds[place, : len(recorded)] = recorded
+    reader = _Reader(folder)
+    dims = ("problem", "policy", "run")
+    return xarray.Dataset(
+        {
+            "regret": (
+                (*dims, "round"),
+                reader.array("regret", most_rounds),
+                {"long_name": "expected regret against the oracle"},
+            ),
+            "pulls": ((*dims, "arm"), reader.array("pulls", most_arms), {"long_name": "pulls of each arm"}),
+            "rounds": (("problem", "round"), rounds, {"long_name": "recorded rounds"}),
+            "horizon": ("problem", [problem.horizon for problem in plan.problems]),
+            "arms": ("problem", [problem.n_arms for problem in plan.problems]),
+        },
+        coords={
+            "problem": plan.problem_labels,
+            "policy": plan.policy_labels,
+            "run": np.arange(plan.runs),
+            "arm": np.arange(most_arms),
+        },
+        attrs={
+            "policies": "\n".join(map(repr, plan.policies)),
+            "seed": plan.seed,
+            "rotting": plan.version,
+            "kernels": plan.kernels,
+            "plan": plan.digest,
+        },
+    )
+
+
+class _Reader:
+    """Fills arrays from blocks."""
+
+    def __init__(self, folder: Folder):
+        self.folder, self.plan = folder, folder.plan
+        self._blocks = folder.blocks()
+        self._starts = np.array([block.start for block in self._blocks])
+        self._stops = np.array([block.stop for block in self._blocks])
+        self._read = lru_cache(maxsize=_BLOCKS_IN_MEMORY)(self._read_block)
+
+    def array(self, name: str, width: int) -> Any:
+        """Return regret or pulls, [problem, policy, run, width]: in memory if small, as a Dask array if large."""
+        plan = self.plan
+        shape = (len(plan.problems), len(plan.policies), plan.runs, width)
+        if 8 * np.prod(shape, dtype=float) <= LARGE_BYTES:
+            return self.part(name, *map(range, shape))
+        try:
+            import dask.array
+        except ImportError:
+            raise SweepError('results this large need Dask: pip install "rotting[dask]"') from None
+        # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
+        runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
+        policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
+        chunks = dask.array.core.normalize_chunks((1, policies, runs, width), shape)
+
+        def chunk(block_info: Any = None) -> np.ndarray:
+            return self.part(name, *(range(*ends) for ends in block_info[None]["array-location"]))
+
+        return dask.array.map_blocks(chunk, chunks=chunks, dtype=np.float64 if name == "regret" else np.int64)
+
+    def part(self, name: str, problems: range, policies: range, runs: range, places: range) -> np.ndarray:
+        """Return a part of regret or pulls, from whatever blocks overlap it."""
+        shape = (len(problems), len(policies), len(runs), len(places))
+        result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
+        first = (problems[0] * len(self.plan.policies) + policies[0]) * self.plan.runs + runs[0]
+        last = (problems[-1] * len(self.plan.policies) + policies[-1]) * self.plan.runs + runs[-1]
+        for place in np.flatnonzero((self._starts <= last) & (self._stops > first)):
+            flat = getattr(self._read(place), name)
+            taken = 0
+            for piece in pieces(self.plan, self._blocks[place]):
+                width = len(self.plan.recorded[piece.problem]) if name == "regret" else self._arms(piece.problem)
+                rows = flat[taken : taken + piece.runs * width].reshape(piece.runs, width)
+                taken += rows.size
+                if piece.problem in problems and piece.policy in policies:
+                    low, high = max(piece.first, runs.start), min(piece.first + piece.runs, runs.stop)
+                    target = result[piece.problem - problems.start, piece.policy - policies.start]
+                    if low < high:
+                        target[low - runs.start : high - runs.start, :width] = rows[
+                            low - piece.first : high - piece.first
+                        ]
+        return result
+
+    def _arms(self, problem: int) -> int:
+        return self.plan.problems[problem].n_arms
+
+    def _read_block(self, place: int) -> Content:
+        block = self._blocks[place]
+        try:
+            return self.folder.read(block)
+        except DamageError as damage:
+            raise SweepError(
+                f"{str(self.folder.file(block))!r} is damaged ({damage}); give the sweep's command again, which "
+                "computes it anew"
+            ) from None

@@ -1,0 +1,126 @@
+"""Carry out a plan: compute the blocks that its folder does not hold yet, and keep each as soon as it is there."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rotting.simulation.simulator import whole_number
+from rotting.sweeps.blocks import DamageError, cut
+from rotting.sweeps.folder import Folder
+from rotting.sweeps.plan import Plan, check_fit, checked_problem, several
+from rotting.sweeps.progress import Reporter, Tally
+from rotting.sweeps.results import open_results
+from rotting.sweeps.workers import crew
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def sweep(
+    policies: Any,
+    problems: Any,
+    runs: int = 100,
+    seed: int = 0,
+    *,
+    out: str | Path,
+    horizon: int | None = None,
+    rounds: Any = None,
+    cluster: Any = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    overwrite: bool = False,
+) -> xarray.Dataset:
+    """Play every policy on every problem, keeping results on disk: interrupted, it goes on where it was.
+
+    Every run is the one that `rotting.simulate` plays under the same number, whatever the threads, workers and
+    interruptions.
+
+    Parameters
+    ----------
+    policies, problems
+        Several of each, or one: policies of the package and problems, or texts such as "FEWA(alpha=0.06)".
+    runs, seed, rounds
+        As in `rotting.simulate`.
+    out
+        The folder to keep results in. If it holds a part of this sweep, only the rest is computed.
+    horizon
+        Rounds per run (default: each problem's own).
+    cluster
+        None to compute on threads of this process, the address of a Dask scheduler, a `distributed.Client`, or "local".
+    threads
+        How many threads, or processes of a local cluster (default: one per processor).
+    progress
+        True for a progress bar, False for none (default: a bar on a terminal, a line per minute elsewhere).
+    overwrite
+        Whether the results of another plan in the folder may be deleted.
+
+    Returns
+    -------
+    xarray.Dataset
+        What `rotting.open_results` gives.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rotting import FEWA, UCB1, problems
+    >>> folder = tempfile.mkdtemp()
+    >>> result = sweep([FEWA(), UCB1()], [problems.two_arm(L=1.0, horizon=500), "ten_arm()"], runs=3, out=folder)
+    >>> dict(result.sizes)
+    {'problem': 2, 'policy': 2, 'run': 3, 'round': 256, 'arm': 10}
+    """
+    grounds = tuple(checked_problem(problem) for problem in several("problems", problems))
+    if horizon is not None:
+        grounds = tuple(dataclasses.replace(ground, horizon=whole_number("horizon", horizon)) for ground in grounds)
+    plan = Plan(policies, grounds, runs, seed, rounds)
+    for ground in plan.problems:
+        for policy in plan.policies:
+            check_fit(policy, ground)
+    carry_out(plan, out, cluster, threads, progress, overwrite)
+    return open_results(out)
+
+
+def carry_out(
+    plan: Plan,
+    out: str | Path,
+    cluster: Any = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    overwrite: bool = False,
+) -> Tally:
+    """Compute what is missing in a folder; return what is finished. Parameters as in `sweep`."""
+    tally = Tally(plan)
+    with (
+        Folder.held(out, plan, overwrite) as folder,
+        crew(cluster, threads) as finished,
+        Reporter(tally, progress) as report,
+    ):
+        missing = _missing(folder, report)
+        tally.begin()
+        # Closed at once, whatever happens: nobody goes on computing for a full disk.
+        with contextlib.closing(finished(plan, missing)) as arriving:
+            for block, sealed in arriving:
+                folder.write(block, sealed)
+                tally.add(block)
+                report.show()
+    return tally
+
+
+def _missing(folder: Folder, report: Reporter) -> list[range]:
+    """Return the blocks still to be computed; every block that is there is checked bit by bit."""
+    there = set(folder.blocks())
+    missing = []
+    for block in cut(folder.plan):
+        try:
+            if block not in there:
+                missing.append(block)
+                continue
+            folder.read(block)
+            report.tally.add(block)
+            report.show()
+        except DamageError as damage:
+            report.note(f"{folder.file(block)} is damaged ({damage}); it is computed again.")
+            missing.append(block)
+    return missing

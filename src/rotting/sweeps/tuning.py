@@ -1,0 +1,176 @@
+"""Find good parameters for a policy: successive halving over a grid, on common random numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rotting.parsing import parse_policy
+from rotting.policies import Policy
+from rotting.problems import Problem
+from rotting.simulation import simulate
+from rotting.simulation.simulator import whole_number
+from rotting.simulation.summary import mean_interval
+from rotting.sweeps.plan import checked_problem, several
+
+WARNING = (
+    "Tuned on the very problems and runs that these figures come from, which flatters: judge the choice on other "
+    "problems, or at least with another seed."
+)
+# Without a grid: the default of the policy's first number, times these.
+_FACTORS = tuple(2.0**power for power in range(-4, 5))
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """One candidate, and what is known of it."""
+
+    policy: Policy
+    runs: int  # how many it played before it was dropped; the finalists have all
+    regret: tuple[float, ...]  # mean regret on each problem
+    score: float  # mean over problems of regret / what all candidates had there on average in their first runs
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuning:
+    """What a search has found.
+
+    `trials` begins with the best and ends with the first to be dropped. `lead_low` and `lead_high` are the ends of the
+    paired 95 % interval of the runner-up's score minus the best one's: where it holds 0, the two are a tie.
+    """
+
+    trials: tuple[Trial, ...]
+    problems: tuple[Problem, ...]
+    lead_low: float | None
+    lead_high: float | None
+    warning: str = WARNING
+
+    @property
+    def best(self) -> Policy:
+        """The policy with the parameters found."""
+        return self.trials[0].policy
+
+
+def tune(
+    policy: Any,
+    problems: Any,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    runs: int = 200,
+    seed: int = 0,
+    horizon: int | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+) -> Tuning:
+    """Find good parameters for a policy over a set of problems.
+
+    All candidates begin with a few runs, the same for all; again and again the better half goes on with twice as many,
+    until two or three have played them all.
+
+    Parameters
+    ----------
+    policy
+        A policy such as `FEWA()`, or a text such as "FEWA"; parameters that are not in the grid stay as they are.
+    problems
+        What to play on, one or several.
+    grid
+        From a parameter's name to the values to try; several parameters are tried in all combinations. Default: the
+        policy's first number, from a 16th to 16 times what it is.
+    runs
+        Runs that the finalists play, on each problem.
+    seed, horizon, threads, progress
+        As in `rotting.simulate`.
+
+    Examples
+    --------
+    >>> from rotting import FEWA, problems
+    >>> found = tune(FEWA(), problems.two_arm(L=2.0, horizon=500), grid={"alpha": [0.01, 0.1, 1.0]}, runs=20)
+    >>> found.best
+    FEWA(alpha=0.1, sigma=1.0, delta0=1.0)
+    """
+    policy = parse_policy(policy) if isinstance(policy, str) else policy
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy={policy!r} is not one of the package's policies, such as FEWA()")
+    grounds = tuple(checked_problem(problem) for problem in several("problems", problems))
+    candidates = expand(policy, default_grid(policy) if grid is None else grid)
+    runs = whole_number("runs", runs)
+    # So many halvings that two or three are left for the last and longest round.
+    rounds = max((len(candidates) - 1).bit_length() - 1, 0)
+    regret = np.empty((len(candidates), len(grounds), 0))
+    scale: np.ndarray | None = None
+    dropped: list[Trial] = []
+    for halvings_left in range(rounds, -1, -1):
+        wanted = max(runs >> halvings_left, min(runs, 2))
+        more = _play(candidates, grounds, regret.shape[2], wanted, seed, horizon, threads, progress)
+        regret = np.concatenate([regret, more], axis=2)
+        scale = _scale(regret) if scale is None else scale
+        scores = (regret / scale[:, None]).mean(axis=1)  # [candidate, run]
+        order = np.argsort(scores.mean(axis=1), kind="stable")
+        keep = -(-len(candidates) // 2) if halvings_left else 0
+        dropped[:0] = [_trial(candidates[place], regret[place], scores[place]) for place in order[keep:]]
+        if halvings_left:
+            candidates, regret = [candidates[place] for place in order[:keep]], regret[order[:keep]]
+    lead = mean_interval(scores[order[1]] - scores[order[0]]) if len(order) > 1 else (None, None)
+    return Tuning(tuple(dropped), grounds, *lead)
+
+
+def expand(policy: Policy, grid: Mapping[str, Sequence[Any]]) -> list[Policy]:
+    """Return the policy with every combination of the values of a grid."""
+    known = [field.name for field in dataclasses.fields(policy)]
+    for name, values in grid.items():
+        if name not in known:
+            raise ValueError(f"{type(policy).__name__} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+        if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+            raise ValueError(f"grid: {name}={values!r}; expected a list of values")
+    combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
+    return list(dict.fromkeys(dataclasses.replace(policy, **chosen) for chosen in combinations))
+
+
+def default_grid(policy: Policy) -> dict[str, list[Any]]:
+    """Return values around what the policy's first positive number is, those that it accepts."""
+    for field in dataclasses.fields(policy):
+        value = getattr(policy, field.name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            continue
+        values = []
+        for factor in _FACTORS:
+            tried = round(value * factor) if isinstance(value, int) else value * factor
+            try:
+                values.append(getattr(dataclasses.replace(policy, **{field.name: tried}), field.name))
+            except ValueError:
+                continue  # beyond what the parameter may be
+        return {field.name: values}
+    raise ValueError(f"{policy} has no number to tune; expected a policy that has one, or a grid")
+
+
+def _play(
+    candidates: list[Policy],
+    grounds: tuple[Problem, ...],
+    first: int,
+    wanted: int,
+    seed: int,
+    horizon: int | None,
+    threads: int | None,
+    progress: bool | None,
+) -> np.ndarray:
+    """Return regret[candidate, problem, run] at the end of runs first..wanted - 1."""
+    if wanted <= first:
+        return np.empty((len(candidates), len(grounds), 0))
+    played = [
+        simulate(candidates, ground, horizon, wanted - first, seed, 1, threads, progress, first_run=first)
+        for ground in grounds
+    ]
+    return np.stack([one["regret"].values[:, :, -1] for one in played], axis=1)
+
+
+def _scale(regret: np.ndarray) -> np.ndarray:
+    """Return the mean regret on each problem, so that a problem with large regrets does not decide alone."""
+    means = np.abs(regret.mean(axis=(0, 2)))
+    return np.where(means > 0, means, 1.0)
+
+
+def _trial(policy: Policy, regret: np.ndarray, score: np.ndarray) -> Trial:
+    return Trial(policy, regret.shape[1], tuple(regret.mean(axis=1).tolist()), float(score.mean()))

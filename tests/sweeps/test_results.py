@@ -1,0 +1,170 @@
+"""Results: all of them, in parts, lazily, and what they say."""
+
+import os
+
+import numpy as np
+import pytest
+import xarray
+
+import rotting
+from rotting import FEWA, UCB1, Oracle, Uniform, simulate, sweep
+from rotting.problems import stationary, ten_arm, two_arm
+from rotting.simulation.summary import summarise
+from rotting.sweeps import SweepError, blocks, figures, open_results, ranking, results
+
+POLICIES = [FEWA(alpha=alpha) for alpha in (0.03, 0.06, 0.3)] + [UCB1(), Uniform()]
+PROBLEMS = [two_arm(L=2.0, horizon=600), ten_arm(), stationary([0.0, 0.5])]
+RUNS, HORIZONS = 5, [600, 25_000, 5000]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sweep")
+    shortest, blocks.SHORTEST_NANOSECONDS = blocks.SHORTEST_NANOSECONDS, 2 * 10**6
+    try:
+        sweep(POLICIES, PROBLEMS, RUNS, out=path, rounds=40, progress=False)
+    finally:
+        blocks.SHORTEST_NANOSECONDS = shortest
+    assert len(os.listdir(path / "blocks")) > 5
+    return path
+
+
+@pytest.fixture
+def part(folder, tmp_path):
+    """Return a copy of the folder that is not finished: on the last problem not all policies have all runs."""
+    (tmp_path / "part" / "blocks").mkdir(parents=True)
+    (tmp_path / "part" / "plan.json").write_bytes((folder / "plan.json").read_bytes())
+    for file in sorted((folder / "blocks").iterdir())[:-4]:
+        (tmp_path / "part" / "blocks" / file.name).write_bytes(file.read_bytes())
+    return tmp_path / "part"
+
+
+def test_problems_of_different_length_and_size(folder):
+    dataset = open_results(folder)
+    assert dataset.regret.dims == ("problem", "policy", "run", "round")
+    assert dataset.pulls.dims == ("problem", "policy", "run", "arm")
+    assert dict(dataset.sizes) == {"problem": 3, "policy": 5, "run": RUNS, "round": 40, "arm": 10}
+    assert dataset["horizon"].values.tolist() == HORIZONS
+    assert dataset["rounds"].values.max(axis=1).tolist() == HORIZONS
+    assert dataset["arms"].values.tolist() == [2, 10, 2]
+    assert dataset.pulls.sum("arm").values.tolist() == [[[horizon] * RUNS] * 5 for horizon in HORIZONS]
+    assert np.all(np.isfinite(dataset.regret.values) == (dataset["rounds"].values > 0)[:, None, None, :])
+
+
+def test_one_problem_is_as_simulate_gives_it(folder):
+    for place, problem in enumerate(PROBLEMS):
+        alone = simulate(POLICIES, problem, runs=RUNS, rounds=40, progress=False)
+        for chosen in (place, str(problem)):
+            one = open_results(folder, problem=chosen)
+            xarray.testing.assert_equal(one, alone.drop_vars(["seconds", "oracle_reward"]))
+        assert rotting.plots.regret_figure(one).axes[0].get_title(loc="left").startswith(str(problem))
+    for wrong in ("four_arm()", 3, -1, True):
+        with pytest.raises(SweepError, match=r"expected one of .*ten_arm\(\)"):
+            open_results(folder, problem=wrong)
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 1000, 5000, 10**6])
+def test_large_results_are_read_when_they_are_looked_at(folder, monkeypatch, chunk_bytes):
+    small = open_results(folder)
+    monkeypatch.setattr(results, "LARGE_BYTES", 0)
+    monkeypatch.setattr(results, "CHUNK_BYTES", chunk_bytes)
+    reads = []
+    original = results.Folder.read
+    monkeypatch.setattr(results.Folder, "read", lambda self, block: reads.append(block) or original(self, block))
+    large = open_results(folder)
+    assert large.regret.chunks is not None
+    assert reads == []
+    np.testing.assert_array_equal(large.regret[1, 2, 3].values, small.regret[1, 2, 3].values)
+    assert 0 < len(set(reads)) < len(os.listdir(folder / "blocks"))
+    xarray.testing.assert_identical(large.compute(scheduler="sync"), small)
+
+
+def test_results_that_are_not_finished(part, folder):
+    dataset, whole = open_results(part), open_results(folder)
+    there = np.isfinite(dataset.regret.isel(round=0).values)
+    assert there[:2].all()
+    assert there[2, 0].all()
+    assert not there[2, 4].any()
+    np.testing.assert_array_equal(dataset.regret.values[there], whole.regret.values[there])
+    assert np.all(dataset.pulls.values[~there] == 0)
+    # What is finished can be ranked, what is not cannot.
+    final = ranking.final_regret(dataset)
+    assert len(ranking.rank(final, 1)) == 5
+    assert ranking.rank(final, 2) == []
+    assert ranking.rank_overall(final) == []
+    assert {best.problem for best in ranking.best_settings(final)} == {str(problem) for problem in PROBLEMS[:2]}
+    assert len(figures.curves(dataset, final).axes) == 2
+    assert len(figures.against(final, "alpha").axes) == 2
+    figures.heatmap(final)
+    with pytest.raises(SweepError, match="nothing to draw"):
+        figures.curves(dataset, final * np.nan)
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "no plan"])
+def test_a_folder_without_a_sweep(tmp_path, damage):
+    if damage != "missing":
+        (tmp_path / "plan.json").write_text("" if damage == "empty" else '{"format": "other"}')
+    with pytest.raises(SweepError, match=r"plan\.json"):
+        open_results(tmp_path)
+
+
+# What they say.
+
+
+def test_ranking_is_that_of_the_summary(folder):
+    for place, problem in enumerate(PROBLEMS):
+        rows = ranking.rank(ranking.final_regret(open_results(folder)), place)
+        expected = {row.policy: row for row in summarise(simulate(POLICIES, problem, runs=RUNS, progress=False))}
+        assert [row.mean for row in rows] == sorted(row.mean for row in rows)
+        assert rows[0].best
+        for row in rows:
+            assert row.mean == pytest.approx(expected[row.policy].mean)
+            assert row.difference_high == pytest.approx(expected[row.policy].difference_high)
+
+
+def test_over_all_problems_every_problem_counts_the_same(folder):
+    dataset = open_results(folder)
+    rows = {row.policy: row for row in ranking.rank_overall(ranking.final_regret(dataset))}
+    finals = [open_results(folder, problem=place).regret.isel(round=-1).values for place in range(3)]
+    relative = np.mean([final / final.mean() for final in finals], axis=0)
+    assert [rows[label].mean for label in dataset["policy"].values] == pytest.approx(relative.mean(axis=1).tolist())
+    assert np.mean([row.mean for row in rows.values()]) == pytest.approx(1.0)
+
+
+def test_without_any_regret_nobody_divides_by_it(tmp_path):
+    dataset = sweep([Oracle()], PROBLEMS[:1], 2, out=tmp_path / "out", progress=False)
+    final = ranking.final_regret(dataset)
+    assert ranking.rank_overall(final)[0].mean == pytest.approx(0.0, abs=1e-9)
+    figures.heatmap(final)
+
+
+def test_best_settings(folder):
+    final = ranking.final_regret(open_results(folder))
+    found = ranking.best_settings(final)
+    assert len(found) == 3 * 3
+    for best in found:
+        place = [str(problem) for problem in PROBLEMS].index(best.problem)
+        rows = [row for row in ranking.rank(final, place) if row.policy.startswith(best.kind)]
+        assert best.summary.policy == rows[0].policy
+        assert best.settings == len(rows)
+
+
+def test_figures(folder):
+    dataset = open_results(folder)
+    final = ranking.final_regret(dataset)
+    curves = figures.curves(dataset, final)
+    assert [axes.get_title(loc="left") for axes in curves.axes] == [str(problem) for problem in PROBLEMS]
+    assert [len(axes.get_lines()) for axes in curves.axes] == [5, 5, 5]
+    alpha = figures.against(final, "alpha")
+    for axes, place in zip(alpha.axes, range(3), strict=True):
+        (line,) = axes.get_lines()
+        assert line.get_label() == "FEWA()"
+        assert line.get_xdata().tolist() == [0.03, 0.06, 0.3]
+        means = open_results(folder, problem=place).regret.isel(round=-1).mean("run").values[:3]
+        assert line.get_ydata() == pytest.approx(means)
+    grid = figures.heatmap(final).axes[0]
+    shown = np.array(grid.get_images()[0].get_array())
+    assert shown.shape == (5, 3)
+    assert shown.min(axis=0).tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ValueError, match="several values of 'gamma'"):
+        figures.against(final, "gamma")
