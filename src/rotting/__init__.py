@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rotting import curves, policies, problems, simulation, theory
+    from rotting import bandit, curves, policies, problems, simulation, theory
+    from rotting.bandit import Bandit, sigma_for
     from rotting.policies import (
         AUCB,
         CTO,
@@ -51,6 +52,7 @@ __all__ = [
     "WSWA",
     "AdwinUCB",
     "Agent",
+    "Bandit",
     "BetaThompson",
     "DiscountedUCB",
     "EffFEWA",
@@ -65,15 +67,22 @@ __all__ = [
     "Rexp3",
     "SlidingWindowUCB",
     "Uniform",
+    "bandit",
     "curves",
     "policies",
     "problems",
+    "sigma_for",
     "simulate",
     "simulation",
     "theory",
 ]
 
-_ELSEWHERE = {"Problem": "rotting.problems", "simulate": "rotting.simulation"}
+_ELSEWHERE = {
+    "Bandit": "rotting.bandit",
+    "Problem": "rotting.problems",
+    "sigma_for": "rotting.bandit",
+    "simulate": "rotting.simulation",
+}
 
 
 def __getattr__(name: str) -> Any:
