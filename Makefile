@@ -6,13 +6,17 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs bench lock clean
+.PHONY: paper test soak lint format docs bench lock clean
 
 paper: $(READY)
 	$(BIN)/rotting paper
 
 test: $(READY)
 	$(BIN)/pytest
+
+# Long campaigns: minutes, not seconds.
+soak: $(READY)
+	$(BIN)/pytest -m soak
 
 lint: $(READY)
 	$(BIN)/ruff check .

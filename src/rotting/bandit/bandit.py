@@ -100,7 +100,8 @@ class Bandit:
         self._snapshot_size = 0
         with database.reading() as connection:
             self._fold = self._stored_fold(connection) or self._fresh_fold()
-            self._catch_up(connection)
+            for event in storage.every_event(connection, row.id, self._fold.seq):
+                self._fold.apply(event)
 
     @classmethod
     def open(
@@ -382,7 +383,7 @@ class Bandit:
 
         with self._lock, self._storage.reading() as connection:
             self._catch_up(connection)
-            events = list(storage.events_after(connection, self._row.id, 0, self._fold.seq))
+            events = storage.events_after(connection, self._row.id, 0, self._fold.seq)
             return history_frame(events, self._fold.names, self._identifier)
 
     def report(self) -> Report:
@@ -411,7 +412,7 @@ class Bandit:
             last = self._fold.seq
             replayed, decisions = self._fresh_fold(), 0
             with self._storage.reading() as connection:
-                for event in storage.events_after(connection, self._row.id, 0, last):
+                for event in storage.every_event(connection, self._row.id, upto=last):
                     if event.kind == "decided":
                         decisions += 1
                         self._check_decision(replayed, event)
@@ -434,7 +435,7 @@ class Bandit:
     def _check_states(self, replayed: Fold, connection: Connection) -> None:
         states = {"in memory": self._fold}
         if (stored := self._stored_fold(connection)) is not None:
-            for event in storage.events_after(connection, self._row.id, stored.seq, replayed.seq):
+            for event in storage.every_event(connection, self._row.id, stored.seq, replayed.seq):
                 stored.apply(event)
             states["of the snapshot"] = stored
         for which, state in states.items():

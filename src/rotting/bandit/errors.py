@@ -59,5 +59,9 @@ class WrongSchema(BanditError):
     """The tables in the database are not, or not yet, those of this version."""
 
 
+class DamagedLog(BanditError):
+    """Events are missing from the log."""
+
+
 class VerificationFailed(BanditError):
     """The log holds a decision that its policy would not take, or the state is not what follows from the log."""

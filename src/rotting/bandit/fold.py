@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rotting.bandit.errors import DamagedLog
 from rotting.bandit.noise import NoiseEstimate
 from rotting.bandit.settings import Settings
 from rotting.bandit.storage import Event
@@ -65,7 +66,7 @@ class Fold:
     def apply(self, event: Event) -> None:
         """Take in the next event."""
         if event.seq != self.seq + 1:
-            raise ValueError(f"event {event.seq} follows event {self.seq}: the log has a gap; restore it from a backup")
+            raise DamagedLog(f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the log")
         getattr(self, f"_{event.kind}")(event)
         self.seq, self.at = event.seq, event.at
 
