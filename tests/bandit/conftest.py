@@ -81,13 +81,13 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture
 def postgres(postgres_server):
-    """Return the address of an empty PostgreSQL database."""
+    """Return the address of an empty place in the PostgreSQL database: a schema is made much quicker than a database."""
     name = f"test{next(_NUMBERS)}"
-    engine = sqlalchemy.create_engine(postgres_server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(sqlalchemy.text(f"CREATE DATABASE {name}"))
+    engine = sqlalchemy.create_engine(postgres_server)
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(f"CREATE SCHEMA {name}"))
     engine.dispose()
-    return postgres_server.rpartition("/")[0] + "/" + name
+    return f"{postgres_server}?options=-csearch_path%3D{name}"
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    func,
     insert,
     inspect,
     select,
@@ -33,6 +34,8 @@ from rotting.bandit.errors import WrongSchema
 VERSION = 1
 # The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+
+_ADVISORY_LOCK = int.from_bytes(b"rotting")  # a number that no other program will use
 
 KINDS = ("decided", "shown", "rewarded", "expired", "added", "retired", "restored")
 
@@ -76,6 +79,8 @@ snapshots = Table(
 
 def prepare(connection: Connection) -> None:
     """Make the tables if there are none, bring older ones up to date, refuse newer or strange ones."""
+    if connection.dialect.name == "postgresql":  # one process at a time; in SQLite that is so anyway
+        connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
     present = set(inspect(connection).get_table_names())
     ours = {table.name for table in metadata.sorted_tables}
     if not present & ours:

@@ -22,8 +22,7 @@ from rotting.bandit.errors import BadAddress, StorageError
 
 MANY = 2**62  # more events than there will ever be
 PATIENCE = 60.0  # seconds to wait for other writers
-# PostgreSQL's names for "try again": serialization failure, deadlock, and two who create the same thing at once.
-_TRY_AGAIN = {"40001", "40P01", "23505", "42P07"}
+_TRY_AGAIN = {"40001", "40P01"}  # PostgreSQL: serialization failure, deadlock
 
 Result = TypeVar("Result")
 
@@ -91,7 +90,7 @@ class Storage:
                     raise StorageError(f"{self.shown} cannot be written: {_reason(error)}") from error
             except SQLAlchemyError as error:
                 raise StorageError(f"{self.shown} cannot be written: {_reason(error)}") from error
-            time.sleep(0.001 + 0.01 * secrets.randbelow(100) / 100)
+            time.sleep(0.0005 * (1 + secrets.randbelow(8)))
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -263,10 +262,8 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _worth_repeating(error: DBAPIError) -> bool:
-    """Say whether another writer was in the way, or wrote the same key first."""
-    if getattr(error.orig, "sqlstate", None) in _TRY_AGAIN:
-        return True
-    return any(words in str(error.orig) for words in ("database is locked", "UNIQUE constraint failed"))
+    """Say whether only another writer was in the way."""
+    return getattr(error.orig, "sqlstate", None) in _TRY_AGAIN or "database is locked" in str(error.orig)
 
 
 def _reason(error: SQLAlchemyError) -> str:
