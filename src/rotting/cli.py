@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.commands import paper, simulation
+from rotting.commands import bandit, paper, simulation
 from rotting.terminal import InputError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -68,3 +68,4 @@ def _options(
 
 for command in (simulation.policies, simulation.problems, simulation.compare, paper.paper):
     app.command()(command)
+app.add_typer(bandit.app, name="bandit")

@@ -160,7 +160,7 @@ def test_bad_settings(tmp_path, given, words):
 
 
 def test_bandits_that_do_not_exist(bandit, url, tmp_path):
-    with pytest.raises(UnknownBandit, match="no bandit 'heroine', only 'hero'; give policy= and arms="):
+    with pytest.raises(UnknownBandit, match="no bandit 'heroine', only 'hero'; give a policy and arms"):
         Bandit.open(url, "heroine")
     with pytest.raises(NoArms, match="needs arms"):
         Bandit.open(url, "heroine", HALF)

@@ -163,7 +163,7 @@ class Bandit:
         names = None if arms is None else _good_arms(arms)
         database = Storage(url)
         if fresh is None and database.is_missing():
-            raise UnknownBandit(f"there is no database {database.shown}; give policy= and arms= to make bandit {name!r}")
+            raise UnknownBandit(f"there is no database {database.shown}; give a policy and arms to make bandit {name!r}")
         row = database.write(lambda connection: _found_or_made(connection, name, fresh, names))
         settings = Settings.from_dict(row.settings)
         settings.check_same(name, given)
@@ -567,7 +567,7 @@ def _found_or_made(
         return found
     if settings is None:
         known = storage.bandit_names(connection)
-        raise UnknownBandit(f"there is no bandit {name!r}, only {_listed(known)}; give policy= and arms= to make one")
+        raise UnknownBandit(f"there is no bandit {name!r}, only {_listed(known)}; give a policy and arms to make one")
     if not arms:
         raise NoArms(f"a new bandit {name!r} needs arms; give arms=['red', 'green'], say")
     row = storage.add_bandit(connection, name, settings.to_dict())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting.bandit.errors import BadAddress
+from rotting.bandit.errors import BadAddress, StorageError
 from rotting.bandit.fold import Fold
 from rotting.bandit.storage import Event
 from rotting.files import replacing
@@ -143,14 +143,21 @@ def history_frame(events: Sequence[Event], names: Sequence[str], identifier: Cal
     )
 
 
+def check_export(path: Path) -> None:
+    """Refuse a file whose suffix names no format."""
+    if path.suffix.lower() not in EXPORTS:
+        raise BadAddress(f"{str(path)!r} ends in {path.suffix!r}; expected {' or '.join(EXPORTS)}")
+
+
 def write_history(frame: pandas.DataFrame, path: Path) -> None:
     """Write a table of events, atomically, in the format of the file's suffix."""
-    suffix = path.suffix.lower()
-    if suffix not in EXPORTS:
-        raise BadAddress(f"{str(path)!r} ends in {suffix!r}; expected {' or '.join(EXPORTS)}")
-    with replacing(path) as temporary:
-        if suffix == ".csv":
-            table = frame.assign(among=[None if names is None else json.dumps(names) for names in frame["among"]])
-            table.to_csv(temporary, index=False)
-        else:
-            frame.to_json(temporary, orient="records", lines=True, date_format="iso", date_unit="us")
+    check_export(path)
+    try:
+        with replacing(path) as temporary:
+            if path.suffix.lower() == ".csv":
+                among = [None if names is None else json.dumps(names) for names in frame["among"]]
+                frame.assign(among=among).to_csv(temporary, index=False)
+            else:
+                frame.to_json(temporary, orient="records", lines=True, date_format="iso", date_unit="us")
+    except OSError as error:
+        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
