@@ -81,7 +81,7 @@ _NUMBERS = itertools.count()
 
 @pytest.fixture
 def postgres(postgres_server):
-    """Return the address of an empty place in the PostgreSQL database: a schema is made much quicker than a database."""
+    """Return the address of an empty schema: much quicker than a database of its own."""
     name = f"test{next(_NUMBERS)}"
     engine = sqlalchemy.create_engine(postgres_server)
     with engine.begin() as connection:

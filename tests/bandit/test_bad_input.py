@@ -44,7 +44,9 @@ def unchanged(bandit):
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -math.inf, "1", None, [1.0], 1j, 1e101, 10**400, np.nan, np.array([1.0]), b"1"], ids=repr
+    "value",
+    [math.nan, math.inf, -math.inf, "1", None, [1.0], 1j, 1e101, 10**400, np.nan, np.array([1.0]), b"1"],
+    ids=repr,
 )
 def test_bad_rewards(bandit, value):
     choice = bandit.decide()
@@ -90,7 +92,9 @@ def test_bad_batches(bandit, unchanged, n):
         bandit.decide(n)
 
 
-@pytest.mark.parametrize("name", ["", "x" * 201, "x" * 10**6, "a\nb", "a\0b", " red", "\ud800", 7, None, b"red"], ids=lambda n: repr(n)[:20])
+@pytest.mark.parametrize(
+    "name", ["", "x" * 201, "x" * 10**6, "a\nb", "a\0b", " red", "\ud800", 7, None, b"red"], ids=lambda n: repr(n)[:20]
+)
 def test_bad_names(bandit, url, unchanged, name):
     for attempt in (
         lambda: bandit.add_arm(name),

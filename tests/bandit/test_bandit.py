@@ -98,7 +98,16 @@ def test_identifiers_of_other_bandits_and_made_up_ones_are_unknown(url):
     mine, theirs = bandit.decide(), other.decide()
     assert mine.id != theirs.id
     token, seq, seal = mine.id.split("-")
-    for wrong in (theirs.id, f"{token}-{int(seq) + 1}-{seal}", f"{token}-1-{seal}", f"{token}-{seq}-", "", 7, None, "x" * 999):
+    for wrong in (
+        theirs.id,
+        f"{token}-{int(seq) + 1}-{seal}",
+        f"{token}-1-{seal}",
+        f"{token}-{seq}-",
+        "",
+        7,
+        None,
+        "x" * 999,
+    ):
         with pytest.raises(UnknownDecision):
             bandit.reward(wrong, 1.0)
         with pytest.raises(UnknownDecision):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.fewa import filter_width, passing
 
+from reference.fewa import filter_width, passing
 from rotting import FEWA
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.fold import Fold

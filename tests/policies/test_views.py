@@ -19,7 +19,14 @@ for name in rotting.policies.__all__:
             pass
 POLICIES += [rotting.EffFEWA(grid=1.3), rotting.FEWA(alpha=5.0, sigma=0.2), rotting.FEWA(sigma=0.0)]
 # What these remember is not kept per arm: a round is a round, whichever arm was pulled in it.
-SHARED_MEMORY = (rotting.SlidingWindowUCB, rotting.DiscountedUCB, rotting.Exp3, rotting.Rexp3, rotting.SWA, rotting.WSWA)
+SHARED_MEMORY = (
+    rotting.SlidingWindowUCB,
+    rotting.DiscountedUCB,
+    rotting.Exp3,
+    rotting.Rexp3,
+    rotting.SWA,
+    rotting.WSWA,
+)
 KEY = np.uint64(12345)
 
 

@@ -3,9 +3,11 @@
 try:
     import sqlalchemy  # noqa: F401
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("a Bandit keeps its log with SQLAlchemy; install it: pip install 'rotting[sql]'") from error
+    raise ModuleNotFoundError(
+        "a Bandit keeps its log with SQLAlchemy; install it: pip install 'rotting[sql]'"
+    ) from error
 
-from rotting.bandit.bandit import Bandit, Choice, Verification
+from rotting.bandit.bandit import Bandit, Choice
 from rotting.bandit.errors import (
     BadAddress,
     BadName,
@@ -26,6 +28,7 @@ from rotting.bandit.errors import (
 )
 from rotting.bandit.noise import sigma_for
 from rotting.bandit.reporting import ArmReport, Report
+from rotting.bandit.verifying import Verification
 
 __all__ = [
     "ArmReport",

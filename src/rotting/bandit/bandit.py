@@ -7,19 +7,18 @@ import dataclasses
 import difflib
 import hashlib
 import json
-import operator
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sqlalchemy import Connection
 
 from rotting.bandit import schema, storage
+from rotting.bandit.checking import good_arms, good_name, good_reward, listed, name_list, reward_pairs, whole_number
 from rotting.bandit.errors import (
     BadName,
-    BadSettings,
     NoArms,
     RetiredArm,
     RewardConflict,
@@ -27,11 +26,11 @@ from rotting.bandit.errors import (
     UnknownArm,
     UnknownBandit,
     UnknownDecision,
-    VerificationFailed,
 )
 from rotting.bandit.fold import Fold
-from rotting.bandit.settings import Settings, good_name, good_reward
+from rotting.bandit.settings import Settings
 from rotting.bandit.storage import BanditRow, Event, Storage
+from rotting.bandit.verifying import Verification, check_same, replay
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
@@ -56,15 +55,6 @@ class Choice:
     arm: str
     why: str
     probability: float | None
-
-
-@dataclasses.dataclass(frozen=True)
-class Verification:
-    """What `Bandit.verify` has checked."""
-
-    events: int
-    decisions: int
-    rewards: int
 
 
 class Bandit:
@@ -149,7 +139,7 @@ class Bandit:
             Of all coins that are tossed (0).
         """
         name = good_name("bandit", name)
-        given = {
+        given: dict[str, Any] = {
             "policy": policy,
             "sigma": sigma,
             "epsilon": epsilon,
@@ -160,10 +150,12 @@ class Bandit:
         }
         wanted = {setting: value for setting, value in given.items() if value is not None}
         fresh = Settings(**wanted) if policy is not None else None
-        names = None if arms is None else _good_arms(arms)
+        names = None if arms is None else good_arms(arms)
         database = Storage(url)
         if fresh is None and database.is_missing():
-            raise UnknownBandit(f"there is no database {database.shown}; give a policy and arms to make bandit {name!r}")
+            raise UnknownBandit(
+                f"there is no database {database.shown}; give a policy and arms to make bandit {name!r}"
+            )
         row = database.write(lambda connection: _found_or_made(connection, name, fresh, names))
         settings = Settings.from_dict(row.settings)
         settings.check_same(name, given)
@@ -186,8 +178,8 @@ class Bandit:
         With `n`, choose n times and return a list: one transaction, and far quicker than n calls. Decisions whose
         reward is overdue are settled first.
         """
-        number = 1 if n is None else _whole("n", n, 1, MOST_AT_ONCE)
-        wanted = None if among is None else _names("among", among)
+        number = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
+        wanted = None if among is None else name_list("among", among)
         reasons: list[str] = []
 
         def plan(_: Connection) -> list[Event]:
@@ -235,7 +227,9 @@ class Bandit:
             raise NoArms("among=[] leaves nothing to choose from; name at least one arm, or leave it out for all")
         for name in among:
             if not fold.live[self._known_arm(name)]:
-                raise RetiredArm(f"arm {name!r} of bandit {self.name!r} is retired; restore it, or leave it out of among")
+                raise RetiredArm(
+                    f"arm {name!r} of bandit {self.name!r} is retired; restore it, or leave it out of among"
+                )
         return sorted({fold.index[name] for name in among})
 
     # What came of it.
@@ -267,7 +261,7 @@ class Bandit:
 
         Returns how many were new.
         """
-        pairs = [(decision, good_reward(value)) for decision, value in _pairs(rewards)]
+        pairs = [(decision, good_reward(value)) for decision, value in reward_pairs(rewards)]
 
         def plan(connection: Connection) -> list[Event]:
             fold, now = self._fold, self._now()
@@ -314,7 +308,16 @@ class Bandit:
     def _expiry(self, now: float) -> list[Event]:
         first, default = self._fold.seq + 1, self.settings.default_reward
         return [
-            Event(first + place, "expired", now, waiting.arm, None, None, seq, default if self._fold.counts(waiting) else None)
+            Event(
+                first + place,
+                "expired",
+                now,
+                waiting.arm,
+                None,
+                None,
+                seq,
+                default if self._fold.counts(waiting) else None,
+            )
             for place, (seq, waiting) in enumerate(self._fold.overdue(now))
         ]
 
@@ -359,7 +362,7 @@ class Bandit:
         known = self._fold.index
         if not isinstance(name, str) or name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {_listed(known)}; add_arm adds one"
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {listed(known)}; add_arm adds one"
             raise UnknownArm(f"bandit {self.name!r} has no arm {str(name)[:80]!r}; {hint}")
         return known[name]
 
@@ -410,40 +413,19 @@ class Bandit:
         with self._lock:
             self._refresh()
             last = self._fold.seq
-            replayed, decisions = self._fresh_fold(), 0
             with self._storage.reading() as connection:
-                for event in storage.every_event(connection, self._row.id, upto=last):
-                    if event.kind == "decided":
-                        decisions += 1
-                        self._check_decision(replayed, event)
-                    replayed.apply(event)
-                    if progress is not None and event.seq % 1000 == 0:
-                        progress(event.seq, last)
-                self._check_states(replayed, connection)
-            return Verification(replayed.seq, decisions, sum(replayed.received))
-
-    def _check_decision(self, fold: Fold, event: Event) -> None:
-        arms = fold.available() if event.among is None else json.loads(event.among)
-        arm, _, probability = fold.pick(event.seq, arms, fold.in_flight)
-        if (arm, probability, self._identifier(event.seq)) != (event.arm, event.probability, event.decision):
-            raise VerificationFailed(
-                f"event {event.seq} of bandit {self.name!r} decides for {fold.names[event.arm]!r} with probability "
-                f"{event.probability}; its policy decides for {fold.names[arm]!r} with {probability}: "
-                "the log was changed, or written by another version"
-            )
-
-    def _check_states(self, replayed: Fold, connection: Connection) -> None:
-        states = {"in memory": self._fold}
-        if (stored := self._stored_fold(connection)) is not None:
-            for event in storage.every_event(connection, self._row.id, stored.seq, replayed.seq):
-                stored.apply(event)
-            states["of the snapshot"] = stored
-        for which, state in states.items():
-            if not state.same_as(replayed):
-                raise VerificationFailed(
-                    f"the state {which} of bandit {self.name!r} is not what follows from its {replayed.seq} events; "
-                    "open it again without its row in rotting_snapshots"
+                events = storage.every_event(connection, self._row.id, upto=last)
+                replayed = self._fresh_fold()
+                verification = replay(
+                    replayed, events, self._identifier, lambda done: progress and progress(done, last)
                 )
+                states = {"in memory": self._fold}
+                if (stored := self._stored_fold(connection)) is not None:
+                    for event in storage.every_event(connection, self._row.id, stored.seq, last):
+                        stored.apply(event)
+                    states["of the snapshot"] = stored
+            check_same(replayed, states)
+            return verification
 
     # Snapshots.
 
@@ -479,7 +461,8 @@ class Bandit:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Bandit {self.name!r} {self._fold.policy} with {len(self._fold.names)} arms after {self._fold.seq} events>"
+        fold = self._fold
+        return f"<Bandit {self.name!r} {fold.policy} with {len(fold.names)} arms after {fold.seq} events>"
 
     # The log.
 
@@ -547,7 +530,12 @@ class Bandit:
 
     def _seq_of(self, decision: Any) -> int:
         parts = decision.split("-") if isinstance(decision, str) and len(decision) < 100 else []
-        if len(parts) == 3 and parts[1].isdecimal() and len(parts[1]) < 19 and self._identifier(int(parts[1])) == decision:
+        if (
+            len(parts) == 3
+            and parts[1].isdecimal()
+            and len(parts[1]) < 19
+            and self._identifier(int(parts[1])) == decision
+        ):
             return int(parts[1])
         raise self._unknown(decision)
 
@@ -557,9 +545,7 @@ class Bandit:
         )
 
 
-def _found_or_made(
-    connection: Connection, name: str, settings: Settings | None, arms: list[str] | None
-) -> BanditRow:
+def _found_or_made(connection: Connection, name: str, settings: Settings | None, arms: list[str] | None) -> BanditRow:
     """Return the bandit of that name, made if need be."""
     schema.prepare(connection)
     found = storage.find_bandit(connection, name)
@@ -567,49 +553,12 @@ def _found_or_made(
         return found
     if settings is None:
         known = storage.bandit_names(connection)
-        raise UnknownBandit(f"there is no bandit {name!r}, only {_listed(known)}; give a policy and arms to make one")
+        raise UnknownBandit(f"there is no bandit {name!r}, only {listed(known)}; give a policy and arms to make one")
     if not arms:
         raise NoArms(f"a new bandit {name!r} needs arms; give arms=['red', 'green'], say")
     row = storage.add_bandit(connection, name, settings.to_dict())
     now = time.time()
-    storage.append_events(connection, row.id, [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)])
+    storage.append_events(
+        connection, row.id, [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
+    )
     return row
-
-
-def _good_arms(arms: Iterable[str]) -> list[str]:
-    names = [good_name("arm", name) for name in _names("arms", arms)]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadName(f"arm {twice!r} is given twice; expected names that differ")
-    return names
-
-
-def _names(what: str, given: Any) -> list[str]:
-    """Return a list of names. One text is not a list of its letters."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise BadSettings(f"{what}={given!r} is not a list of names; expected for example ['red', 'green']")
-    return list(given)
-
-
-def _pairs(rewards: Any) -> list[tuple[Any, Any]]:
-    try:
-        pairs = list(rewards.items() if isinstance(rewards, Mapping) else rewards)
-        return [(decision, value) for decision, value in pairs]
-    except (TypeError, ValueError):
-        raise BadSettings("rewards must be a mapping or pairs: {id: reward} or [(id, reward), ...]") from None
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    try:
-        number = operator.index(value) if not isinstance(value, bool) else low - 1
-    except TypeError:
-        number = low - 1
-    if not low <= number <= high:
-        raise BadSettings(f"{name}={value!r}: expected a whole number from {low} to {high}")
-    return number
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return some names, for a message."""
-    every = list(names)
-    return ", ".join(map(repr, every[:10])) + (f" and {len(every) - 10} more" if len(every) > 10 else "") or "none"

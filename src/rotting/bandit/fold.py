@@ -66,7 +66,9 @@ class Fold:
     def apply(self, event: Event) -> None:
         """Take in the next event."""
         if event.seq != self.seq + 1:
-            raise DamagedLog(f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the log")
+            raise DamagedLog(
+                f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the log"
+            )
         getattr(self, f"_{event.kind}")(event)
         self.seq, self.at = event.seq, event.at
 
@@ -160,18 +162,16 @@ class Fold:
         """Choose among `arms` for the decision that will be event number `seq`."""
         epsilon = self.settings.epsilon
         arm, why = self._policy_choice(seq, arms, in_flight)
-        if epsilon == 0.0:
-            return Pick(arm, why, None if self.settings.randomised else 1.0)
-        # The floor: with probability epsilon, any arm.
-        key = int(stream_key(self.settings.seed, FLOOR, seq))
-        share = epsilon / len(arms)
-        explored = (key >> 11) * 2.0**-53 < epsilon
-        other = arms[int(stream_key(self.settings.seed, FLOOR, seq, 1)) % len(arms)] if explored else arm
-        if self.settings.randomised:
-            probability = None
+        if epsilon > 0.0:
+            # The floor: with probability epsilon, any arm.
+            coin, place = (int(stream_key(self.settings.seed, FLOOR, seq, use)) for use in (0, 1))
+            explored = (coin >> 11) * 2.0**-53 < epsilon
+            chosen = arms[place % len(arms)] if explored else arm
+            why = f"explored: epsilon={epsilon:g}" if explored else why
         else:
-            probability = share + (1.0 - epsilon) * (other == arm)
-        return Pick(other, f"explored: epsilon={epsilon:g}", probability) if explored else Pick(arm, why, probability)
+            chosen = arm
+        probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
+        return Pick(chosen, why, None if self.settings.randomised else probability)
 
     def _policy_choice(self, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> tuple[int, str]:
         """Return what the policy chooses among `arms`, and why.
@@ -186,7 +186,9 @@ class Fold:
             return self._least_exposed(waiting, in_flight), "every arm waits for its first reward: the least shown"
         chosen, left = self._select(seq, ready)
         if left is None:
-            return chosen, "never tried" if self.received[chosen] == 0 else f"the choice of {type(self.policy).__name__}"
+            return chosen, "never tried" if self.received[
+                chosen
+            ] == 0 else f"the choice of {type(self.policy).__name__}"
         left = sorted(left + waiting)
         if len(left) == 1:
             return chosen, "the only arm that passes the filter"

@@ -24,7 +24,9 @@ def sigma_for(low: float, high: float) -> float:
     except (TypeError, ValueError, OverflowError):
         sigma = math.nan
     if not (math.isfinite(sigma) and sigma > 0):
-        raise BadSettings(f"low={low!r}, high={high!r} are no bounds of rewards; expected two finite numbers, low < high")
+        raise BadSettings(
+            f"low={low!r}, high={high!r} are no bounds of rewards; expected two finite numbers, low < high"
+        )
     return sigma
 
 
@@ -59,7 +61,7 @@ class NoiseEstimate:
     @property
     def sigma(self) -> float | None:
         """The estimate, or None while no two successive rewards of an arm differ."""
-        if self._squares == 0.0 or not math.isfinite(self._squares):
+        if self._squares == 0.0:
             return None
         return math.sqrt(self._squares / (2 * self._differences))
 
@@ -81,7 +83,7 @@ class NoiseEstimate:
     def from_dict(cls, content: dict[str, Any]) -> NoiseEstimate:
         """Return the estimate that `to_dict` described."""
         noise = cls()
-        noise._last = {arm: reward for arm, reward in content["last"]}
+        noise._last = dict(content["last"])
         noise._squares, noise._differences = content["squares"], content["differences"]
         noise._rewards = content["rewards"]
         return noise

@@ -117,7 +117,7 @@ def _verdicts(fold: Fold) -> dict[int, tuple[bool | None, int | None]]:
         return {}
     if explanation is not None and not hasattr(explanation.arms[0], "survived"):
         return {}
-    verdicts: dict[int, tuple[bool | None, int | None]] = {arm: (True, None) for arm in available}
+    verdicts: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
     if explanation is not None:
         verdicts |= {arms[each.arm]: (each.survived, each.window) for each in explanation.arms}
     return verdicts

@@ -6,13 +6,12 @@ import dataclasses
 import math
 from typing import Any
 
-from rotting.bandit.errors import BadName, BadReward, BadSettings, SettingsConflict
+from rotting.bandit.checking import good_reward, number_between
+from rotting.bandit.errors import BadSettings, SettingsConflict
 from rotting.parsing import ParseError, parse_policy
 from rotting.policies import BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Policy, Rexp3, Uniform
-from rotting.policies.agent import checked_reward
 from rotting.randomness import checked_seed
 
-LONGEST_NAME = 200
 # These toss coins of their own, so the probability of what they choose is not known.
 RANDOMISED = (BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Rexp3, Uniform)
 
@@ -34,15 +33,19 @@ class Settings:
         if self.sigma not in (None, "auto"):
             raise BadSettings(f"sigma={self.sigma!r}: expected 'auto', or a policy with the sigma that you know")
         if self.sigma == "auto" and "sigma" not in {field.name for field in dataclasses.fields(self.policy)}:
-            raise BadSettings(f"sigma='auto' does not go with {self.policy}, which has no parameter sigma; leave it out")
+            raise BadSettings(
+                f"sigma='auto' does not go with {self.policy}, which has no parameter sigma; leave it out"
+            )
         if self.count not in ("decided", "shown"):
             raise BadSettings(f"count={self.count!r}: expected 'decided' or 'shown'")
-        self._set("epsilon", _number("epsilon", self.epsilon, 0.0, 1.0))
+        self._set("epsilon", number_between("epsilon", self.epsilon, 0.0, 1.0))
         if self.reward_wait is not None:
-            self._set("reward_wait", _number("reward_wait", self.reward_wait, 0.0, math.inf))
+            self._set("reward_wait", number_between("reward_wait", self.reward_wait, 0.0, math.inf))
         if self.default_reward is not None:
             if self.reward_wait is None:
-                raise BadSettings(f"default_reward={self.default_reward!r} is never used without reward_wait; give both")
+                raise BadSettings(
+                    f"default_reward={self.default_reward!r} is never used without reward_wait; give both"
+                )
             self._set("default_reward", good_reward(self.default_reward))
         try:
             self._set("seed", checked_seed(self.seed))
@@ -59,7 +62,10 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the database."""
-        return {**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)}, "policy": repr(self.policy)}
+        return {
+            **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)},
+            "policy": repr(self.policy),
+        }
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Settings:
@@ -67,7 +73,9 @@ class Settings:
         try:
             return cls(**{**content, "policy": parse_policy(content["policy"])})
         except ParseError as error:
-            raise BadSettings(f"the bandit's policy is not known here ({error}); import the module it is from") from None
+            raise BadSettings(
+                f"the bandit's policy is not known here ({error}); import the module it is from"
+            ) from None
 
     def check_same(self, name: str, given: dict[str, Any]) -> None:
         """Refuse settings (None: not given) that differ from these."""
@@ -78,36 +86,6 @@ class Settings:
                     f"bandit {name!r} was made with {setting}={mine!r}, not {value!r}; "
                     f"leave {setting} out, or make a bandit of another name"
                 )
-
-
-def good_name(what: str, name: Any) -> str:
-    """Return the name of a bandit or an arm, or say why it cannot be one."""
-    if not isinstance(name, str):
-        raise BadName(f"{what} {name!r} is not a text; expected a name such as 'red'")
-    if not name or len(name) > LONGEST_NAME:
-        raise BadName(f"{what} {name[:40]!r} has {len(name)} characters; expected 1 to {LONGEST_NAME}")
-    if not name.isprintable() or name != name.strip():
-        raise BadName(f"{what} {name!r} has characters that cannot be seen; expected visible ones, no space at the ends")
-    return name
-
-
-def good_reward(value: Any) -> float:
-    """Return a reward as a number, or say why it is none."""
-    try:
-        return checked_reward(value)
-    except (TypeError, ValueError) as error:
-        raise BadReward(str(error)) from None
-
-
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    try:
-        number = math.nan if isinstance(value, bool | str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (low <= number <= high and math.isfinite(number)):
-        upto = "" if math.isinf(high) else f" and <= {high:g}"
-        raise BadSettings(f"{name}={value!r}: expected a finite number >= {low:g}{upto}")
-    return number
 
 
 def _check_policy(policy: Any) -> None:

@@ -132,7 +132,8 @@ def verify(url: Url, name: Name) -> None:
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with _told(), _opened(url, name) as bandit, Progress(transient=True, console=console) as progress:
+    bar = Progress(transient=True, console=console, disable=not console.is_terminal)
+    with _told(), _opened(url, name) as bandit, bar as progress:
         task = progress.add_task("replaying", total=None)
         found = bandit.verify(progress=lambda done, last: progress.update(task, completed=done, total=last))
     typer.echo(f"All is well: {found.events} events, {found.decisions} decisions, {found.rewards} rewards.")
