@@ -60,13 +60,12 @@ def singles(url: str) -> tuple[float, float]:
             )
             rows += [decided, Event(seq + 2, "rewarded", time.time(), place % 10, target=seq + 1, value=1.0)]
             seq += 2
-        values = [{"bandit": bare._row.id, **row._asdict()} for row in rows]
         engine = bare._storage.engine.execution_options(writing=True)
 
         def work() -> None:
-            for row in values:
+            for row in rows:
                 with engine.begin() as connection:
-                    connection.execute(storage._INSERT, row)
+                    storage.append_events(connection, bare._row.id, [row])
 
         return seconds_of(work) / ROUNDS
 

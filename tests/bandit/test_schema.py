@@ -92,3 +92,9 @@ def test_other_peoples_tables_are_left_alone(url):
     execute(url, "CREATE TABLE events (what TEXT)", "INSERT INTO events VALUES ('theirs')")
     Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS).decide()
     assert execute(url, "SELECT what FROM events") == [("theirs",)]
+
+
+def test_what_became_of_a_decision_is_found_without_reading_the_whole_log(sqlite):
+    Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), COLOURS).close()
+    plan = execute(sqlite, "EXPLAIN QUERY PLAN SELECT * FROM rotting_events WHERE bandit = 1 AND target = 5")
+    assert "USING INDEX rotting_outcomes" in plan[0][-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ class ArmReport:
     """How one arm is doing.
 
     `means` are those of the last 10, 100, 1000 rewards (where there are as many) and of all. `wear_start` and
-    `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic regression). `active` says
+    `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic regression on blocks). `active` says
     whether the policy's filter lets the arm pass, and `window` which window stopped it if not; both are None for
     policies without a filter and for arms that are not available.
     """
@@ -96,10 +97,18 @@ def make_report(name: str, fold: Fold, arms: np.ndarray, values: np.ndarray) -> 
 
 
 def isotonic(values: np.ndarray) -> np.ndarray:
-    """Return the non-increasing curve that is closest to some values in the least-squares sense."""
+    """Return the non-increasing curve that is closest to some values in the least-squares sense.
+
+    It has one step per block of about sqrt(n) values: a curve that could follow single values would, at its two ends.
+    """
     from scipy.optimize import isotonic_regression
 
-    return isotonic_regression(values, increasing=False).x if len(values) else values
+    if len(values) == 0:
+        return values
+    blocks = np.array_split(values, math.isqrt(len(values)))
+    sizes = [len(block) for block in blocks]
+    means = [block.mean() for block in blocks]
+    return np.repeat(isotonic_regression(means, weights=sizes, increasing=False).x, sizes)
 
 
 def _means(values: np.ndarray) -> dict[str, float | None]:

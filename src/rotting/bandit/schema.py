@@ -66,7 +66,16 @@ events = Table(
     Column("among", Text),  # JSON: the arms that `among` named, where it did
 )
 # Finds what became of a decision, and lets nothing happen to it twice.
-Index("rotting_outcomes", events.c.bandit, events.c.target, events.c.kind, unique=True)
+_ABOUT_A_DECISION = events.c.target.is_not(None)
+Index(
+    "rotting_outcomes",
+    events.c.bandit,
+    events.c.target,
+    events.c.kind,
+    unique=True,
+    sqlite_where=_ABOUT_A_DECISION,
+    postgresql_where=_ABOUT_A_DECISION,
+)
 snapshots = Table(
     "rotting_snapshots",
     metadata,

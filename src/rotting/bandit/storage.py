@@ -9,10 +9,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, create_engine, delete, insert, select
+from sqlalchemy import Connection, Dialect, Executable, bindparam, create_engine, delete, insert, select
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -53,7 +54,6 @@ class BanditRow(NamedTuple):
 
 
 _COLUMNS = [schema.events.c[name] for name in Event._fields]
-# Built once: building a statement costs more than executing it.
 _INSERT = insert(schema.events)
 _AFTER = (
     select(*_COLUMNS)
@@ -66,12 +66,33 @@ _AFTER = (
 )
 
 
+@cache
+def _compiled(statement: Executable, dialect: Dialect) -> tuple[str, bool]:
+    """Return a statement as the driver wants it, and whether its parameters go by place rather than by name."""
+    compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
+    return str(compiled), compiled.positional
+
+
+def _execute(connection: Connection, statement: Executable, rows: list[tuple[Any, ...]]) -> Any:
+    """Execute one of the two statements above, once per row.
+
+    They are executed all the time, and SQLAlchemy's way of handling parameters would cost more than they do.
+    """
+    text, by_place = _compiled(statement, connection.dialect)
+    if by_place:
+        return connection.exec_driver_sql(text, rows if len(rows) > 1 else rows[0])
+    names = ("bandit", *Event._fields) if statement is _INSERT else ("bandit", "seq", "upto")
+    named = [dict(zip(names, row, strict=True)) for row in rows]
+    return connection.exec_driver_sql(text, named if len(named) > 1 else named[0])
+
+
 class Storage:
     """A database that holds bandits."""
 
     def __init__(self, url: str):
         self.url = _checked_url(url)
         self.engine = _make_engine(self.url)
+        self._writing = self.engine.execution_options(writing=True)
 
     def write(self, work: Callable[[Connection], Result], bandit: int | None = None) -> Result:
         """Do some work in one durable transaction that no other writer (of that bandit) overlaps.
@@ -81,7 +102,7 @@ class Storage:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                with self.engine.connect().execution_options(writing=True) as connection, connection.begin():
+                with self._writing.begin() as connection:
                     if bandit is not None:
                         self._lock(connection, bandit)
                     return work(connection)
@@ -150,14 +171,12 @@ def add_bandit(connection: Connection, name: str, settings: dict[str, Any]) -> B
 
 def append_events(connection: Connection, bandit: int, events: Sequence[Event]) -> None:
     """Append to a bandit's log."""
-    rows = [{"bandit": bandit, **event._asdict()} for event in events]
-    connection.execute(_INSERT, rows if len(rows) > 1 else rows[0])
+    _execute(connection, _INSERT, [(bandit, *event) for event in events])
 
 
 def events_after(connection: Connection, bandit: int, seq: int, upto: int = MANY) -> Sequence[Event]:
     """Return a bandit's events after `seq`, in order."""
-    rows = connection.execute(_AFTER, {"bandit": bandit, "seq": seq, "upto": upto}).all()
-    return [Event._make(row) for row in rows]
+    return [Event._make(row) for row in _execute(connection, _AFTER, [(bandit, seq, upto)])]
 
 
 def every_event(connection: Connection, bandit: int, after: int = 0, upto: int = MANY) -> Iterator[Event]:
@@ -174,8 +193,9 @@ def events_about(connection: Connection, bandit: int, decision: int) -> list[Eve
     table = schema.events.c
     mine = table.bandit == bandit
     itself = connection.execute(select(*_COLUMNS).where(mine, table.seq == decision, table.kind == "decided"))
-    later = connection.execute(select(*_COLUMNS).where(mine, table.target == decision).order_by(table.seq))
-    return [Event._make(row) for row in (*itself, *later)]
+    # Not ordered by the database: it would rather search the whole log in order than use the index and sort.
+    later = connection.execute(select(*_COLUMNS).where(mine, table.target == decision))
+    return [Event._make(row) for row in (*itself, *sorted(later))]
 
 
 def rewards_until(connection: Connection, bandit: int, seq: int) -> tuple[np.ndarray, np.ndarray]:

@@ -19,23 +19,25 @@ def view_of(policy: Policy, state: Any, arms: Sequence[int]) -> Any:
 
     Whatever selecting writes to is copied, so the whole state stays as it is. Reward histories are shared.
     """
-    return _view(state, policy.initial_state(len(arms)), _arm_axes(policy), np.asarray(arms, np.int64), "")
+    blank, axes = _anatomy(policy)
+    return _view(state, blank, axes, np.array(arms, np.int64), "")
 
 
 def _view(part: Any, blank: Any, axes: dict[str, int], arms: np.ndarray, prefix: str) -> Any:
     """Return the view of a state or of a part of it. `blank` is that part of a fresh state."""
-    if not any(name.startswith(prefix) for name in axes):
-        return blank  # no place per arm: notes from round to round, which may speak of other arms
     shared = isinstance(part, History)
     values = []
     for name, value, fresh in zip(part._fields, part, blank, strict=True):
-        axis = axes.get(prefix + name)
-        if isinstance(value, tuple):
-            value = _view(value, fresh, axes, arms, f"{prefix}{name}.")
-        elif axis is not None:
-            value = np.ascontiguousarray(value.take(arms, axis))
-        elif not shared:
-            value = value.copy()
+        path = prefix + name
+        axis = axes.get(path)
+        if axis is not None:
+            value = value.take(arms, axis)
+        elif not isinstance(value, tuple):
+            value = value if shared else value.copy()
+        elif any(other.startswith(path + ".") for other in axes):
+            value = _view(value, fresh, axes, arms, path + ".")
+        else:  # no place per arm: notes from round to round, which may speak of other arms
+            value = type(fresh)(*(array.copy() for array in fresh))
         values.append(value)
     view = type(part)(*values)
     if shared:
@@ -44,15 +46,17 @@ def _view(part: Any, blank: Any, axes: dict[str, int], arms: np.ndarray, prefix:
 
 
 @cache
-def _arm_axes(policy: Policy) -> dict[str, int]:
-    """Return, for every array of a policy's state that has a place per arm, the axis along which it has."""
-    two, three = dict(_arrays(policy.initial_state(2))), dict(_arrays(policy.initial_state(3)))
-    return {
+def _anatomy(policy: Policy) -> tuple[Any, dict[str, int]]:
+    """Return a fresh state, and the axis of each array of a state that has a place per arm along it."""
+    blank = policy.initial_state(2)
+    two, three = dict(_arrays(blank)), dict(_arrays(policy.initial_state(3)))
+    axes = {
         name: axis
         for name in two
         for axis, sizes in enumerate(zip(two[name].shape, three[name].shape, strict=True))
         if sizes == (2, 3)
     }
+    return blank, axes
 
 
 def _arrays(part: Any, prefix: str = "") -> list[tuple[str, np.ndarray]]:
