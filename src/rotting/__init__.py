@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rotting import curves, policies, problems, simulation, sweeps, theory
+    from rotting import bandit, curves, policies, problems, simulation, sweeps, theory
+    from rotting.bandit import Bandit, sigma_for
     from rotting.policies import (
         AUCB,
         CTO,
@@ -52,6 +53,7 @@ __all__ = [
     "WSWA",
     "AdwinUCB",
     "Agent",
+    "Bandit",
     "BetaThompson",
     "DiscountedUCB",
     "EffFEWA",
@@ -66,10 +68,12 @@ __all__ = [
     "Rexp3",
     "SlidingWindowUCB",
     "Uniform",
+    "bandit",
     "curves",
     "open_results",
     "policies",
     "problems",
+    "sigma_for",
     "simulate",
     "simulation",
     "sweep",
@@ -84,6 +88,8 @@ _ELSEWHERE = {
     "open_results": "rotting.sweeps",
     "sweep": "rotting.sweeps",
     "tune": "rotting.sweeps",
+    "Bandit": "rotting.bandit",
+    "sigma_for": "rotting.bandit",
 }
 
 

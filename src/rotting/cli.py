@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.commands import paper, simulation
+from rotting.commands import bandit, paper, simulation
 from rotting.commands import sweep as sweeps
 from rotting.terminal import InputError
 
@@ -77,3 +77,4 @@ for command in (
     paper.paper,
 ):
     app.command()(command)
+app.add_typer(bandit.app, name="bandit")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -225,4 +225,39 @@ def heat_map(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], ti
     axes.set_title(title, loc="left", fontsize="medium")
     bar = figure.colorbar(picture, ax=axes, label=label, format=FuncFormatter(lambda value, _: f"{value:g}"))
     bar.outline.set_visible(False)
+    return figure
+
+
+def wear_figure(title: str, values: Mapping[str, np.ndarray], fits: Mapping[str, np.ndarray]) -> Figure:
+    """Return a figure of what arms are worth against how often they were shown.
+
+    Parameters
+    ----------
+    values
+        The rewards of each arm, in order. Points are means of some dozen to some thousand in a row.
+    fits
+        A curve for each arm that has one, a value per reward, drawn as a line.
+    """
+    figure = new_figure(9.0, max(4.5, 0.3 * len(values)))
+    axes = figure.add_subplot()
+    for place, (name, rewards) in enumerate(values.items()):
+        style = marker_style(place)
+        if name not in fits:
+            continue
+        size = max(1, len(rewards) // 40)
+        whole = len(rewards) // size * size
+        means = rewards[:whole].reshape(-1, size).mean(axis=1)
+        middles = (np.arange(len(means)) + 0.5) * size + 0.5
+        axes.plot(middles, means, **{**style, "linestyle": "none", "alpha": 0.35})
+        axes.plot(np.arange(1, len(rewards) + 1), fits[name], **line_style(place), linewidth=1.8, label=name)
+    axes.set_xlabel("exposures with a reward")
+    axes.set_ylabel("reward: means in a row, and non-increasing fit")
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.xaxis.set_major_formatter(thousands())
+    tidy(axes)
+    labelled = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+    if labelled:
+        labels = [textwrap.fill(str(line.get_label()), 36) for line in labelled]
+        figure.legend(labelled, labels, loc="outside right upper", frameon=False, fontsize="small")
     return figure

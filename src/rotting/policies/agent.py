@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import math
 import operator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rotting.policies.kernel import decide, learn
+from rotting.policies.views import view_of
 from rotting.randomness import CHOICE, checked_seed, stream_key
 
 if TYPE_CHECKING:
@@ -71,13 +74,29 @@ class Agent:
         if type(arm) is not int or not 0 <= arm < self._n_arms:
             arm = self._checked_arm(arm)
         if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
-            reward = _checked_reward(reward)
+            reward = checked_reward(reward)
         if self._room == 0:
             self._room = 64 + self._t // 8
             self._state = self.policy.reserve(self._state, self._room)
         self._learn(self._state, arm, reward)
         self._room -= 1
         self._t += 1
+
+    def select_among(self, arms: Sequence[int], key: np.uint64) -> tuple[int, list[int] | None]:
+        """Return the arm to pull if only `arms` (increasing) existed, and those that the policy is indifferent about.
+
+        The second is for policies that filter the arms and then pull the least-pulled one that is left: all that are
+        left. It is None for others, and while one of the arms has no pull. `key` starts the random stream to use.
+        """
+        view = view_of(self.policy, self._state, arms)
+        chosen = arms[self._decide(view, self._t + 1, key)]
+        if not (hasattr(view, "active") and hasattr(view, "left")) or not view.pulls.all():
+            return chosen, None
+        return chosen, [arms[place] for place in view.active[: view.left[0]].tolist()]
+
+    def explain_among(self, arms: Sequence[int]) -> Any:
+        """Explain the next decision if only `arms` existed; verdicts speak of them by their places in `arms`."""
+        return self.policy.explain(view_of(self.policy, self._state, arms), self._t + 1)
 
     def explain(self) -> Any:
         """Say, arm by arm, what leads to the next decision (policies with windows only)."""
@@ -95,6 +114,27 @@ class Agent:
         from rotting.policies.saving import load_agent
 
         return cls(*load_agent(path))
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` would write."""
+        from rotting.policies.saving import write_agent
+
+        file = io.BytesIO()
+        write_agent(file, self.policy, self._state, self._key)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Agent:
+        """Return the agent that `to_bytes` described."""
+        from rotting.policies.saving import load_agent
+
+        return cls(*load_agent(io.BytesIO(content)))
+
+    def same_as(self, other: Agent) -> bool:
+        """Say whether both have learnt the same, bit for bit: every array, as far as both have made room in it."""
+        from rotting.policies.saving import same_states
+
+        return self.policy == other.policy and same_states(self._state, other._state)
 
     def __repr__(self) -> str:
         return f"<Agent {self.policy} n_arms={self.n_arms} t={self.t}>"
@@ -116,7 +156,8 @@ def _index(value: Any) -> int:
     return operator.index(value)
 
 
-def _checked_reward(reward: Any) -> float:
+def checked_reward(reward: Any) -> float:
+    """Return a reward as a float, or say why it is none."""
     if isinstance(reward, bool | np.bool_):
         return float(reward)
     if not isinstance(reward, int | float | np.integer | np.floating):

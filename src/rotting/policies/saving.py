@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -34,8 +34,14 @@ def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> 
     if path.is_dir() or not path.parent.is_dir():
         reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
         raise FileNotFoundError(f"{path} cannot be written: {reason}")
+    _readable(policy, len(state.pulls))
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        write_agent(file, policy, state, key)
+
+
+def write_agent(file: IO[bytes], policy: Policy, state: Any, key: np.uint64) -> None:
+    """Write an agent into an open file."""
     n_arms = len(state.pulls)
-    _readable(policy, n_arms)
     header = {"format": FORMAT, "policy": repr(policy), "n_arms": n_arms, "key": int(key)}
     arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     seen: set[int] = set()
@@ -43,11 +49,19 @@ def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> 
         if id(array) not in seen:
             seen.add(id(array))
             arrays[name] = array
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def load_agent(path: str | Path) -> tuple[Policy, Any, np.uint64]:
+def same_states(one: Any, other: Any) -> bool:
+    """Say whether two states hold the same bits, as far as both have made room."""
+    for (_, mine), (_, theirs) in zip(_leaves(one), _leaves(other), strict=True):
+        common = tuple(slice(min(sizes)) for sizes in zip(mine.shape, theirs.shape, strict=True))
+        if mine[common].tobytes() != theirs[common].tobytes():
+            return False
+    return True
+
+
+def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:
     """Return the policy, state and random stream of a saved agent."""
     from rotting.parsing import parse_policy
 

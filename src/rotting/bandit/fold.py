@@ -1,0 +1,260 @@
+"""The state of a bandit: what follows from its events, one after the other, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rotting.bandit.errors import DamagedLog
+from rotting.bandit.noise import NoiseEstimate
+from rotting.bandit.settings import Settings
+from rotting.bandit.storage import Event
+from rotting.policies import Agent
+from rotting.randomness import CHOICE, stream_key
+
+FLOOR = 3  # what a random stream is for, see `rotting.randomness`: the exploration floor
+SNAPSHOT_FORMAT = 1
+
+# (arms, values) of all rewards up to an event.
+Rewards = Callable[[int], tuple[np.ndarray, np.ndarray]]
+
+
+class Pending(NamedTuple):
+    """A decision that waits for its reward."""
+
+    arm: int
+    since: float  # when it was decided, or shown
+    shown: bool
+
+
+class Pick(NamedTuple):
+    """An arm that was chosen, with the reason and its probability (None: not known)."""
+
+    arm: int
+    why: str
+    probability: float | None
+
+
+class Fold:
+    """What is known after a number of events."""
+
+    def __init__(self, settings: Settings, rewards: Rewards):
+        self.settings = settings
+        self.policy = settings.policy  # with the latest estimate of sigma, where it is estimated
+        self.seq = 0
+        self.at = 0.0
+        self.names: list[str] = []
+        self.index: dict[str, int] = {}
+        self.live: list[bool] = []
+        self.decided: list[int] = []  # per arm: decisions, ...
+        self.shown: list[int] = []  # ... those that were shown, ...
+        self.in_flight: list[int] = []  # ... exposures that wait for their reward, ...
+        self.received: list[int] = []  # ... and rewards
+        self.pending: dict[int, Pending] = {}  # in the order of `since`
+        self._noise = NoiseEstimate() if settings.sigma == "auto" else None
+        self._rewards = rewards
+        self._agent: Agent | None = None
+        self._left: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
+
+    # What happened.
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event."""
+        if event.seq != self.seq + 1:
+            raise DamagedLog(
+                f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the log"
+            )
+        getattr(self, f"_{event.kind}")(event)
+        self.seq, self.at = event.seq, event.at
+
+    def _added(self, event: Event) -> None:
+        assert event.name is not None
+        self.index[event.name] = len(self.names)
+        self.names.append(event.name)
+        self.live.append(True)
+        for counts in (self.decided, self.shown, self.in_flight, self.received):
+            counts.append(0)
+        self._forget_agent()  # agents have a fixed number of arms
+
+    def _retired(self, event: Event) -> None:
+        self.live[event.arm] = False
+
+    def _restored(self, event: Event) -> None:
+        self.live[event.arm] = True
+
+    def _decided(self, event: Event) -> None:
+        self.decided[event.arm] += 1
+        self.pending[event.seq] = Pending(event.arm, event.at, shown=False)
+        if self.settings.count == "decided":
+            self.in_flight[event.arm] += 1
+
+    def _shown(self, event: Event) -> None:
+        assert event.target is not None
+        self.shown[event.arm] += 1
+        # Waiting starts anew; taken out and put back, it comes last.
+        if self.pending.pop(event.target, None) is not None:
+            self.pending[event.target] = Pending(event.arm, event.at, shown=True)
+            if self.settings.count == "shown":
+                self.in_flight[event.arm] += 1
+
+    def _rewarded(self, event: Event) -> None:
+        assert event.target is not None
+        waited = self.pending.pop(event.target, None)
+        if waited is not None and self.counts(waited):
+            self.in_flight[event.arm] -= 1
+        if event.value is not None:
+            self._learn(event.arm, event.value)
+
+    _expired = _rewarded  # with the default reward, or none
+
+    def counts(self, waiting: Pending) -> bool:
+        """Say whether a decision counts as an exposure already."""
+        return waiting.shown or self.settings.count == "decided"
+
+    def _learn(self, arm: int, value: float) -> None:
+        self.received[arm] += 1
+        self._left = None
+        if self._agent is not None:
+            self._agent.update(arm, value)
+        if self._noise is not None:
+            self._noise.add(arm, value)
+            if self._noise.due and self._noise.sigma is not None:
+                self.policy = dataclasses.replace(self.policy, sigma=self._noise.sigma)  # type: ignore[call-arg]
+                self._forget_agent()
+
+    # What follows from it.
+
+    @property
+    def agent(self) -> Agent:
+        """The policy at work: made anew from the rewards so far when the arms or the noise have changed."""
+        if self._agent is None:
+            agent = self.policy.start(max(1, len(self.names)), seed=self.settings.seed)
+            if any(self.received):
+                arms, values = self._rewards(self.seq)
+                for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
+                    agent.update(arm, value)
+            self._agent = agent
+        return self._agent
+
+    def _forget_agent(self) -> None:
+        self._agent = self._left = None
+
+    def available(self) -> list[int]:
+        """Return the arms that are not retired."""
+        return [arm for arm, live in enumerate(self.live) if live]
+
+    def overdue(self, now: float) -> Iterator[tuple[int, Pending]]:
+        """Yield the decisions whose reward has been waited for long enough."""
+        wait = self.settings.reward_wait
+        if wait is None:
+            return
+        for seq, waiting in self.pending.items():
+            if waiting.since + wait > now:
+                return
+            yield seq, waiting
+
+    def pick(self, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> Pick:
+        """Choose among `arms` for the decision that will be event number `seq`."""
+        epsilon = self.settings.epsilon
+        arm, why = self._policy_choice(seq, arms, in_flight)
+        if epsilon > 0.0:
+            # The floor: with probability epsilon, any arm.
+            coin, place = (int(stream_key(self.settings.seed, FLOOR, seq, use)) for use in (0, 1))
+            explored = (coin >> 11) * 2.0**-53 < epsilon
+            chosen = arms[place % len(arms)] if explored else arm
+            why = f"explored: epsilon={epsilon:g}" if explored else why
+        else:
+            chosen = arm
+        probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
+        return Pick(chosen, why, None if self.settings.randomised else probability)
+
+    def _policy_choice(self, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> tuple[int, str]:
+        """Return what the policy chooses among `arms`, and why.
+
+        Rewards are all it learns from. Exposures in flight count as pulls in two places: an arm whose first reward is
+        still awaited is neither new nor filtered out, and of the arms that a filter leaves the one with the fewest
+        pulls, in flight or not, is chosen.
+        """
+        waiting = [arm for arm in arms if self.received[arm] == 0 and in_flight[arm] > 0]
+        ready = tuple(arm for arm in arms if arm not in waiting) if waiting else tuple(arms)
+        if not ready:
+            return self._least_exposed(waiting, in_flight), "every arm waits for its first reward: the least shown"
+        chosen, left = self._select(seq, ready)
+        if left is None:
+            return chosen, "never tried" if self.received[
+                chosen
+            ] == 0 else f"the choice of {type(self.policy).__name__}"
+        left = sorted(left + waiting)
+        if len(left) == 1:
+            return chosen, "the only arm that passes the filter"
+        return self._least_exposed(left, in_flight), f"the least shown of {len(left)} arms that pass the filter"
+
+    def _select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
+        """Return what the agent says. Until the next reward it will say the same, unless it tosses coins."""
+        if self.settings.randomised:
+            return self.agent.select_among(arms, stream_key(self.settings.seed, CHOICE, seq))
+        if self._left is None or self._left[0] != arms:
+            self._left = arms, self.agent.select_among(arms, np.uint64(0))
+        return self._left[1]
+
+    def _least_exposed(self, arms: Sequence[int], in_flight: Sequence[int]) -> int:
+        return min(arms, key=lambda arm: (self.received[arm] + in_flight[arm], arm))
+
+    # Snapshots.
+
+    def to_bytes(self) -> bytes:
+        """Return everything as an .npz file: the agent's own file, what waits, and the rest as JSON."""
+        waiting = list(self.pending.items())
+        head = {
+            "format": SNAPSHOT_FORMAT,
+            "seq": self.seq,
+            "at": self.at,
+            "names": self.names,
+            "live": self.live,
+            "decided": self.decided,
+            "shown": self.shown,
+            "in_flight": self.in_flight,
+            "received": self.received,
+            "noise": None if self._noise is None else self._noise.to_dict(),
+        }
+        file = io.BytesIO()
+        np.savez(
+            file,
+            head=np.frombuffer(json.dumps(head).encode(), np.uint8),
+            agent=np.frombuffer(self.agent.to_bytes(), np.uint8),
+            seqs=np.array([seq for seq, _ in waiting], np.int64),
+            arms=np.array([each.arm for _, each in waiting], np.int64),
+            since=np.array([each.since for _, each in waiting], np.float64),
+            was_shown=np.array([each.shown for _, each in waiting], np.bool_),
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, settings: Settings, rewards: Rewards, content: bytes) -> Fold:
+        """Return the state that `to_bytes` described; ValueError if it is another format."""
+        fold = cls(settings, rewards)
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        head: dict[str, Any] = json.loads(arrays["head"].tobytes())
+        if head["format"] != SNAPSHOT_FORMAT:
+            raise ValueError(f"format {head['format']} is not {SNAPSHOT_FORMAT}")
+        for name in ("seq", "at", "names", "live", "decided", "shown", "in_flight", "received"):
+            setattr(fold, name, head[name])
+        fold.index = {name: arm for arm, name in enumerate(fold.names)}
+        columns = (arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown"))
+        fold.pending = {seq: Pending(*rest) for seq, *rest in zip(*columns, strict=True)}
+        if fold._noise is not None:
+            fold._noise = NoiseEstimate.from_dict(head["noise"])
+        fold._agent = Agent.from_bytes(arrays["agent"].tobytes())
+        fold.policy = fold._agent.policy
+        return fold
+
+    def same_as(self, other: Fold) -> bool:
+        """Say whether both states are the same, bit for bit."""
+        names = ("seq", "at", "names", "live", "decided", "shown", "in_flight", "received", "pending", "policy")
+        return all(getattr(self, name) == getattr(other, name) for name in names) and self.agent.same_as(other.agent)

@@ -1,0 +1,172 @@
+"""What a bandit's log says, for people: a table of events, and how each arm is doing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotting.bandit.errors import BadAddress, StorageError
+from rotting.bandit.fold import Fold
+from rotting.bandit.storage import Event
+from rotting.files import replacing
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+WINDOWS = (10, 100, 1000)  # the last so many rewards
+EXPORTS = (".csv", ".jsonl")
+
+
+@dataclasses.dataclass(frozen=True)
+class ArmReport:
+    """How one arm is doing.
+
+    `means` are those of the last 10, 100, 1000 rewards (where there are as many) and of all. `wear_start` and
+    `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic regression on blocks).
+    `active` says whether the policy's filter lets the arm pass, and `window` which window stopped it if not; both are
+    None for policies without a filter and for arms that are not available.
+    """
+
+    arm: str
+    available: bool
+    shows: int
+    pending: int
+    rewards: int
+    means: dict[str, float | None]
+    wear_start: float | None
+    wear_now: float | None
+    active: bool | None
+    window: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """How the arms of a bandit are doing. `values` holds the rewards of each arm, in the order they came."""
+
+    bandit: str
+    policy: str
+    estimated_sigma: float | None  # the sigma in use, where it is estimated
+    arms: tuple[ArmReport, ...]
+    values: dict[str, np.ndarray] = dataclasses.field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, without the rewards."""
+        content = {name: getattr(self, name) for name in ("bandit", "policy", "estimated_sigma")}
+        return content | {"arms": [dataclasses.asdict(arm) for arm in self.arms]}
+
+    def figure(self) -> Figure:
+        """Draw each arm's value against its exposures."""
+        from rotting.plots import wear_figure
+
+        fits = {name: isotonic(values) for name, values in self.values.items() if len(values)}
+        return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)
+
+
+def make_report(name: str, fold: Fold, arms: np.ndarray, values: np.ndarray) -> Report:
+    """Return the report on a state, given all rewards so far."""
+    verdicts = _verdicts(fold)
+    split = {each: values[arms == arm] for arm, each in enumerate(fold.names)}
+    shows = fold.decided if fold.settings.count == "decided" else fold.shown
+    rows = []
+    for arm, each in enumerate(fold.names):
+        fit = isotonic(split[each])
+        active, window = verdicts.get(arm, (None, None))
+        rows.append(
+            ArmReport(
+                arm=each,
+                available=fold.live[arm],
+                shows=shows[arm],
+                pending=fold.in_flight[arm],
+                rewards=fold.received[arm],
+                means=_means(split[each]),
+                wear_start=float(fit[0]) if len(fit) else None,
+                wear_now=float(fit[-1]) if len(fit) else None,
+                active=active,
+                window=window,
+            )
+        )
+    sigma = getattr(fold.policy, "sigma", None) if fold.settings.sigma == "auto" else None
+    return Report(name, str(fold.policy), sigma, tuple(rows), split)
+
+
+def isotonic(values: np.ndarray) -> np.ndarray:
+    """Return the non-increasing curve that is closest to some values in the least-squares sense.
+
+    It has one step per block of about sqrt(n) values: a curve that could follow single values would, at its two ends.
+    """
+    from scipy.optimize import isotonic_regression
+
+    if len(values) == 0:
+        return values
+    blocks = np.array_split(values, math.isqrt(len(values)))
+    sizes = [len(block) for block in blocks]
+    means = [block.mean() for block in blocks]
+    return np.repeat(isotonic_regression(means, weights=sizes, increasing=False).x, sizes)
+
+
+def _means(values: np.ndarray) -> dict[str, float | None]:
+    means = {str(window): float(values[-window:].mean()) if len(values) >= window else None for window in WINDOWS}
+    return means | {"all": float(values.mean()) if len(values) else None}
+
+
+def _verdicts(fold: Fold) -> dict[int, tuple[bool | None, int | None]]:
+    """Return, for available arms, whether the filter lets them pass, and the window that stopped them if not."""
+    available = fold.available()
+    arms = [arm for arm in available if fold.received[arm] > 0]  # the filter has nothing against the others
+    try:
+        explanation = fold.agent.explain_among(arms) if arms else None
+    except NotImplementedError:
+        return {}
+    if explanation is not None and not hasattr(explanation.arms[0], "survived"):
+        return {}
+    verdicts: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
+    if explanation is not None:
+        verdicts |= {arms[each.arm]: (each.survived, each.window) for each in explanation.arms}
+    return verdicts
+
+
+def history_frame(events: Sequence[Event], names: Sequence[str], identifier: Callable[[int], str]) -> pandas.DataFrame:
+    """Return events as a table, with names instead of numbers."""
+    import pandas
+
+    return pandas.DataFrame(
+        {
+            "seq": np.array([event.seq for event in events], np.int64),
+            "kind": [event.kind for event in events],
+            "at": pandas.to_datetime(np.array([event.at for event in events], np.float64), unit="s", utc=True),
+            "arm": [names[event.arm] for event in events],
+            "decision": [event.decision if event.target is None else identifier(event.target) for event in events],
+            "reward": np.array([event.value for event in events], np.float64),
+            "probability": np.array([event.probability for event in events], np.float64),
+            "among": [
+                None if event.among is None else [names[arm] for arm in json.loads(event.among)] for event in events
+            ],
+        }
+    )
+
+
+def check_export(path: Path) -> None:
+    """Refuse a file whose suffix names no format."""
+    if path.suffix.lower() not in EXPORTS:
+        raise BadAddress(f"{str(path)!r} ends in {path.suffix!r}; expected {' or '.join(EXPORTS)}")
+
+
+def write_history(frame: pandas.DataFrame, path: Path) -> None:
+    """Write a table of events, atomically, in the format of the file's suffix."""
+    check_export(path)
+    try:
+        with replacing(path) as temporary:
+            if path.suffix.lower() == ".csv":
+                among = [None if names is None else json.dumps(names) for names in frame["among"]]
+                frame.assign(among=among).to_csv(temporary, index=False)
+            else:
+                frame.to_json(temporary, orient="records", lines=True, date_format="iso", date_unit="us")
+    except OSError as error:
+        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error

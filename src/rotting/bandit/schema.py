@@ -1,0 +1,133 @@
+"""The tables of a database that holds bandits, and how older ones become current.
+
+`rotting_events` is the truth and only ever grows; everything else describes it (`rotting_bandits`) or saves time
+(`rotting_snapshots`). A bandit's events are numbered 1, 2, 3, ... without gaps: the primary key makes two processes
+unable to write the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
+
+from rotting.bandit.errors import WrongSchema
+
+VERSION = 1
+# The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+
+_ADVISORY_LOCK = int.from_bytes(b"rotting")  # a number that no other program will use
+
+KINDS = ("decided", "shown", "rewarded", "expired", "added", "retired", "restored")
+
+metadata = MetaData()
+schema_version = Table("rotting_schema", metadata, Column("version", Integer, nullable=False))
+bandits = Table(
+    "rotting_bandits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("token", Text, nullable=False, unique=True),  # what its decisions' identifiers start with
+    Column("secret", Text, nullable=False),  # what makes them hard to guess
+    Column("settings", Text, nullable=False),  # JSON
+)
+events = Table(
+    "rotting_events",
+    metadata,
+    Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", Text, CheckConstraint("kind IN ('" + "', '".join(KINDS) + "')"), nullable=False),
+    Column("at", Float(53), nullable=False),  # seconds since 1970, never decreasing
+    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added
+    Column("name", Text),  # of an arm that is added
+    Column("decision", Text),  # identifier of a decision that is taken
+    Column("target", BigInteger),  # seq of the decision that is shown, rewarded or expired
+    Column("value", Float(53)),  # reward
+    Column("probability", Float(53)),  # of the arm, when it was decided for; unknown for policies that toss coins
+    Column("among", Text),  # JSON: the arms that `among` named, where it did
+)
+# Finds what became of a decision, and lets nothing happen to it twice.
+_ABOUT_A_DECISION = events.c.target.is_not(None)
+Index(
+    "rotting_outcomes",
+    events.c.bandit,
+    events.c.target,
+    events.c.kind,
+    unique=True,
+    sqlite_where=_ABOUT_A_DECISION,
+    postgresql_where=_ABOUT_A_DECISION,
+)
+snapshots = Table(
+    "rotting_snapshots",
+    metadata,
+    Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("checksum", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+
+def prepare(connection: Connection) -> None:
+    """Make the tables if there are none, bring older ones up to date, refuse newer or strange ones."""
+    if connection.dialect.name == "postgresql":  # one process at a time; in SQLite that is so anyway
+        connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
+    present = set(inspect(connection).get_table_names())
+    ours = {table.name for table in metadata.sorted_tables}
+    if not present & ours:
+        metadata.create_all(connection)
+        connection.execute(insert(schema_version), {"version": VERSION})
+        return
+    if schema_version.name not in present:
+        raise WrongSchema(
+            f"the database has a table {min(present & ours)!r} but no {schema_version.name!r}: it was not made by "
+            "rotting; use another database, or rename that table"
+        )
+    _migrate(connection)
+    _check(connection)
+
+
+def _migrate(connection: Connection) -> None:
+    versions = connection.execute(select(schema_version.c.version)).scalars().all()
+    if len(versions) != 1 or versions[0] < 1:
+        raise WrongSchema(f"{schema_version.name} says {versions}; expected one version: restore it from a backup")
+    if versions[0] > VERSION:
+        raise WrongSchema(
+            f"the database has version {versions[0]} of the tables, this version of rotting knows {VERSION}; "
+            "upgrade rotting"
+        )
+    for version in range(versions[0], VERSION):
+        MIGRATIONS[version](connection)
+        connection.execute(update(schema_version).values(version=version + 1))
+
+
+def _check(connection: Connection) -> None:
+    """Refuse tables that lack something that would be needed later."""
+    inspector = inspect(connection)
+    present = set(inspector.get_table_names())
+    for table in metadata.sorted_tables:
+        if table.name not in present:
+            raise WrongSchema(f"the database lacks the table {table.name!r}; restore it from a backup")
+        missing = {column.name for column in table.columns} - {
+            column["name"] for column in inspector.get_columns(table.name)
+        }
+        if missing:
+            raise WrongSchema(f"the table {table.name!r} lacks {', '.join(sorted(missing))}; restore it from a backup")

@@ -1,0 +1,153 @@
+"""`rotting bandit ...` from the user's side of it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from rotting import Bandit, cli
+
+URL = "sqlite:///bandits.db"
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    """Return a function that runs a command in an empty folder and returns (exit code, output, complaints)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(command, *arguments):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["bandit", command, URL, "hero", *arguments])
+        return stopped.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def played(run):
+    """Return the same, with a bandit that has a past."""
+    assert run("init", "--arm", "red", "--arm", "green", "--policy", "FEWA(sigma=0.1)")[0] == 0
+    with Bandit.open(URL, "hero") as bandit:
+        for place in range(30):
+            choice = bandit.decide()
+            bandit.reward(choice.id, 0.9 - 0.01 * place if choice.arm == "red" else 0.2)
+    return run
+
+
+def test_help_does_not_wait_for_the_database_toolkit():
+    code = (
+        "import sys\n"
+        "from rotting.cli import main\n"
+        "try: main(['bandit', 'decide', '--help'])\n"
+        "except SystemExit: pass\n"
+        "slow = {'numba', 'sqlalchemy', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'imported {slow}' if slow else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_the_database_toolkit_it_says_what_to_install(run, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("rotting.bandit")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    code, out, err = run("decide")
+    assert (code, out) == (2, "")
+    assert "pip install 'rotting[sql]'" in err
+
+
+def test_a_bandit_from_the_shell(run):
+    code, out, err = run("init", "--arm", "red", "--arm", "green", "--epsilon", "0.1", "--reward-wait", "60")
+    assert (code, err) == (0, "")
+    assert out == "Bandit 'hero' with 2 arms decides with EffFEWA(alpha=0.06, sigma=0.5).\n"
+    assert run("init", "--arm", "red", "--arm", "green", "--epsilon", "0.1") == (code, out, err)  # changes nothing
+
+    code, out, _ = run("decide", "--n", "3", "--among", "green")
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [row[1] for row in rows] == ["green"] * 3
+
+    assert run("reward", rows[0][0], "-0.5") == (0, "1 new, 0 known already.\n", "")
+    with open("rewards.csv", "w") as file:
+        file.write(
+            "decision,reward\n" + "".join(f"{row[0]},{value}\n" for row, value in zip(rows, [-0.5, 1, 0], strict=True))
+        )
+    assert run("reward", "--file", "rewards.csv") == (0, "2 new, 1 known already.\n", "")
+
+    out = run("arms", "--add", "blue", "--retire", "red")[1]
+    assert [line.split() for line in out.splitlines()[3:-1]] == [["red", "retired"], ["green", "yes"], ["blue", "yes"]]
+    assert "retired" not in run("arms", "--restore", "red")[1]
+    assert run("verify") == (0, "All is well: 11 events, 3 decisions, 3 rewards.\n", "")
+
+
+def test_report(played, tmp_path):
+    code, out, err = played("report", "--json", "report.json", "--plot", "report.png")
+    assert (code, err) == (0, "")
+    assert "removed by window" in out
+    content = json.loads((tmp_path / "report.json").read_text())
+    red, green = content["arms"]
+    assert (red["active"], green["active"]) == (True, False)
+    assert red["shows"] + green["shows"] == 30
+    assert red["wear_start"] > red["wear_now"] > green["wear_now"] == pytest.approx(0.2)
+    assert red["means"]["10"] < red["means"]["all"]
+    assert red["means"]["1000"] is None
+    assert (tmp_path / "report.png").stat().st_size > 10_000
+
+
+def test_report_on_a_bandit_that_never_decided_and_on_one_without_filter(run):
+    run("init", "--arm", "red", "--policy", "UCB1()")
+    assert run("report", "--plot", "empty.png")[0] == 0
+    with Bandit.open(URL, "hero") as bandit:
+        bandit.reward(bandit.decide().id, 1.0)
+        assert bandit.report().arms[0].active is None
+    assert run("report")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
+def test_export(played, tmp_path, name):
+    import pandas
+
+    assert played("export", name) == (0, f"Wrote {name}: 62 events\n", "")
+    read = pandas.read_csv if name.endswith("csv") else lambda file: pandas.read_json(file, lines=True)
+    frame, expected = read(tmp_path / name), Bandit.open(URL, "hero").history()
+    assert frame["decision"].fillna("").tolist() == expected["decision"].fillna("").tolist()
+    assert frame["reward"].dropna().tolist() == pytest.approx(expected["reward"].dropna().tolist(), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("decide", "--n", "0"), "--n '0': expected a whole number >= 1"),
+        (("decide", "--among", "mauve"), "no arm 'mauve'"),
+        (("reward", "nonsense", "1"), "took no decision 'nonsense'"),
+        (("reward", "nonsense", "much"), "reward 'much': expected a number"),
+        (("reward", "nonsense", "nan"), "not finite"),
+        (("reward",), "either a decision and its reward, or --file"),
+        (("reward", "nonsense"), "either a decision and its reward, or --file"),
+        (("reward", "--file", "nowhere.csv"), "cannot be read: No such file"),
+        (("reward", "--file", "bandits.db"), "--file 'bandits.db'"),
+        (("arms", "--add", "red"), "already has an arm 'red'"),
+        (("arms", "--retire", "mauve"), "no arm 'mauve'"),
+        (("export", "log.txt"), "expected .csv or .jsonl"),
+        (("export", "no/such/folder.csv"), "there is no folder"),
+        (("report", "--plot", "report.txt"), "expected .png"),
+        (("init", "--arm", "red", "--policy", "FEWA(sigma=0.2)"), "was made with policy"),
+        (("init", "--arm", "red", "--policy", "Fewa("), "policy 'Fewa(' cannot be read"),
+        (("init", "--arm", "red", "--epsilon", "lots"), "--epsilon 'lots': expected a number"),
+        (("init",), "Missing option '--arm'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_complaints(played, arguments, words):
+    with Bandit.open(URL, "hero") as bandit:
+        before = len(bandit.history())
+        code, out, err = played(*arguments)
+        assert (code, out) == (2, "")
+        assert err.startswith("Error: ")
+        assert err.count("\n") == 1
+        assert words in err
+        assert len(bandit.history()) == before
+
+
+def test_a_database_that_is_not_there(run):
+    assert run("verify")[2].startswith("Error: there is no database 'sqlite:///bandits.db'; give a policy and arms")

@@ -1,0 +1,111 @@
+"""The state against a second, literal opinion about who is chosen."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference.fewa import filter_width, passing
+from rotting import FEWA
+from rotting.bandit.errors import DamagedLog
+from rotting.bandit.fold import Fold
+from rotting.bandit.settings import Settings
+from rotting.bandit.storage import Event
+
+ALPHA, SIGMA = 0.06, 0.3
+
+
+class Literal:
+    """FEWA with exposures in flight, said as plainly as can be."""
+
+    def __init__(self):
+        self.rewards: dict[int, list[float]] = {}
+        self.live: set[int] = set()
+        self.in_flight: dict[int, int] = {}
+
+    def choose(self, arms):
+        exposures = {arm: len(self.rewards[arm]) + self.in_flight[arm] for arm in arms}
+        for arm in arms:
+            if exposures[arm] == 0:
+                return arm
+        t = 1 + sum(map(len, self.rewards.values()))
+        theta = filter_width(t, ALPHA, SIGMA, 1.0)
+        known = [arm for arm in arms if self.rewards[arm]]
+        active, h = known, 1
+        while active:
+            sums = [math.fsum(self.rewards[arm][-h:]) for arm in active]
+            active = passing(active, sums, theta * math.sqrt(h))
+            if any(len(self.rewards[arm]) == h for arm in active):
+                break
+            h += 1
+        left = sorted({*active, *(arm for arm in arms if arm not in known)})
+        return min(left, key=lambda arm: (exposures[arm], arm))
+
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("decide"), st.integers(0, 63)),
+        st.tuples(st.just("decide"), st.just(0)),
+        st.tuples(st.just("reward"), st.integers(0, 9), st.integers(-2, 4)),
+        st.tuples(st.just("add")),
+        st.tuples(st.just("switch"), st.integers(0, 5)),
+    ),
+    max_size=120,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps)
+def test_every_choice_is_the_literal_one(steps):
+    events: list[Event] = []
+
+    def rewards(seq):
+        known = [event for event in events if event.seq <= seq and event.value is not None]
+        arms, values = [event.arm for event in known], [event.value for event in known]
+        return SimpleNamespace(tolist=lambda: arms), SimpleNamespace(tolist=lambda: values)
+
+    fold, literal, waiting = Fold(Settings(FEWA(alpha=ALPHA, sigma=SIGMA)), rewards), Literal(), []
+
+    def happen(kind, arm, **rest):
+        events.append(Event(len(events) + 1, kind, 0.0, arm, **rest))
+        fold.apply(events[-1])
+
+    def add():
+        arm = len(fold.names)
+        literal.rewards[arm], literal.in_flight[arm] = [], 0
+        literal.live.add(arm)
+        happen("added", arm, name=f"arm {arm}")
+
+    add()
+    for step in steps:
+        if step[0] == "add" and len(fold.names) < 6:
+            add()
+        elif step[0] == "switch" and step[1] < len(fold.names):
+            happen("retired" if step[1] in literal.live else "restored", step[1])
+            literal.live ^= {step[1]}
+        elif step[0] == "reward" and step[1] < len(waiting):
+            seq, arm = waiting.pop(step[1])
+            literal.rewards[arm].append(step[2] / 2)
+            literal.in_flight[arm] -= 1
+            happen("rewarded", arm, target=seq, value=step[2] / 2)
+        elif step[0] == "decide":
+            assert fold.available() == sorted(literal.live)
+            arms = [arm for arm in fold.available() if not step[1] >> arm & 1]
+            if arms:
+                pick = fold.pick(fold.seq + 1, arms, fold.in_flight)
+                assert pick.arm == literal.choose(arms)
+                literal.in_flight[pick.arm] += 1
+                waiting.append((fold.seq + 1, pick.arm))
+                happen("decided", pick.arm)
+
+    again = Fold.from_bytes(fold.settings, rewards, fold.to_bytes())
+    assert again.same_as(fold)
+
+
+def test_a_gap_in_the_log_is_noticed():
+    fold = Fold(Settings(FEWA()), rewards=lambda seq: ([], []))
+    fold.apply(Event(1, "added", 0.0, 0, "red"))
+    with pytest.raises(DamagedLog, match="event 3 follows event 1"):
+        fold.apply(Event(3, "added", 0.0, 1, "green"))

@@ -1,0 +1,100 @@
+"""Tables of other versions, and of others."""
+
+import pytest
+import sqlalchemy
+from sqlalchemy import Column, MetaData, Table, Text, text
+
+from rotting import Bandit, EffFEWA
+from rotting.bandit import WrongSchema, schema
+
+COLOURS = ["red", "green", "blue"]
+
+
+def execute(url, *statements):
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        results = [connection.execute(text(statement)) for statement in statements]
+        rows = results[-1].all() if results[-1].returns_rows else None
+    engine.dispose()
+    return rows
+
+
+@pytest.fixture
+def played(url):
+    """Return the address of a database with a bandit that has a past."""
+    with Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS) as bandit:
+        for choice in bandit.decide(5):
+            bandit.reward(choice.id, 0.5)
+    return url
+
+
+def test_a_newer_database_is_refused(played):
+    execute(played, f"UPDATE rotting_schema SET version = {schema.VERSION + 1}")
+    with pytest.raises(WrongSchema, match=f"version {schema.VERSION + 1} .* knows {schema.VERSION}; upgrade rotting"):
+        Bandit.open(played, "hero")
+
+
+def test_an_older_database_is_migrated(played, monkeypatch):
+    """Two versions later: a new column, which old events get a value in, and then a new table."""
+    later = MetaData()
+    Table("rotting_notes", later, Column("note", Text))
+
+    def add_column(connection):
+        connection.execute(text("ALTER TABLE rotting_events ADD COLUMN channel TEXT"))
+        connection.execute(text("UPDATE rotting_events SET channel = 'web'"))
+
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", {1: add_column, 2: later.create_all})
+    with Bandit.open(played, "hero") as bandit:
+        assert bandit.verify().rewards == 5
+    assert execute(played, "SELECT version FROM rotting_schema") == [(3,)]
+    assert execute(played, "SELECT DISTINCT channel FROM rotting_events") == [("web",)]
+    assert execute(played, "SELECT count(*) FROM rotting_notes") == [(0,)]
+    Bandit.open(played, "hero").close()  # migrates nothing twice
+
+
+def test_a_migration_that_fails_changes_nothing(played, monkeypatch):
+    def fail(connection):
+        connection.execute(text("ALTER TABLE rotting_events ADD COLUMN channel TEXT"))
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
+    monkeypatch.setattr(schema, "MIGRATIONS", {1: fail})
+    with pytest.raises(RuntimeError, match="out of luck"):
+        Bandit.open(played, "hero")
+    monkeypatch.undo()
+    columns = sqlalchemy.inspect(sqlalchemy.create_engine(played)).get_columns("rotting_events")
+    assert "channel" not in {column["name"] for column in columns}
+    assert Bandit.open(played, "hero").verify().rewards == 5
+
+
+def test_every_older_version_can_be_migrated():
+    assert sorted(schema.MIGRATIONS) == list(range(1, schema.VERSION))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("DROP TABLE rotting_snapshots", "lacks the table 'rotting_snapshots'"),
+        ("ALTER TABLE rotting_events RENAME COLUMN value TO worth", "'rotting_events' lacks value"),
+        ("DELETE FROM rotting_schema", r"rotting_schema says \[\]"),
+        ("INSERT INTO rotting_schema VALUES (1)", r"rotting_schema says \[1, 1\]"),
+        ("DROP TABLE rotting_schema", "was not made by rotting"),
+    ],
+)
+def test_strange_tables_are_refused(played, change, words):
+    execute(played, change)
+    with pytest.raises(WrongSchema, match=words):
+        Bandit.open(played, "hero")
+
+
+def test_other_peoples_tables_are_left_alone(url):
+    execute(url, "CREATE TABLE events (what TEXT)", "INSERT INTO events VALUES ('theirs')")
+    Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS).decide()
+    assert execute(url, "SELECT what FROM events") == [("theirs",)]
+
+
+def test_what_became_of_a_decision_is_found_without_reading_the_whole_log(sqlite):
+    Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), COLOURS).close()
+    plan = execute(sqlite, "EXPLAIN QUERY PLAN SELECT * FROM rotting_events WHERE bandit = 1 AND target = 5")
+    assert "USING INDEX rotting_outcomes" in plan[0][-1]
