@@ -12,7 +12,7 @@ paper: $(READY)
 	$(BIN)/rotting paper
 
 test: $(READY) $(VENV)/.browser
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --dist loadfile
 
 # Pages are checked in a real browser: one that is installed, or else Playwright's, or else Debian's where we may install
 # it. If none can be had, those tests say so and are skipped.
