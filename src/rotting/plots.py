@@ -125,9 +125,8 @@ def add_legend(figure: Figure, axes: Axes) -> None:
 def shared_legend(figure: Figure, axes: Axes) -> None:
     """Add one legend below a figure whose panels show what `axes` does."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(len(labels), 7), frameon=False, fontsize="small"
-    )
+    columns = len(labels) if len(labels) <= 7 else -(-len(labels) // 2)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
 
 
 def tidy(axes: Axes) -> None:
