@@ -27,7 +27,7 @@ Crew = Callable[[Plan, list[range]], Finished]
 
 # For each thread of a worker: one block under way, and others on its desk so that it need not wait for the next.
 _PER_THREAD = 3
-_PATIENCE_SECONDS = 10
+_PATIENCE_SECONDS = 30
 _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d+")
 
 
