@@ -149,7 +149,7 @@ def test_best_settings(folder):
         assert best.settings == len(rows)
 
 
-def test_figures(folder):
+def test_figures(folder, monkeypatch):
     dataset = open_results(folder)
     final = ranking.final_regret(dataset)
     curves = figures.curves(dataset, final)
@@ -162,9 +162,15 @@ def test_figures(folder):
         assert line.get_xdata().tolist() == [0.03, 0.06, 0.3]
         means = open_results(folder, problem=place).regret.isel(round=-1).mean("run").values[:3]
         assert line.get_ydata() == pytest.approx(means)
+    assert curves.get_suptitle() == alpha.get_suptitle() == ""
     grid = figures.heatmap(final).axes[0]
     shown = np.array(grid.get_images()[0].get_array())
     assert shown.shape == (5, 3)
     assert shown.min(axis=0).tolist() == [1.0, 1.0, 1.0]
+    monkeypatch.setattr(figures, "MOST_PANELS", 2)
+    monkeypatch.setattr(figures, "MOST_LINES", 3)
+    few = figures.curves(dataset, final)
+    assert [len(axes.get_lines()) for axes in few.axes] == [3, 3]
+    assert few.get_suptitle() == "Shown: the best 3 of 5 policies, the first 2 of 3 problems"
     with pytest.raises(ValueError, match="several values of 'gamma'"):
         figures.against(final, "gamma")

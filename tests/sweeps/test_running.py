@@ -183,13 +183,13 @@ def check_kills(tmp_path: Path, runs: int, kills: int) -> None:
 
 def test_killed_at_random_moments(tmp_path, monkeypatch):
     monkeypatch.undo()  # blocks as they are in the other process
-    check_kills(tmp_path, runs=60, kills=3)
+    check_kills(tmp_path, runs=240, kills=3)
 
 
 @pytest.mark.soak
 def test_killed_twenty_times_at_random_moments(tmp_path, monkeypatch):
     monkeypatch.undo()
-    check_kills(tmp_path, runs=1000, kills=20)
+    check_kills(tmp_path, runs=1500, kills=20)
 
 
 def test_what_a_killed_process_leaves_is_cleared_away(whole, tmp_path):

@@ -198,9 +198,11 @@ def test_a_worker_without_the_package_is_refused_by_name(cluster, client, tmp_pa
 
 def test_nobody_answers(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.5)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
-        with pytest.raises(SweepError, match=f"no Dask scheduler answers at '{address}'"):
-            play(tmp_path / "out", cluster=address)
+    with pytest.raises(SweepError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        play(tmp_path / "out", cluster="tcp://127.0.0.1:9")
+    for nonsense in ("", "nonsense", "nonsense://x:1", "tcp://host", "locale"):
+        with pytest.raises(SweepError, match=f"cluster '{nonsense}' is not an address; expected tcp://HOST:PORT"):
+            play(tmp_path / "out", cluster=nonsense)
     with pytest.raises(TypeError, match="cluster=5"):
         play(tmp_path / "out", cluster=5)
 

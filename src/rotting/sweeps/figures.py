@@ -24,12 +24,15 @@ def curves(dataset: xarray.Dataset, final: xarray.DataArray) -> Figure:
     labels = final["policy"].values.tolist()
     shown = {row.policy for row in ranking.rank_overall(final)[:MOST_LINES]} or set(labels[:MOST_LINES])
     kept = [place for place, label in enumerate(labels) if label in shown]
-    return plots.regret_panels(
+    problems = _drawable(final)
+    figure = plots.regret_panels(
         [
             of_problem(dataset, place).isel(policy=kept, run=ranking.finished(final, place)).compute()
-            for place in _drawable(final)
+            for place in problems
         ]
     )
+    _say_what_is_shown(figure, final, len(problems), len(kept))
+    return figure
 
 
 def against(final: xarray.DataArray, parameter: str) -> Figure:
@@ -43,7 +46,9 @@ def against(final: xarray.DataArray, parameter: str) -> Figure:
             for name, points in lines.items()
         }
         panels.append((str(final["problem"].values[problem]), drawn))
-    return plots.parameter_panels(panels, parameter)
+    figure = plots.parameter_panels(panels, parameter)
+    _say_what_is_shown(figure, final, len(panels), final.sizes["policy"])
+    return figure
 
 
 def heatmap(final: xarray.DataArray) -> Figure:
@@ -69,3 +74,14 @@ def _drawable(final: xarray.DataArray) -> list[int]:
     if not found:
         raise SweepError("there is nothing to draw: no run is finished by every policy on any problem yet")
     return found[:MOST_PANELS]
+
+
+def _say_what_is_shown(figure: Figure, final: xarray.DataArray, problems: int, policies: int) -> None:
+    """Say above a figure that it does not show everything, if so."""
+    said = []
+    if policies < final.sizes["policy"]:
+        said.append(f"the best {policies} of {final.sizes['policy']} policies")
+    if problems < final.sizes["problem"]:
+        said.append(f"the first {problems} of {final.sizes['problem']} problems")
+    if said:
+        figure.suptitle("Shown: " + ", ".join(said), fontsize="small", x=0.01, ha="left")

@@ -76,22 +76,23 @@ def _plan(content: dict[str, Any]) -> Plan:
     for key in ("policies", "problems", "runs"):
         if key not in content:
             raise _WrongError(f"{key} is missing; see rotting sweep --example", r"\Z")
+    content = {"seed": 0, "horizon": None, "rounds": None, **content}
+    for key, smallest in {"runs": 1, "seed": 0}.items():
+        value = content[key]
+        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+            raise _WrongError(f"{key} = {value!r}: expected a whole number >= {smallest}", _assignment(key))
     policies = list(_entries(content, "policies", "policy", parse_policy, checked_policy))
     grounds = []
     for problem, _ in _entries(content, "problems", "problem", parse_problem, checked_problem):
-        for horizon in _horizons(content.get("horizon")):
+        for horizon in _horizons(content["horizon"]):
             ground = problem if horizon is None else dataclasses.replace(problem, horizon=horizon)
-            _check_rounds(content.get("rounds"), ground)
+            _check_rounds(content["rounds"], ground)
             for policy, patterns in policies:
                 _check_fit(policy, ground, patterns)
             grounds.append(ground)
-    with_default = {"seed": content.get("seed", 0), "rounds": content.get("rounds")}
-    for key, value in {"runs": content["runs"], "seed": with_default["seed"]}.items():
-        smallest = 1 if key == "runs" else 0
-        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-            raise _WrongError(f"{key} = {value!r}: expected a whole number >= {smallest}", _assignment(key))
+    chosen = tuple(policy for policy, _ in policies)
     try:
-        return Plan(tuple(policy for policy, _ in policies), tuple(grounds), content["runs"], **with_default)
+        return Plan(chosen, tuple(grounds), content["runs"], content["seed"], content["rounds"])
     except ValueError as error:  # the only thing left: an entry given twice
         raise _WrongError(str(error), _assignment(str(error).partition(":")[0])) from None
 

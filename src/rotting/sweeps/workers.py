@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -27,6 +28,7 @@ Crew = Callable[[Plan, list[range]], Finished]
 # For each thread of a worker: one block under way, and others on its desk so that it need not wait for the next.
 _PER_THREAD = 3
 _PATIENCE_SECONDS = 30
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d+")
 
 
 @contextlib.contextmanager
@@ -85,6 +87,8 @@ def _client(cluster: Any, processes: int) -> Iterator[Client]:
         return
     if not isinstance(cluster, str):
         raise TypeError(f'cluster={cluster!r}: expected None, "local", the address of a scheduler or a Client')
+    if cluster != "local" and not _ADDRESS.fullmatch(cluster):
+        raise SweepError(f"cluster {cluster!r} is not an address; expected tcp://HOST:PORT, or local")
     with contextlib.ExitStack() as opened:
         if cluster == "local":
             made = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
