@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -86,6 +87,7 @@ class Bandit:
         self.settings = settings
         self._lock = threading.RLock()
         self._key = bytes.fromhex(row.secret)
+        self._alone = True  # nobody else has written since we last looked, as far as we know
         self._snapshot_seq = 0
         self._snapshot_size = 0
         with database.reading() as connection:
@@ -467,26 +469,36 @@ class Bandit:
     # The log.
 
     def _append(self, plan: Callable[[Connection], list[Event]]) -> list[Event]:
-        """Append the events that `plan` returns, given the newest state; the state follows once they are durable."""
+        """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
-        def work(connection: Connection) -> list[Event]:
-            self._catch_up(connection)
+        While nobody else writes, the newest state is the one in memory, so events are appended right away: had
+        somebody else written meanwhile, their number would be taken, and the database refuse them. Whenever that
+        happens, or `plan` has nothing to append or objects, it is asked again, with a lock and the newest state.
+        """
+
+        def work(connection: Connection, catch_up: bool = False) -> list[Event]:
+            if catch_up:
+                self._alone = self._catch_up(connection) == 0
             events = plan(connection)
             if events:
                 storage.append_events(connection, self._row.id, events)
             return events
 
         with self._lock:
-            events = self._storage.write(work, self._row.id)
+            events = self._storage.write_unless_overtaken(work) if self._alone else None
+            if not events:
+                events = self._storage.write(partial(work, catch_up=True), self._row.id)
             for event in events:
                 self._fold.apply(event)
             self._snapshot_if_due()
             return events
 
-    def _catch_up(self, connection: Connection) -> None:
-        """Take in what other processes have appended."""
-        for event in storage.events_after(connection, self._row.id, self._fold.seq):
+    def _catch_up(self, connection: Connection) -> int:
+        """Take in what other processes have appended; returns how many events that were."""
+        events = storage.events_after(connection, self._row.id, self._fold.seq)
+        for event in events:
             self._fold.apply(event)
+        return len(events)
 
     def _refresh(self) -> None:
         with self._storage.reading() as connection:

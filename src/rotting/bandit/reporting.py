@@ -29,9 +29,9 @@ class ArmReport:
     """How one arm is doing.
 
     `means` are those of the last 10, 100, 1000 rewards (where there are as many) and of all. `wear_start` and
-    `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic regression on blocks). `active` says
-    whether the policy's filter lets the arm pass, and `window` which window stopped it if not; both are None for
-    policies without a filter and for arms that are not available.
+    `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic regression on blocks).
+    `active` says whether the policy's filter lets the arm pass, and `window` which window stopped it if not; both are
+    None for policies without a filter and for arms that are not available.
     """
 
     arm: str
