@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -66,7 +66,7 @@ _AFTER = (
 )
 
 
-@cache
+@lru_cache(maxsize=64)
 def _compiled(statement: Executable, dialect: Dialect) -> tuple[str, bool]:
     """Return a statement as the driver wants it, and whether its parameters go by place rather than by name."""
     compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
