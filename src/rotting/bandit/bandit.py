@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rotting.bandit.reporting import Report
 
 MOST_AT_ONCE = 1_000_000  # decisions in a batch
+QUIET = 20  # looks at the log that must find nobody else writing before we do without
 # A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size.
 EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 500
 
@@ -87,7 +88,7 @@ class Bandit:
         self.settings = settings
         self._lock = threading.RLock()
         self._key = bytes.fromhex(row.secret)
-        self._alone = True  # nobody else has written since we last looked, as far as we know
+        self._quiet = QUIET  # looks at the log in a row that found nobody else writing
         self._snapshot_seq = 0
         self._snapshot_size = 0
         with database.reading() as connection:
@@ -478,14 +479,14 @@ class Bandit:
 
         def work(connection: Connection, catch_up: bool = False) -> list[Event]:
             if catch_up:
-                self._alone = self._catch_up(connection) == 0
+                self._quiet = self._quiet + 1 if self._catch_up(connection) == 0 else 0
             events = plan(connection)
             if events:
                 storage.append_events(connection, self._row.id, events)
             return events
 
         with self._lock:
-            events = self._storage.write_unless_overtaken(work) if self._alone else None
+            events = self._storage.write_unless_overtaken(work) if self._quiet >= QUIET else None
             if not events:
                 events = self._storage.write(partial(work, catch_up=True), self._row.id)
             for event in events:
