@@ -3,12 +3,13 @@
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.fewa import filter_width, passing
-from rotting import FEWA
+from rotting import FEWA, policies
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.fold import Fold
 from rotting.bandit.settings import Settings
@@ -102,6 +103,19 @@ def test_every_choice_is_the_literal_one(steps):
 
     again = Fold.from_bytes(fold.settings, rewards, fold.to_bytes())
     assert again.same_as(fold)
+
+
+def test_policies_that_toss_coins_are_known():
+    """Those whose choice depends on the coins, after rewards that leave several arms in question."""
+    for name in policies.__all__:
+        if name in ("Agent", "Policy", "Oracle", "CTO", "AUCB", "SWA"):
+            continue
+        policy = getattr(policies, name)()
+        agent = policy.start(4)
+        for place in range(40):
+            agent.update(place % 4, float(place % 3 == 0))
+        chosen = {agent.select_among([0, 1, 2, 3], np.uint64(1000 * key))[0] for key in range(300)}
+        assert (len(chosen) > 1) == Settings(policy).randomised, name
 
 
 def test_a_gap_in_the_log_is_noticed():

@@ -79,7 +79,8 @@ def test_a_missing_event_is_noticed(played):
         Bandit.open(played, "hero")
 
 
-def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played):
+def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played, monkeypatch):
+    monkeypatch.setattr(storage, "PATIENCE", 0.1)
     bandit = Bandit.open(played, "hero")
     again = storage.Event(84, "rewarded", 0.0, 0, target=4, value=1.0)
     with pytest.raises(BanditError):

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from rotting.bandit.reporting import Report
 
 MOST_AT_ONCE = 1_000_000  # decisions in a batch
+QUIET = 20  # looks at the log that must find nobody else writing before we do without
 # A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size.
 EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 500
 
@@ -86,6 +88,7 @@ class Bandit:
         self.settings = settings
         self._lock = threading.RLock()
         self._key = bytes.fromhex(row.secret)
+        self._quiet = QUIET  # looks at the log in a row that found nobody else writing
         self._snapshot_seq = 0
         self._snapshot_size = 0
         with database.reading() as connection:
@@ -467,26 +470,36 @@ class Bandit:
     # The log.
 
     def _append(self, plan: Callable[[Connection], list[Event]]) -> list[Event]:
-        """Append the events that `plan` returns, given the newest state; the state follows once they are durable."""
+        """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
-        def work(connection: Connection) -> list[Event]:
-            self._catch_up(connection)
+        While nobody else writes, the newest state is the one in memory, so events are appended right away: had
+        somebody else written meanwhile, their number would be taken, and the database refuse them. Whenever that
+        happens, or `plan` has nothing to append or objects, it is asked again, with a lock and the newest state.
+        """
+
+        def work(connection: Connection, catch_up: bool = False) -> list[Event]:
+            if catch_up:
+                self._quiet = self._quiet + 1 if self._catch_up(connection) == 0 else 0
             events = plan(connection)
             if events:
                 storage.append_events(connection, self._row.id, events)
             return events
 
         with self._lock:
-            events = self._storage.write(work, self._row.id)
+            events = self._storage.write_unless_overtaken(work) if self._quiet >= QUIET else None
+            if not events:
+                events = self._storage.write(partial(work, catch_up=True), self._row.id)
             for event in events:
                 self._fold.apply(event)
             self._snapshot_if_due()
             return events
 
-    def _catch_up(self, connection: Connection) -> None:
-        """Take in what other processes have appended."""
-        for event in storage.events_after(connection, self._row.id, self._fold.seq):
+    def _catch_up(self, connection: Connection) -> int:
+        """Take in what other processes have appended; returns how many events that were."""
+        events = storage.events_after(connection, self._row.id, self._fold.seq)
+        for event in events:
             self._fold.apply(event)
+        return len(events)
 
     def _refresh(self) -> None:
         with self._storage.reading() as connection:

@@ -189,7 +189,7 @@ class Fold:
             return chosen, "never tried" if self.received[
                 chosen
             ] == 0 else f"the choice of {type(self.policy).__name__}"
-        left = sorted(left + waiting)
+        left = sorted(left + waiting) if waiting else left
         if len(left) == 1:
             return chosen, "the only arm that passes the filter"
         return self._least_exposed(left, in_flight), f"the least shown of {len(left)} arms that pass the filter"
@@ -203,7 +203,9 @@ class Fold:
         return self._left[1]
 
     def _least_exposed(self, arms: Sequence[int], in_flight: Sequence[int]) -> int:
-        return min(arms, key=lambda arm: (self.received[arm] + in_flight[arm], arm))
+        """Return the arm with the fewest exposures, the first of them on ties."""
+        exposures = [self.received[arm] + in_flight[arm] for arm in arms]
+        return arms[exposures.index(min(exposures))]
 
     # Snapshots.
 

@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,11 +19,11 @@ from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from rotting.bandit import schema
-from rotting.bandit.errors import BadAddress, StorageError
+from rotting.bandit.errors import BadAddress, BanditError, StorageError
 
 MANY = 2**62  # more events than there will ever be
 PATIENCE = 60.0  # seconds to wait for other writers
-_TRY_AGAIN = {"40001", "40P01"}  # PostgreSQL: serialization failure, deadlock
+_TRY_AGAIN = {"40001", "40P01", "23505"}  # PostgreSQL: serialization failure, deadlock, a key that exists by now
 
 Result = TypeVar("Result")
 
@@ -66,7 +66,7 @@ _AFTER = (
 )
 
 
-@cache
+@lru_cache(maxsize=64)
 def _compiled(statement: Executable, dialect: Dialect) -> tuple[str, bool]:
     """Return a statement as the driver wants it, and whether its parameters go by place rather than by name."""
     compiled = statement.compile(dialect=dialect)  # type: ignore[attr-defined]
@@ -95,7 +95,7 @@ class Storage:
         self._writing = self.engine.execution_options(writing=True)
 
     def write(self, work: Callable[[Connection], Result], bandit: int | None = None) -> Result:
-        """Do some work in one durable transaction that no other writer (of that bandit) overlaps.
+        """Do some work in one durable transaction; a bandit that is named is locked against other writers.
 
         If another writer was quicker in a way that a lock could not prevent, the work is done again from the start.
         """
@@ -112,6 +112,14 @@ class Storage:
             except SQLAlchemyError as error:
                 raise StorageError(f"{self.shown} cannot be written: {_reason(error)}") from error
             time.sleep(0.0005 * (1 + secrets.randbelow(8)))
+
+    def write_unless_overtaken(self, work: Callable[[Connection], Result]) -> Result | None:
+        """Do some work in one durable transaction without a lock; None if it fails, for whatever reason."""
+        try:
+            with self._writing.begin() as connection:
+                return work(connection)
+        except (SQLAlchemyError, BanditError):
+            return None
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,7 @@ def _view(part: Any, blank: Any, axes: dict[str, int], arms: np.ndarray, prefix:
     return view
 
 
-@cache
+@lru_cache(maxsize=256)
 def _anatomy(policy: Policy) -> tuple[Any, dict[str, int]]:
     """Return a fresh state, and the axis of each array of a state that has a place per arm along it."""
     blank = policy.initial_state(2)
