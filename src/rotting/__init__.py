@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rotting import curves, policies, problems, simulation, theory
+    from rotting import curves, logs, policies, problems, simulation, theory
+    from rotting.logs import diagnose
     from rotting.policies import (
         AUCB,
         CTO,
@@ -66,6 +67,8 @@ __all__ = [
     "SlidingWindowUCB",
     "Uniform",
     "curves",
+    "diagnose",
+    "logs",
     "policies",
     "problems",
     "simulate",
@@ -73,7 +76,7 @@ __all__ = [
     "theory",
 ]
 
-_ELSEWHERE = {"Problem": "rotting.problems", "simulate": "rotting.simulation"}
+_ELSEWHERE = {"Problem": "rotting.problems", "diagnose": "rotting.logs", "simulate": "rotting.simulation"}
 
 
 def __getattr__(name: str) -> Any:

@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.commands import paper, simulation
+from rotting.commands import diagnose, paper, simulation
 from rotting.terminal import InputError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -66,5 +66,5 @@ def _options(
     """Hold the options that come before a command."""
 
 
-for command in (simulation.policies, simulation.problems, simulation.compare, paper.paper):
+for command in (simulation.policies, simulation.problems, simulation.compare, diagnose.diagnose, paper.paper):
     app.command()(command)

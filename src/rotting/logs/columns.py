@@ -43,31 +43,31 @@ class Columns:
 
 
 def choose_columns(
-    types: dict[str, str], arm: str | None, reward: str | None, time: str | None, unit: str | None
+    columns: list[str], arm: str | None, reward: str | None, time: str | None, unit: str | None
 ) -> Columns:
     """Return the columns to use.
 
     A unit is never assumed: counting exposures per user is another question. One that looks like it is only mentioned.
 
-    >>> print(choose_columns({"ts": "TIMESTAMP", "creative": "VARCHAR", "Click": "BIGINT"}, None, None, None, None))
+    >>> print(choose_columns(["ts", "creative", "Click"], None, None, None, None))
     arm: creative (guessed), reward: Click (guessed), time: ts (guessed), unit: none
     """
-    chosen = {role: _known(role, given, list(types)) for role, given in _given(arm, reward, time, unit).items()}
+    chosen = {role: _known(role, given, columns) for role, given in _given(arm, reward, time, unit).items()}
     guessed = []
     for role in ("arm", "reward", "time"):
         if chosen[role] is None:
-            free = [column for column in types if column not in chosen.values()]
+            free = [column for column in columns if column not in chosen.values()]
             if (guess := _guess(role, free)) is not None:
                 chosen[role] = guess
                 guessed.append(role)
     for role in ("arm", "reward"):
         if chosen[role] is None:
-            raise LogError(f"no column looks like the {role}; the log has {_listed(types)}: name it with --{role}")
+            raise LogError(f"no column looks like the {role}; the log has {_listed(columns)}: name it with --{role}")
     used = [column for column in chosen.values() if column is not None]
     for column in used:
         if used.count(column) > 1:
             raise LogError(f"column {column!r} cannot be two things at once; expected different columns")
-    rest = [column for column in types if column not in used]
+    rest = [column for column in columns if column not in used]
     possible = _guess("unit", rest) if chosen["unit"] is None else None
     assert chosen["arm"] is not None
     assert chosen["reward"] is not None
@@ -102,6 +102,6 @@ def _guess(role: str, columns: list[str]) -> str | None:
     return None
 
 
-def _listed(columns: list[str] | dict[str, str]) -> str:
-    shown = list(columns)[:12]
+def _listed(columns: list[str]) -> str:
+    shown = columns[:12]
     return ", ".join(map(repr, shown)) + (", ..." if len(columns) > len(shown) else "")

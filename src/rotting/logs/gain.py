@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from rotting.curves import Curve, Exponential, Table
-from rotting.logs.driver import CALENDAR
+from rotting.curves import Curve, Exponential, as_curve
+from rotting.logs.columns import LogError
+from rotting.logs.driver import CALENDAR, find_driver
 from rotting.logs.noise import reward_variance, sigma_of
-from rotting.logs.reading import Log
+from rotting.logs.reading import Log, read_log
 from rotting.logs.shapes import Sample, fit_curves
-from rotting.logs.wearout import merged, resampled
+from rotting.logs.wearout import discoveries, merged, resampled, wear_out
 from rotting.problems import Problem
 
 PER = 1000
@@ -114,7 +115,7 @@ def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = Fa
         if fitted.calendar:
             middle = np.clip(middle, sample.x[0], np.inf if pessimistic else sample.x[-1])
         table = values(curve, middle)
-        tables.append(Table(np.clip(table, 0, 1) if fitted.binary else table))
+        tables.append(as_curve(np.clip(table, 0, 1) if fitted.binary else table))
     bernoulli = fitted.binary and batch == 1
     sigma = fitted.sigma / math.sqrt(batch)
     shown = name if batch == 1 else f"{name}, {batch} exposures per pull"
@@ -128,6 +129,37 @@ def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = Fa
     )
 
 
+def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Problem:
+    """Return the problem that fits a log: the one on which `rotting.diagnose` plays policies.
+
+    Each arm is constant, exponential or one drop, whichever its rewards support, and constant beyond its last exposure
+    in the log. Values follow the calendar (a restless problem) where the log says so. In logs of more than 5000 rows one
+    pull stands for several exposures, and the problem's name says so.
+
+    Parameters
+    ----------
+    log
+        What `rotting.diagnose` takes.
+    pessimistic
+        Whether arms go on falling beyond their last exposure.
+    columns
+        `arm`, `reward`, `time`: which columns; guessed where not given.
+
+    Examples
+    --------
+    >>> from rotting.logs import make_log
+    >>> problem = problem_from_log(make_log(arms=3, exposures=1000, seed=2))
+    >>> problem.n_arms, problem.horizon, problem.noise
+    (3, 3000, 'bernoulli')
+    """
+    if columns.get("unit") is not None:
+        raise LogError("a problem counts the pulls of everybody; expected no unit")
+    read = read_log(log, **columns)
+    worn = discoveries(np.array([each.p_value for each in wear_out(read, np.random.default_rng(0))]))
+    fitted = fit_log(read, find_driver(read, list(worn)).name)
+    return problem_of(fitted, read.name, batch_of(fitted.exposures), pessimistic)
+
+
 def batch_of(exposures: int) -> int:
     """Return how many exposures a pull must stand for, lest a simulation take too long."""
     return -(-exposures // MOST_ROUNDS)
@@ -135,8 +167,17 @@ def batch_of(exposures: int) -> int:
 
 def contestants(sigma: float, binary: bool, batch: int) -> dict[str, Any]:
     """Return the policies that make sense for such rewards, and the two references."""
-    from rotting.policies import FEWA, RAWUCB, UCB1, BetaThompson, EffFEWA, EpsilonGreedy, GaussianThompson, Oracle
-    from rotting.policies import Uniform
+    from rotting.policies import (
+        FEWA,
+        RAWUCB,
+        UCB1,
+        BetaThompson,
+        EffFEWA,
+        EpsilonGreedy,
+        GaussianThompson,
+        Oracle,
+        Uniform,
+    )
 
     noise = sigma / math.sqrt(batch)
     thompson = BetaThompson() if binary and batch == 1 else GaussianThompson(sigma=max(noise, 1e-9))
@@ -153,15 +194,21 @@ def contestants(sigma: float, binary: bool, batch: int) -> dict[str, Any]:
 
 
 def estimate_gains(
-    fitted: Fitted, seed: int = 0, refits: int = REFITS, step: Callable[[], None] = lambda: None
+    fitted: Fitted,
+    seed: int = 0,
+    step: Callable[[], None] = lambda: None,
+    only: Collection[str] | None = None,
 ) -> list[Gain]:
     """Play every policy on the fitted problem and on problems fitted to resampled logs.
 
     All policies meet the same random numbers. The interval of a gain is the basic bootstrap's: refits stand to the fit
     as the fit stands to the truth, so how far they lie off, on average and at random, is taken off the estimate.
+    `only` names the policies to play (default: all).
     """
     batch = batch_of(fitted.exposures)
     players = contestants(fitted.sigma, fitted.binary, batch)
+    if only is not None:
+        players = {name: policy for name, policy in players.items() if name in only}
     generator = np.random.default_rng(seed)
 
     def play(fit: Fitted, runs: int, seed: int) -> np.ndarray:
@@ -170,7 +217,7 @@ def estimate_gains(
     point = play(fitted, FIRST_RUNS, seed)
     step()
     around = []
-    for place in range(refits):
+    for place in range(REFITS):
         around.append(play(fitted.refit(generator), RUNS, seed + place))
         step()
     draws = np.stack(around)

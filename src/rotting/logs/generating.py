@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting.curves import Constant, Curve, Exponential, Table
+from rotting.curves import Constant, Curve, Exponential, as_curve
 from rotting.randomness import checked_seed
 
 if TYPE_CHECKING:
@@ -102,13 +102,14 @@ def make_log(
     elif effect == "per-user":
         number = _earlier(arm * (user.max() + 1) + user)
     mean = np.empty(len(time))
+    drawn: np.ndarray
     for place, curve in enumerate(curves):
         own = arm == place
         mean[own] = curve(number[own])
     if sigma is None:
-        rewards = {"click": (generator.random(len(mean)) < mean).astype(np.int64)}
+        reward, drawn = "click", np.asarray(generator.random(len(mean)) < mean).astype(np.int64)
     else:
-        rewards = {"value": mean + sigma * generator.standard_normal(len(mean))}
+        reward, drawn = "value", np.asarray(mean + sigma * generator.standard_normal(len(mean)))
     names = tuple(f"creative {place + 1}" for place in range(arms))
     seconds = pandas.to_timedelta(np.floor(time * days * 86_400), unit="s")
     frame = pandas.DataFrame(
@@ -116,7 +117,7 @@ def make_log(
             "timestamp": pandas.Timestamp(FIRST_DAY) + seconds,
             "creative": np.array(names, dtype=object)[arm],
             "user_id": user,
-            **rewards,
+            reward: drawn,
         }
     )
     frame.attrs["truth"] = Truth(effect, names, curves)
@@ -153,7 +154,7 @@ def _curve(
         return Constant(start * level)
     rate = math.log(start / end) / exposures * speed
     if effect == "wear-in":
-        return Table(level * (start - (start - end) * np.exp(-4 * speed * np.arange(exposures) / exposures)))
+        return as_curve(level * (start - (start - end) * np.exp(-4 * speed * np.arange(exposures) / exposures)))
     return Exponential(start=start * level, rate=rate)
 
 

