@@ -252,7 +252,7 @@ def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
     relative = f" ({gain.gain.point / logged:+.0%})" if logged > 0 else ""
     if low > 0:
         return f"; {advice.label} would have earned about {gain.gain.point:.3g} more per 1000 exposures{relative}"
-    return f"; that {advice.label} would have earned more than the logged allocation cannot be promised"
+    return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
 
 
 def _rounded(value: float) -> str:

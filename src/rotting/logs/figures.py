@@ -46,7 +46,8 @@ def arms_figure(diagnosis: Diagnosis) -> Figure:
     # Noise in a bin of a few rows must not press the fits flat.
     low, high = (np.array([value for arm in arms for value in arm.curve[name]]) for name in ("low", "high"))
     room = 0.1 * float(high.max() - low.min()) or 1.0
-    grid[0, 0].set_ylim(float(low.min()) - room, float(high.max()) + room)
+    bottom = 0.0 if low.min() >= 0 else float(low.min()) - room
+    grid[0, 0].set_ylim(bottom, float(high.max()) + room)
     figure.supxlabel("exposures", fontsize=11)
     return figure
 

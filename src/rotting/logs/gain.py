@@ -133,8 +133,8 @@ def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Pro
     """Return the problem that fits a log: the one on which `rotting.diagnose` plays policies.
 
     Each arm is constant, exponential or one drop, whichever its rewards support, and constant beyond its last exposure
-    in the log. Values follow the calendar (a restless problem) where the log says so. In logs of more than 5000 rows one
-    pull stands for several exposures, and the problem's name says so.
+    in the log. Values follow the calendar (a restless problem) where the log says so. In logs of more than 5000 rows
+    one pull stands for several exposures, and the name says so.
 
     Parameters
     ----------

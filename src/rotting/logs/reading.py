@@ -176,13 +176,14 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
         return (nothing if column is None else ColumnExpression(column)).alias(alias)
 
     whole_row = FunctionExpression("hash", *[ColumnExpression(column) for column in source.columns])
-    source.project(
+    # DuckDB finds this relation by the name of the variable; a view could not be made in a file opened for reading.
+    source_rows = source.project(  # noqa: F841
         named(columns.arm, "arm"),
         named(columns.reward, "reward"),
         named(columns.time, "time"),
         named(columns.unit, "unit"),
         whole_row.alias("whole_row"),
-    ).create_view("source_rows")
+    )
     reward = _reward_of(types[columns.reward])
     time = "NULL::DOUBLE" if columns.time is None else _time_of(types[columns.time], columns.time)
     database.execute(

@@ -29,14 +29,15 @@ def open_source(
     path, table = _split(log) if isinstance(log, str | Path) else (None, None)
     kind = None if path is None else _kind(path)
     name = "the log" if path is None else f"log {str(log)!r}"
-    # A DuckDB file is opened itself, for reading only: temporary tables live elsewhere.
-    database = duckdb.connect(str(path), read_only=True) if kind == "duckdb" else duckdb.connect()
+    database = duckdb.connect()
     try:
         if kind == "csv":
             source = database.read_csv(str(path), header=True, all_varchar=True)
         elif kind == "parquet":
             source = database.read_parquet(str(path))
         elif kind == "duckdb":
+            # Opened itself, for reading only: temporary tables live elsewhere.
+            database = duckdb.connect(str(path), read_only=True)
             tables = [row[0] for row in database.execute("SHOW TABLES").fetchall()]
             source = database.table(_table(table, tables, name))
         elif kind == "sqlite":
