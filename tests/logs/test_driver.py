@@ -1,6 +1,7 @@
 """Exposure or calendar."""
 
 import pytest
+
 from rotting.logs import make_log
 from rotting.logs.driver import CALENDAR, CANNOT_TELL, EXPOSURE, find_driver
 from rotting.logs.reading import read_log

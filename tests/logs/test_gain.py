@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import rotting
 from rotting.curves import Constant, Exponential
 from rotting.logs import LogError, gain, make_log

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rotting.logs import make_log
 
 

@@ -8,6 +8,7 @@ import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rotting.logs import LogError, make_log, reading
 from rotting.logs.reading import read_log
 

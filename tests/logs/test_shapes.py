@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rotting.curves import Constant, Drop, Exponential
 from rotting.logs.diagnosis import half_life
 from rotting.logs.gain import values

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rotting.logs import make_log, wearout
 from rotting.logs.reading import Cells, read_log
 from rotting.logs.wearout import decreasing, discoveries, merged, wear_out

@@ -231,9 +231,8 @@ def _summary(
         return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
     worn = [arm for arm in arms if arm.rotting]
     if not worn:
-        said = (
-            f"None of the {len(arms)} arms is seen to wear out" if len(arms) > 1 else "The arm is not seen to wear out"
-        )
+        said = f"None of the {len(arms)} arms is" if len(arms) > 1 else "The only arm is not"
+        said += " seen to wear out"
     else:
         share = f"{len(worn)} of {len(arms)} arms wear out" if len(arms) > 1 else "The only arm wears out"
         halves = [arm.half_life for arm in worn if arm.half_life is not None]

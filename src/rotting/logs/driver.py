@@ -50,7 +50,7 @@ def find_driver(log: Log, worn: list[bool]) -> Driver:
     if min(_proportionality(own) for own in cells) > PROPORTIONAL:
         reason = f"exposures grow in proportion to time (correlation {alike:.3f} or more in every arm)"
         return Driver(CANNOT_TELL, reason, 0.0, 0.0)
-    variances = [reward_variance(arm, log.binary) for arm in arms]
+    variances = [reward_variance(arm, log) for arm in arms]
 
     def evidence(axis: str) -> float:
         places = [getattr(own, axis) - getattr(own, axis).min() for own in cells]

@@ -81,7 +81,7 @@ def fit_log(log: Log, driver: str) -> Fitted:
     for arm in log.arms:
         cells = merged(arm.cells, FITTED_BINS)
         x = cells.time * log.exposures if calendar else cells.exposure
-        samples.append(Sample(x, cells.mean, cells.count, reward_variance(arm, log.binary)))
+        samples.append(Sample(x, cells.mean, cells.count, reward_variance(arm, log)))
     pulls = np.array([arm.exposures for arm in log.arms])
     return Fitted(samples, fit_curves(samples, log.binary), pulls, calendar, log.binary, sigma_of(log))
 

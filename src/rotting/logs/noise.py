@@ -23,11 +23,13 @@ def sigma_of(log: Log) -> float:
     return math.sqrt(sum(arm.exposures * arm.noise_variance for arm in log.arms) / exposures)
 
 
-def reward_variance(arm: Arm, binary: bool) -> float:
-    """Return the variance of one reward of an arm, never zero.
+def reward_variance(arm: Arm, log: Log) -> float:
+    """Return the variance of one reward of an arm, never zero: one that was never clicked is not known to be worthless.
 
     That of 0/1 rewards follows from their mean, which is known better than the differences.
     """
-    centre = float(arm.cells.total.sum() / arm.cells.count.sum())
-    variance = centre * (1 - centre) if binary else arm.noise_variance
-    return max(variance, 1e-12 * centre**2, 1e-300)
+    total, count = float(arm.cells.total.sum()), float(arm.cells.count.sum())
+    if log.binary:
+        rate = (total + 0.5) / (count + 1)
+        return rate * (1 - rate)
+    return max(arm.noise_variance, 1e-3 * sigma_of(log) ** 2, 1e-12 * (total / count) ** 2, 1e-30)

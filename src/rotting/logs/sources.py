@@ -28,6 +28,8 @@ def open_source(
     duckdb = _engine()
     path, table = _split(log) if isinstance(log, str | Path) else (None, None)
     kind = None if path is None else _kind(path)
+    if table is not None and kind not in ("duckdb", "sqlite"):
+        raise LogError(f"log {str(log)!r} names a table, but {str(path)!r} is no database; expected the file alone")
     name = "the log" if path is None else f"log {str(log)!r}"
     database = duckdb.connect()
     try:
