@@ -1,6 +1,7 @@
 """Logs are counted right, whatever they come in, and what is wrong with them is said."""
 
 import sqlite3
+import sys
 
 import duckdb
 import numpy as np
@@ -295,3 +296,9 @@ def test_missing_file_and_table(tmp_path):
 def test_what_is_no_log(thing):
     with pytest.raises(LogError):
         read_log(thing)
+
+
+def test_without_duckdb_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(LogError, match=r"install rotting\[logs\]"):
+        read_log(small())

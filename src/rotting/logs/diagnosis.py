@@ -129,10 +129,10 @@ def diagnose(
     Examples
     --------
     >>> import rotting
-    >>> log = rotting.logs.make_log(arms=3, exposures=3000, seed=1)
+    >>> log = rotting.logs.make_log(arms=2, exposures=400, start=0.4, end=0.05, seed=1)
     >>> diagnosis = rotting.diagnose(log)
-    >>> diagnosis.verdict, diagnosis.recommended.label, [arm.rotting for arm in diagnosis.arms]
-    ('rotting', ..., [True, True, True])
+    >>> diagnosis.verdict, [arm.rotting for arm in diagnosis.arms]
+    ('rotting', [True, True])
     """
     seed = checked_seed(seed)
     generator = np.random.default_rng(seed)
