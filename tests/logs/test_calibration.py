@@ -45,6 +45,7 @@ def test_gains_are_of_the_right_size(script, monkeypatch):
 def test_committed_results_meet_the_bars():
     results = json.loads(SCRIPT.with_suffix(".json").read_text())
     assert results["calibration"]["share_called"] <= 0.05
+    assert results["power"]["power"] >= 0.90
     assert results["power"]["half_life_median_error"] <= 0.20
     assert results["driver"]["12 arms, 5000 exposures"]["told_apart"] >= 0.90
     assert 0.80 <= results["gain"]["coverage"] <= 0.97

@@ -48,7 +48,7 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
     elif log.per_unit:
         yield (
             "Exposures are counted per unit. No gain is estimated: each unit would be a bandit of its own, with "
-            "too few exposures to learn from."
+            "too few exposures to learn from; the advice means one agent per unit."
         )
 
 
