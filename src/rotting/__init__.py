@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rotting import bandit, curves, policies, problems, simulation, sweeps, theory
+    from rotting import bandit, curves, logs, policies, problems, simulation, sweeps, theory
     from rotting.bandit import Bandit, sigma_for
+    from rotting.logs import diagnose
     from rotting.policies import (
         AUCB,
         CTO,
@@ -70,6 +71,8 @@ __all__ = [
     "Uniform",
     "bandit",
     "curves",
+    "diagnose",
+    "logs",
     "open_results",
     "policies",
     "problems",
@@ -90,6 +93,7 @@ _ELSEWHERE = {
     "tune": "rotting.sweeps",
     "Bandit": "rotting.bandit",
     "sigma_for": "rotting.bandit",
+    "diagnose": "rotting.logs",
 }
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.commands import bandit, paper, simulation
+from rotting.commands import bandit, diagnose, paper, simulation
 from rotting.commands import sweep as sweeps
 from rotting.terminal import InputError
 
@@ -74,6 +74,7 @@ for command in (
     sweeps.sweep,
     sweeps.results,
     sweeps.tune,
+    diagnose.diagnose,
     paper.paper,
 ):
     app.command()(command)

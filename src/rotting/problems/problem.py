@@ -142,6 +142,20 @@ class Problem:
         _play_oracle(self.arrays, wanted, pulls, np.empty(self.n_arms), reward)
         return OracleResult(pulls, reward, wanted)
 
+    @classmethod
+    def from_log(cls, log: Any, pessimistic: bool = False, **columns: Any) -> Problem:
+        """Return the problem that fits a log of exposures (needs `rotting[logs]`).
+
+        Short for `rotting.logs.problem_from_log`, which says what is fitted.
+
+        >>> from rotting.logs import make_log
+        >>> Problem.from_log(make_log(arms=2, exposures=500)).n_arms
+        2
+        """
+        from rotting.logs import problem_from_log
+
+        return problem_from_log(log, pessimistic, **columns)
+
     def __str__(self) -> str:
         return self.name
 

@@ -1,0 +1,99 @@
+"""`rotting diagnose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rotting.terminal import InputError, Seed, add_row, checked_output, make_console, make_table
+
+if TYPE_CHECKING:
+    from rotting.logs.diagnosis import Diagnosis
+
+SHOWN_ARMS = 20
+# A campaign as it might be: a dozen creatives, launched one after the other, clicked less and less.
+DEMO: dict[str, Any] = {"arms": 12, "exposures": 5000, "start": 0.06, "end": 0.02, "spread": 0.5}
+
+
+def diagnose(
+    log: Annotated[
+        str | None,
+        typer.Argument(
+            help="A .csv, .csv.gz or .parquet file, or file.db::table (DuckDB, SQLite).", show_default=False
+        ),
+    ] = None,
+    arm: Annotated[
+        str | None, typer.Option(help="The column that says what was shown.", show_default="guessed")
+    ] = None,
+    reward: Annotated[
+        str | None, typer.Option(help="The column that says what came of it.", show_default="guessed")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="The column that says when.", show_default="guessed")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Count exposures for each of these (users, say).", show_default="over everybody")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write to; made if need be.")] = Path("report"),
+    demo: Annotated[bool, typer.Option("--demo", help="Make a campaign's log and diagnose that.")] = False,
+    drop_duplicates: Annotated[
+        bool, typer.Option("--drop-duplicates", help="Drop rows that repeat another in every column.")
+    ] = False,
+    seed: Seed = 0,
+) -> None:
+    """Say from a log whether arms wear out, how fast, and what a bandit would gain: report.html, diagnosis.json.
+
+    The log has one row per exposure: what was shown, what came of it, and when.
+    """
+    if (log is None) != demo:
+        raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
+    for name in ("report.html", "diagnosis.json"):
+        checked_output("--out", out / name)
+    from rotting.logs import make_log
+    from rotting.logs.columns import LogError
+    from rotting.logs.diagnosis import diagnose
+
+    source = make_log(**DEMO, seed=seed) if demo else log
+    try:
+        result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates)
+    except LogError as error:
+        raise InputError(str(error)) from None
+    _print(result)
+    try:
+        written = result.save(out)
+    except OSError as error:
+        raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
+    for path in written:
+        typer.echo(f"Wrote {path}")
+
+
+def _print(result: Diagnosis) -> None:
+    from rotting.logs.report import ARM_COLUMNS, GAIN_COLUMNS, arm_row, gain_rows
+
+    console = make_console()
+
+    def say(text: str = "") -> None:
+        console.print(text, markup=False, soft_wrap=True)
+
+    say(f"Columns: {result.columns}")
+    say(f"{result.rows:,} rows, {result.dropped_rows:,} dropped; noise of a reward: {result.sigma:.3g}")
+    table = make_table(*ARM_COLUMNS, numbers=("exposures", "p", "half-life", "first value", "last value"))
+    for arm in result.arms[:SHOWN_ARMS]:
+        add_row(table, *arm_row(arm, result.rewards == "0/1"))
+    console.print(table)
+    if len(result.arms) > SHOWN_ARMS:
+        say(f"... and {len(result.arms) - SHOWN_ARMS} more arms, in the report")
+    if result.gain:
+        table = make_table(*GAIN_COLUMNS, numbers=GAIN_COLUMNS[1:])
+        for row in gain_rows(result):
+            add_row(table, *row)
+        console.print(table)
+    say(result.summary)
+    if result.recommended is not None:
+        say(f"Advice: {result.recommended.policy}: {result.recommended.reason}.")
+    for caveat in result.caveats:
+        say(f"- {caveat}")

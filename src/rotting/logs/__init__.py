@@ -1,0 +1,20 @@
+"""What a log says: whether its arms wear out, how fast, and what would be gained."""
+
+from rotting.logs.columns import LogError
+from rotting.logs.diagnosis import ArmDiagnosis, Diagnosis, diagnose
+from rotting.logs.gain import Estimate, Gain, problem_from_log
+from rotting.logs.generating import Truth, make_log
+from rotting.logs.recommending import Recommendation
+
+__all__ = [
+    "ArmDiagnosis",
+    "Diagnosis",
+    "Estimate",
+    "Gain",
+    "LogError",
+    "Recommendation",
+    "Truth",
+    "diagnose",
+    "make_log",
+    "problem_from_log",
+]

@@ -1,0 +1,87 @@
+"""What a reader of a diagnosis must know: what was done to the log, and what it does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rotting.logs.driver import CALENDAR, Driver
+from rotting.logs.gain import MOST_ROUNDS, Gain, batch_of
+from rotting.logs.reading import LEAST_EXPOSURES, MOST_ARMS, Log
+
+if TYPE_CHECKING:
+    from rotting.logs.diagnosis import ArmDiagnosis
+
+
+def of(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: list[Gain]) -> Iterator[str]:
+    """Yield the caveats of a diagnosis, the most important first."""
+    yield from _about_gains(log, driver, gains)
+    yield from _about_arms(arms, driver)
+    yield from _about_rows(log)
+    yield (
+        "The test asks whether rewards could have come in any order. Seasons, campaigns and a changing audience break "
+        "that as wear-out does: look at what else happened before blaming exposures."
+    )
+
+
+def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
+    if gains:
+        yield (
+            "The gains are a simulation from curves fitted to this log, not a measurement: only an experiment can "
+            "confirm them. Intervals hold the uncertainty of the fit (90 %, bootstrap over fits)."
+        )
+        if driver.name == CALENDAR:
+            yield (
+                "Values follow the calendar here, so every arm is available from the first day to the last in the "
+                "simulation, with the value it had on its first or last day in the log beyond those."
+            )
+        else:
+            most = max(arm.exposures for arm in log.arms)
+            yield (
+                f"No arm was shown more than {most:,} times in the log. Beyond its last exposure an arm is held "
+                "constant; the pessimistic gain lets it go on falling along its fitted curve."
+            )
+        if (batch := batch_of(log.exposures)) > 1:
+            yield f"The simulation decides {MOST_ROUNDS:,} times or less: one decision stands for {batch:,} exposures."
+    elif len(log.arms) == 1:
+        yield "There is only one arm, so there is nothing to choose and no gain to estimate."
+    elif log.per_unit:
+        yield (
+            "Exposures are counted per unit. No gain is estimated: each unit would be a bandit of its own, with "
+            "too few exposures to learn from; the advice means one agent per unit."
+        )
+
+
+def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
+    for what, names in (
+        ("rise with exposure", [arm.arm for arm in arms if arm.rising]),
+        ("recover after falling", [arm.arm for arm in arms if arm.recovering and not arm.rising]),
+    ):
+        if names:
+            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            yield f"Some arms {what} ({shown}): FEWA and RAW-UCB assume that arms never do, and promise nothing there."
+    yield f"Exposure or calendar: {driver.reason}."
+
+
+def _about_rows(log: Log) -> Iterator[str]:
+    for reason, count in log.dropped.items():
+        yield f"{count:,} of {log.rows:,} rows were dropped: {reason}."
+    if log.duplicates and not log.duplicates_dropped:
+        yield (
+            f"{log.duplicates:,} of {log.rows:,} rows repeat another in every column. They were kept: two exposures in "
+            "one second look the same. If they are copies, drop them (--drop-duplicates)."
+        )
+    if log.backwards:
+        yield f"Time goes backwards at {log.backwards:,} rows; rows were put in order of time."
+    if log.columns.time is None:
+        yield "The log has no time column: the order of its rows was taken for that of time."
+    if log.arms_left_out:
+        yield (
+            f"{log.arms_left_out:,} arms with {log.rows_left_out:,} rows were left out: fewer than {LEAST_EXPOSURES} "
+            f"exposures, or beyond the {MOST_ARMS} most shown."
+        )
+    if log.columns.possible_unit is not None:
+        yield (
+            f"Exposures were counted over everybody. Column {log.columns.possible_unit!r} looks like a unit: "
+            "with --unit they are counted for each one."
+        )

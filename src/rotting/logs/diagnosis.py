@@ -1,0 +1,260 @@
+"""The diagnosis of a log: everything together."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rotting.curves import Curve, Drop, Exponential
+from rotting.files import replacing
+from rotting.logs import caveats, progress
+from rotting.logs.driver import EXPOSURE, Driver, find_driver
+from rotting.logs.gain import REFITS, Fitted, Gain, estimate_gains, fit_log
+from rotting.logs.noise import sigma_of
+from rotting.logs.reading import Log, read_log
+from rotting.logs.recommending import Recommendation, recommend
+from rotting.logs.wearout import WearOut, discoveries, wear_out
+from rotting.randomness import checked_seed
+
+ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
+JSON_NAME, PAGE_NAME = "diagnosis.json", "report.html"
+SOON = 10  # a half-life beyond this many times the exposures seen is not worth a number
+
+
+@dataclasses.dataclass(frozen=True)
+class ArmDiagnosis:
+    """What the log says about one arm."""
+
+    arm: str
+    exposures: int
+    rotting: bool
+    p_value: float
+    half_life: float | None  # exposures until half the first value is lost; None if it is not seen to wear out
+    value_first: float
+    value_last: float
+    value_lost: float  # per exposure, between the first and the last
+    rising: bool
+    recovering: bool
+    shape: str  # the fitted curve
+    curve: dict[str, list[float]]  # exposure, mean, fit (isotonic), low and high (of its 90 % band)
+
+
+@dataclasses.dataclass(frozen=True)
+class Diagnosis:
+    """What a log says. Its fields are those of diagnosis.json."""
+
+    verdict: str  # "rotting", "no wear-out found" or "rewards never change"
+    summary: str  # the verdict in one sentence
+    driver: str  # "exposure", "calendar" or "cannot tell"
+    driver_reason: str
+    sigma: float
+    rewards: str  # "0/1" or "numbers"
+    recommended: Recommendation | None
+    gain: tuple[Gain, ...]  # empty where there is nothing to gain, or nothing can be said
+    arms: tuple[ArmDiagnosis, ...]
+    log: str
+    columns: str
+    rows: int
+    dropped_rows: int
+    dropped: dict[str, int]
+    duplicates: int
+    backwards: int
+    caveats: tuple[str, ...]
+    seed: int
+
+    def gain_of(self, policy: str) -> Gain:
+        """Return the gain of one policy."""
+        return next(gain for gain in self.gain if gain.policy == policy)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content of diagnosis.json; gains by policy, in rewards per 1000 exposures."""
+        content = dataclasses.asdict(self)
+        content["gain"] = {row.pop("policy"): row for row in content["gain"]}
+        return content
+
+    def save(self, folder: str | Path) -> tuple[Path, Path]:
+        """Write diagnosis.json and report.html into a folder, which is made if need be; return their paths."""
+        from rotting.logs.report import report_page
+
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        texts = {
+            target / JSON_NAME: json.dumps(self.as_json(), indent=2, allow_nan=False, ensure_ascii=False) + "\n",
+            target / PAGE_NAME: report_page(self),
+        }
+        for path, text in texts.items():
+            with replacing(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        first, second = texts
+        return first, second
+
+
+def diagnose(
+    log: Any,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    unit: str | None = None,
+    seed: int = 0,
+    drop_duplicates: bool = False,
+    show_progress: bool | None = None,
+) -> Diagnosis:
+    """Say whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
+
+    Parameters
+    ----------
+    log
+        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas,
+        Polars, Arrow): one row per exposure.
+    arm, reward, time, unit
+        Columns. The first three are guessed from their names where they are not given. With a unit (such as a user),
+        exposures are counted per unit.
+    seed
+        Same log and seed, same diagnosis.
+    drop_duplicates
+        Whether rows that repeat another in every column are dropped (they are counted in any case).
+    show_progress
+        Whether to show a progress bar (default: on a terminal).
+
+    Raises
+    ------
+    LogError
+        A ValueError that says what is wrong with the log, and what to do.
+
+    Examples
+    --------
+    >>> import rotting
+    >>> log = rotting.logs.make_log(arms=2, exposures=400, start=0.4, end=0.05, seed=1)
+    >>> diagnosis = rotting.diagnose(log)
+    >>> diagnosis.verdict, [arm.rotting for arm in diagnosis.arms]
+    ('rotting', [True, True])
+    """
+    seed = checked_seed(seed)
+    generator = np.random.default_rng(seed)
+    with progress.bar(show_progress) as tell:
+        read = read_log(log, arm, reward, time, unit, drop_duplicates, step=tell.stage)
+        tell.stage("fitting wear-out", len(read.arms))
+        worn = wear_out(read, generator, tell.advance)
+        called = discoveries(np.array([each.p_value for each in worn]))
+        driver = find_driver(read, list(called))
+        along_exposures = fit_log(read, EXPOSURE)
+        can_gain = len(read.arms) > 1 and not read.per_unit and sigma_of(read) > 0
+        gains: list[Gain] = []
+        if can_gain:
+            tell.stage("simulating policies", REFITS + 1)
+            fitted = along_exposures if driver.name == EXPOSURE else fit_log(read, driver.name)
+            gains = estimate_gains(fitted, seed, step=tell.advance)
+    arms = _arms(read, worn, called, along_exposures)
+    return _put_together(read, arms, driver, gains, seed)
+
+
+def _arms(log: Log, worn: list[WearOut], called: np.ndarray, fitted: Fitted) -> list[ArmDiagnosis]:
+    rising = discoveries(np.array([each.p_rising for each in worn]))
+    recovering = discoveries(np.array([each.p_recovering for each in worn])) & called
+    arms = []
+    for place, (arm, wear, curve) in enumerate(zip(log.arms, worn, fitted.curves, strict=True)):
+        sample = fitted.samples[place]
+        first, last = float(curve(0)), float(curve(int(sample.x[-1])))
+        fields = ("exposure", "mean", "fit", "low", "high")
+        half = half_life(curve) if called[place] else None
+        arms.append(
+            ArmDiagnosis(
+                arm=arm.name,
+                exposures=arm.exposures,
+                rotting=bool(called[place]),
+                p_value=wear.p_value,
+                half_life=None if half is None or half > SOON * (1 + sample.x[-1]) else half,
+                value_first=first,
+                value_last=last,
+                value_lost=first - last,
+                rising=bool(rising[place]),
+                recovering=bool(recovering[place]),
+                shape=str(curve),
+                curve={field: [float(value) for value in getattr(wear, field)] for field in fields},
+            )
+        )
+    return arms
+
+
+def half_life(curve: Curve) -> float | None:
+    """Return the exposures after which half of the first value is lost, or None if that never happens.
+
+    >>> half_life(Exponential(start=1.0, rate=0.01))
+    69.3...
+    >>> half_life(Drop(before=1.0, after=0.6, at=100)) is None
+    True
+    """
+    if isinstance(curve, Exponential) and curve.start > 0 and curve.floor < curve.start / 2:
+        return math.log((curve.start - curve.floor) / (curve.start / 2 - curve.floor)) / curve.rate
+    if isinstance(curve, Drop) and curve.before > 0 and curve.after <= curve.before / 2:
+        return float(curve.at)
+    return None
+
+
+def _put_together(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: list[Gain], seed: int) -> Diagnosis:
+    sigma = sigma_of(log)
+    rotting = any(arm.rotting for arm in arms)
+    verdict = CONSTANT_REWARDS if sigma == 0 else ROTTING if rotting else NOT_ROTTING
+    advice = None if sigma == 0 else recommend(len(arms), sigma, log.binary, rotting, driver.name)
+    return Diagnosis(
+        verdict=verdict,
+        summary=_summary(verdict, arms, driver, advice, gains),
+        driver=driver.name,
+        driver_reason=driver.reason,
+        sigma=sigma,
+        rewards="0/1" if log.binary else "numbers",
+        recommended=advice,
+        gain=tuple(gains),
+        arms=tuple(arms),
+        log=log.name,
+        columns=str(log.columns),
+        rows=log.rows,
+        dropped_rows=sum(log.dropped.values()),
+        dropped=log.dropped,
+        duplicates=log.duplicates,
+        backwards=log.backwards,
+        caveats=tuple(caveats.of(log, arms, driver, gains)),
+        seed=seed,
+    )
+
+
+def _summary(
+    verdict: str, arms: list[ArmDiagnosis], driver: Driver, advice: Recommendation | None, gains: list[Gain]
+) -> str:
+    """Return the verdict in one sentence."""
+    if verdict == CONSTANT_REWARDS:
+        return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
+    worn = [arm for arm in arms if arm.rotting]
+    if not worn:
+        said = f"None of the {len(arms)} arms is" if len(arms) > 1 else "The only arm is not"
+        said += " seen to wear out"
+    else:
+        share = f"{len(worn)} of {len(arms)} arms wear out" if len(arms) > 1 else "The only arm wears out"
+        halves = [arm.half_life for arm in worn if arm.half_life is not None]
+        speed = f", losing half their value in about {_rounded(float(np.median(halves)))} exposures" if halves else ""
+        what = {"exposure": ", driven by exposures", "calendar": ", driven by the calendar rather than by exposures"}
+        said = share + speed + what.get(driver.name, "")
+    return f"{said}{_promise(advice, gains)}."
+
+
+def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
+    if advice is None or not gains:
+        return ""
+    gain = next(each for each in gains if each.policy == advice.label)
+    logged = gains[0].reward.point
+    low = min(gain.gain.low, gain.pessimistic.low)
+    relative = f" ({gain.gain.point / logged:+.0%})" if logged > 0 else ""
+    if low > 0:
+        return f"; {advice.label} would have earned about {gain.gain.point:.3g} more per 1000 exposures{relative}"
+    return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
+
+
+def _rounded(value: float) -> str:
+    """Return two significant digits, which is more than is known."""
+    digits = 1 - math.floor(math.log10(max(value, 1.0)))
+    return f"{round(value, digits):,.0f}"

@@ -1,0 +1,78 @@
+"""Does the value follow exposures or the calendar? Both are fitted; the log may be unable to tell."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from rotting.logs.noise import reward_variance
+from rotting.logs.reading import Cells, Log
+from rotting.logs.shapes import Sample, log_evidence
+from rotting.logs.wearout import merged
+
+EXPOSURE, CALENDAR, CANNOT_TELL = "exposure", "calendar", "cannot tell"
+FITTED_BINS = 256
+# One is believed when its log-likelihood is so much higher: "positive evidence" by Kass and Raftery (1995).
+ENOUGH = 1.0
+# Where exposures and time are more nearly proportional than this, both fits are the same fit.
+PROPORTIONAL = 0.995
+
+
+@dataclasses.dataclass(frozen=True)
+class Driver:
+    """What wear-out follows, and why we think so."""
+
+    name: str  # "exposure", "calendar" or "cannot tell"
+    reason: str
+    log_likelihood_exposure: float  # above that of constant values
+    log_likelihood_calendar: float
+
+
+def find_driver(log: Log, worn: list[bool]) -> Driver:
+    """Compare wear-out along exposures with wear-out along the calendar.
+
+    An exponential is fitted to every arm along each axis, with a level of its own and a speed from one distribution for
+    all arms. Along the right axis that is more likely, because launches and busy days bend the curves along the other.
+
+    Parameters
+    ----------
+    log
+        The log.
+    worn
+        Which arms are called rotting: the others cannot say what wears arms out.
+    """
+    arms = [arm for arm, is_worn in zip(log.arms, worn, strict=True) if is_worn]
+    if not arms:
+        return Driver(CANNOT_TELL, "no arm is seen to wear out", 0.0, 0.0)
+    cells = [arm.cells if log.per_unit else merged(arm.cells, FITTED_BINS) for arm in arms]
+    alike = max(_proportionality(own) for own in cells)
+    if min(_proportionality(own) for own in cells) > PROPORTIONAL:
+        reason = f"exposures grow in proportion to time (correlation {alike:.3f} or more in every arm)"
+        return Driver(CANNOT_TELL, reason, 0.0, 0.0)
+    variances = [reward_variance(arm, log) for arm in arms]
+
+    def evidence(axis: str) -> float:
+        places = [getattr(own, axis) - getattr(own, axis).min() for own in cells]
+        return log_evidence(
+            [Sample(x, own.mean, own.count, noise) for x, own, noise in zip(places, cells, variances, strict=True)]
+        )
+
+    exposure, calendar = evidence("exposure"), evidence("time")
+    return Driver(*_verdict(exposure - calendar), exposure, calendar)
+
+
+def _verdict(difference: float) -> tuple[str, str]:
+    if abs(difference) < ENOUGH:
+        return CANNOT_TELL, f"both explain the log alike (log-likelihoods differ by {abs(difference):.1f})"
+    better, worse = (EXPOSURE, CALENDAR) if difference > 0 else (CALENDAR, EXPOSURE)
+    return better, f"{better} explains the log better than {worse} (log-likelihood {abs(difference):.1f} higher)"
+
+
+def _proportionality(cells: Cells) -> float:
+    """Return the correlation of exposure number and time."""
+    if np.ptp(cells.time) == 0 or np.ptp(cells.exposure) == 0:
+        return 1.0
+    weight = cells.count / cells.count.sum()
+    exposure, time = cells.exposure - weight @ cells.exposure, cells.time - weight @ cells.time
+    return float((weight * exposure) @ time / np.sqrt((weight @ exposure**2) * (weight @ time**2)))

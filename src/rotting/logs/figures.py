@@ -1,0 +1,85 @@
+"""The two pictures of a diagnosis: the arms, and what would be gained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from rotting.logs.gain import LOGGED, ORACLE
+from rotting.plots import COLOURS, new_figure, thousands, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from rotting.logs.diagnosis import Diagnosis
+
+SHOWN_ARMS, ACROSS = 12, 2
+_CALM, _ALARM, _DOTS = COLOURS[0], COLOURS[1], "0.6"
+
+
+def arms_figure(diagnosis: Diagnosis) -> Figure:
+    """Return small multiples: the mean rewards of each arm, its isotonic fit and the band around it."""
+    arms = diagnosis.arms[:SHOWN_ARMS]
+    across = min(ACROSS, len(arms))
+    down = -(-len(arms) // across)
+    figure = new_figure(7.0, 0.4 + 2.3 * down)
+    grid = figure.subplots(down, across, sharey=True, squeeze=False)
+    for axes in grid.ravel()[len(arms) :]:
+        axes.set_visible(False)
+    for arm, axes in zip(arms, grid.ravel(), strict=False):
+        curve = {name: np.array(values) for name, values in arm.curve.items()}
+        colour = _ALARM if arm.rotting else _CALM
+        axes.scatter(curve["exposure"], curve["mean"], s=10, color=_DOTS, linewidth=0)
+        x = curve["exposure"]
+        axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
+        axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
+        mark = "wears out" if arm.rotting else "rises" if arm.rising else "no wear-out seen"
+        axes.set_title(f"{_short(arm.arm)}: {mark}", loc="left", fontsize=11, color=colour)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
+        axes.xaxis.set_major_formatter(thousands())
+        if diagnosis.rewards == "0/1":
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+        axes.tick_params(labelsize=10)
+        tidy(axes)
+    # Noise in a bin of a few rows must not press the fits flat.
+    low, high = (np.array([value for arm in arms for value in arm.curve[name]]) for name in ("low", "high"))
+    room = 0.1 * float(high.max() - low.min()) or 1.0
+    bottom = 0.0 if low.min() >= 0 else float(low.min()) - room
+    grid[0, 0].set_ylim(bottom, float(high.max()) + room)
+    figure.supxlabel("exposures", fontsize=11)
+    return figure
+
+
+def gain_figure(diagnosis: Diagnosis) -> Figure:
+    """Return the gain of every policy over the logged allocation, with intervals, the best on top."""
+    gains = sorted((gain for gain in diagnosis.gain if gain.policy != LOGGED), key=lambda gain: gain.gain.point)
+    figure = new_figure(7.0, 1.2 + 0.5 * len(gains))
+    axes = figure.add_subplot()
+    for height, gain in enumerate(gains):
+        for estimate, shift, colour, hollow in (
+            (gain.gain, 0.12, _CALM, False),
+            (gain.pessimistic, -0.12, _ALARM, True),
+        ):
+            axes.plot([estimate.low, estimate.high], [height + shift] * 2, color=colour, linewidth=2)
+            face = "white" if hollow else colour
+            axes.plot(estimate.point, height + shift, "o", color=colour, markerfacecolor=face, markersize=7)
+    axes.axvline(0, color="0.3", linewidth=1)
+    advised = diagnosis.recommended.label if diagnosis.recommended else ""
+    axes.set_yticks(range(len(gains)), [_label(gain.policy, advised) for gain in gains], fontsize=11)
+    axes.tick_params(axis="x", labelsize=10)
+    axes.set_xlabel("gain per 1000 exposures over the logged allocation", fontsize=11)
+    tidy(axes)
+    axes.grid(axis="x", color="0.9", linewidth=0.8)
+    return figure
+
+
+def _label(policy: str, advised: str) -> str:
+    if policy == ORACLE:
+        return "oracle (knows the fit)"
+    return f"{policy} (advised)" if policy == advised else policy
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 22 else name[:21] + "\u2026"

@@ -1,0 +1,185 @@
+"""Logs with a known truth: campaigns in which creatives wear out, wear in, drift with the calendar, or do nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotting.curves import Constant, Curve, Exponential, as_curve
+from rotting.randomness import checked_seed
+
+if TYPE_CHECKING:
+    import pandas
+
+EFFECTS = ("wear-out", "wear-in", "calendar", "per-user", "none")
+PACES = ("bursty", "steady")
+FIRST_DAY = "2024-03-01"
+EXPOSURES_PER_USER = 12
+# The curve over a user's own exposures has fallen to `end` after this many.
+USER_MEMORY = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Truth:
+    """What a generated log was made from.
+
+    `curves[i]` is arm i's value as a function of its exposures (the user's own for "per-user"); for "calendar" the
+    argument is the number of exposures that an arm would have had at a steady pace.
+    """
+
+    effect: str
+    arms: tuple[str, ...]
+    curves: tuple[Curve, ...]
+
+
+def make_log(
+    arms: int = 8,
+    exposures: int = 2000,
+    effect: str = "wear-out",
+    start: float = 0.10,
+    end: float = 0.04,
+    spread: float = 0.0,
+    pace: str = "bursty",
+    sigma: float | None = None,
+    days: float = 28.0,
+    seed: int = 0,
+) -> pandas.DataFrame:
+    """Return a log of a campaign: one row per exposure, with columns timestamp, creative, user_id and click (or value).
+
+    Parameters
+    ----------
+    arms, exposures
+        The number of creatives, and how often each is shown.
+    effect
+        "wear-out": a creative's value falls exponentially with its exposures, from `start` to `end` at the last.
+        "wear-in": it rises from `end` to `start` instead. "calendar": all fall with time, shown or not. "per-user": it
+        falls with the exposures of one user to one creative. "none": it stays at `start`.
+    start, end
+        Values (click rates) of the first and the last exposure.
+    spread
+        How much creatives differ: starts and speeds are multiplied by exp(spread x a normal number).
+    pace
+        "bursty": creatives are launched one after the other and shown more on some days than on others. "steady":
+        exposures are proportional to time, so that no log can tell exposures from the calendar.
+    sigma
+        None for clicks (0 or 1); otherwise rewards are values with Gaussian noise of this standard deviation.
+    days
+        The length of the campaign.
+    seed
+        Same seed, same log.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Its `attrs["truth"]` is the `Truth` that it was made from.
+
+    Examples
+    --------
+    >>> log = make_log(arms=3, exposures=500, seed=1)
+    >>> list(log.columns), len(log), sorted(log.creative.unique())
+    (['timestamp', 'creative', 'user_id', 'click'], 1500, ['creative 1', 'creative 2', 'creative 3'])
+    >>> log.attrs["truth"].curves[0]
+    Exponential(start=0.1, rate=0.0018..., floor=0.0)
+    """
+    import pandas
+
+    _check(arms, exposures, effect, start, end, spread, pace, sigma)
+    generator = np.random.default_rng(checked_seed(seed))
+    speed_of = USER_MEMORY if effect == "per-user" else exposures
+    curves = tuple(_curve(effect, start, end, spread, speed_of, sigma, generator) for _ in range(arms))
+    moments = [_moments(exposures, pace, generator) for _ in range(arms)]
+    time = np.concatenate(moments)
+    arm = np.repeat(np.arange(arms), exposures)
+    number = np.tile(np.arange(exposures), arms)
+    order = np.argsort(time, kind="stable")
+    time, arm, number = time[order], arm[order], number[order]
+    user = generator.integers(0, max(arms * exposures // EXPOSURES_PER_USER, 1), len(time))
+    if effect == "calendar":
+        number = (time * exposures).astype(np.int64)
+    elif effect == "per-user":
+        number = _earlier(arm * (user.max() + 1) + user)
+    mean = np.empty(len(time))
+    drawn: np.ndarray
+    for place, curve in enumerate(curves):
+        own = arm == place
+        mean[own] = curve(number[own])
+    if sigma is None:
+        reward, drawn = "click", np.asarray(generator.random(len(mean)) < mean).astype(np.int64)
+    else:
+        reward, drawn = "value", np.asarray(mean + sigma * generator.standard_normal(len(mean)))
+    names = tuple(f"creative {place + 1}" for place in range(arms))
+    seconds = pandas.to_timedelta(np.floor(time * days * 86_400), unit="s")
+    frame = pandas.DataFrame(
+        {
+            "timestamp": pandas.Timestamp(FIRST_DAY) + seconds,
+            "creative": np.array(names, dtype=object)[arm],
+            "user_id": user,
+            reward: drawn,
+        }
+    )
+    frame.attrs["truth"] = Truth(effect, names, curves)
+    return frame
+
+
+def _check(
+    arms: int, exposures: int, effect: str, start: float, end: float, spread: float, pace: str, sigma: Any
+) -> None:
+    for name, value, choices in (("effect", effect, EFFECTS), ("pace", pace, PACES)):
+        if value not in choices:
+            raise ValueError(f"make_log: {name}={value!r} is not one of {', '.join(map(repr, choices))}")
+    for name, count in (("arms", arms), ("exposures", exposures)):
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise ValueError(f"make_log: {name}={count!r} is out of range; expected a whole number >= 1")
+    if not 0 < end <= start or not math.isfinite(start):
+        raise ValueError(f"make_log: start={start!r} and end={end!r}; expected 0 < end <= start")
+    if sigma is None and start > 1:
+        raise ValueError(f"make_log: start={start!r} is no click rate; expected at most 1, or a sigma")
+    if not 0 <= spread < 10:
+        raise ValueError(f"make_log: spread={spread!r} is out of range; expected a number >= 0")
+    if sigma is not None and not 0 <= sigma < math.inf:
+        raise ValueError(f"make_log: sigma={sigma!r} is out of range; expected None or a number >= 0")
+
+
+def _curve(
+    effect: str, start: float, end: float, spread: float, exposures: int, sigma: Any, generator: np.random.Generator
+) -> Curve:
+    """Return one arm's curve: levels and speeds differ between arms by `spread`."""
+    level, speed = np.exp(spread * generator.standard_normal(2))
+    if sigma is None:
+        level = min(level, 1 / start)
+    if effect == "none":
+        return Constant(start * level)
+    rate = math.log(start / end) / exposures * speed
+    if effect == "wear-in":
+        return as_curve(level * (start - (start - end) * np.exp(-4 * speed * np.arange(exposures) / exposures)))
+    return Exponential(start=start * level, rate=rate)
+
+
+def _moments(exposures: int, pace: str, generator: np.random.Generator) -> np.ndarray:
+    """Return when an arm was shown, increasing, as shares of the campaign."""
+    if pace == "steady":
+        return np.sort(generator.random(exposures))
+    # A launch within the first half; then days on which it is shown often and days on which it hardly is.
+    launch = 0.5 * generator.random()
+    intensity = generator.gamma(0.5, size=14) + 0.02
+    edges = np.linspace(launch, 1.0, len(intensity) + 1)
+    share = np.concatenate([[0.0], np.cumsum(intensity)]) / intensity.sum()
+    return np.interp(np.sort(generator.random(exposures)), share, edges)
+
+
+def _earlier(keys: np.ndarray) -> np.ndarray:
+    """Return how often each key occurred before, in order.
+
+    >>> _earlier(np.array([7, 3, 7, 7, 3]))
+    array([0, 0, 1, 2, 1])
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.r_[True, ordered[1:] != ordered[:-1]]
+    begins = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
+    earlier = np.empty(len(keys), np.int64)
+    earlier[order] = np.arange(len(keys)) - begins
+    return earlier

@@ -1,0 +1,192 @@
+"""Smooth curves through noisy means: constant, exponential, exponential to a floor, or one drop.
+
+Isotonic fits show what was measured, but they follow the noise at both ends, and a policy that is let loose on them
+harvests it. These curves have few parameters, and what the arms have in common is learnt from all of them at once
+(empirical Bayes): the speeds of wear-out and the levels are drawn towards those of the other arms, the more so the less
+an arm says about itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from rotting.curves import Constant, Curve, Drop, Exponential
+
+RATES = 61
+# A richer shape must beat the exponential by this much in BIC: "strong evidence" by Kass and Raftery (1995).
+STRONG = 6.0
+# How far the distribution of speeds is smeared, in log units, and how often it is refined.
+SMEAR, REFINEMENTS = 0.15, 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Means of one arm at increasing places x (exposures, or rounds), and the variance of one reward."""
+
+    x: np.ndarray
+    mean: np.ndarray
+    count: np.ndarray
+    variance: float
+
+
+def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
+    """Return a curve per arm.
+
+    Examples
+    --------
+    >>> x = np.arange(0.0, 2000, 20)
+    >>> falling = Sample(x, 0.1 * np.exp(-x / 1500), np.full(100, 20.0), 0.06)
+    >>> [curve] = fit_curves([falling], binary=True)
+    >>> round(curve.start, 3), round(1 / curve.rate)
+    (0.099, 1524)
+    """
+    base = _base(samples)
+    rates = _rates(samples)
+    losses = np.stack([_exponential_losses(sample, rates, base) for sample in samples])
+    likelihood = np.exp(-0.5 * (losses - losses.min(axis=1, keepdims=True)))
+    posterior = likelihood * _shared_prior(likelihood, rates)
+    speeds = [_typical_rate(row / row.sum(), rates) for row in posterior]
+    levels, errors = np.transpose([_level(sample, speed, base) for sample, speed in zip(samples, speeds, strict=True)])
+    levels = _drawn_together(levels, errors)
+    curves: list[Curve] = []
+    for sample, level, speed in zip(samples, levels, speeds, strict=True):
+        plain = _curve(level + base, speed, base, binary)
+        curves.append(_richer(sample, plain, base, binary) or plain)
+    return curves
+
+
+def _base(samples: list[Sample]) -> float:
+    """Return what values decay to: 0, or the lowest stretch of all arms where rewards are negative."""
+    lowest = min(float(np.average(part.mean, weights=part.count)) for part in samples)
+    return 0.0 if lowest >= 0 else 2 * lowest
+
+
+def _rates(samples: list[Sample]) -> np.ndarray:
+    longest = max(float(sample.x.max()) for sample in samples)
+    return np.concatenate([[0.0], np.geomspace(0.03, 300.0, RATES - 1) / max(longest, 1e-12)])
+
+
+def _level(sample: Sample, rate: float, base: float) -> tuple[float, float]:
+    """Return the level of an exponential of this rate by weighted least squares, and its standard error."""
+    shape = np.exp(-rate * sample.x)
+    information = float((sample.count * shape) @ shape)
+    level = float((sample.count * shape) @ (sample.mean - base)) / information
+    return max(level, 0.0), math.sqrt(sample.variance / information)
+
+
+def _exponential_losses(sample: Sample, rates: np.ndarray, base: float = 0.0) -> np.ndarray:
+    """Return, for every rate, minus twice the log-likelihood of the exponential of the best level."""
+    shape = np.exp(-np.outer(rates, sample.x))
+    value = sample.mean - base
+    level = np.maximum(shape @ (sample.count * value) / ((shape**2) @ sample.count), 0.0)
+    residual = value - level[:, None] * shape
+    return np.asarray((residual**2) @ sample.count / max(sample.variance, 1e-300))
+
+
+def _shared_prior(likelihood: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Return the distribution of rates that fits all arms, given likelihood[arm, rate].
+
+    Expectation-maximisation from a flat start; after each round the distribution is smeared along log(rate), since a
+    few arms would otherwise make it a comb. Rate 0, no wear-out, stands apart.
+    """
+    place = np.log(rates[1:])
+    kernel = np.exp(-0.5 * ((place[:, None] - place) / SMEAR) ** 2)
+    kernel /= kernel.sum(axis=0)
+    flat = np.concatenate([[0.5], np.full(len(place), 0.5 / len(place))])
+    prior = flat
+    for _ in range(REFINEMENTS):
+        posterior = likelihood * prior
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        # As if there were one more arm about which nothing is known.
+        prior = (posterior.sum(axis=0) + flat) / (len(likelihood) + 1)
+        prior[1:] = kernel @ prior[1:]
+        prior /= prior.sum()
+    return prior
+
+
+def log_evidence(samples: list[Sample]) -> float:
+    """Return the log-likelihood of exponentials whose rates come from one distribution, above that of constants."""
+    rates = _rates(samples)
+    losses = np.stack([_exponential_losses(sample, rates, base=0.0) for sample in samples])
+    likelihood = np.exp(-0.5 * (losses - losses.min(axis=1, keepdims=True)))
+    prior = _shared_prior(likelihood, rates)
+    return float(np.log(likelihood @ prior).sum() + 0.5 * (losses[:, 0] - losses.min(axis=1)).sum())
+
+
+def _typical_rate(probabilities: np.ndarray, rates: np.ndarray) -> float:
+    """Return 0 for an arm that probably does not wear out, and the mean of the positive rates for others."""
+    if probabilities[0] > 0.5:
+        return 0.0
+    return float(probabilities[1:] @ rates[1:] / probabilities[1:].sum())
+
+
+def _drawn_together(levels: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Return levels drawn towards their mean by as much as their scatter is noise (DerSimonian and Laird, 1986)."""
+    if len(levels) < 3 or np.any(errors == 0):
+        return levels
+    weight = 1 / errors**2
+    centre = float(weight @ levels / weight.sum())
+    excess = float(weight @ (levels - centre) ** 2) - (len(levels) - 1)
+    between = max(0.0, excess / float(weight.sum() - (weight**2).sum() / weight.sum()))
+    keep = between / (between + errors**2)
+    centre = float((levels / (between + errors**2)).sum() / (1 / (between + errors**2)).sum())
+    return np.asarray(centre + keep * (levels - centre))
+
+
+def _curve(start: float, rate: float, floor: float, binary: bool) -> Curve:
+    if binary:
+        start = min(max(start, 0.0), 1.0)
+    if rate == 0 or start <= floor:
+        return Constant(start)
+    return Exponential(start=start, rate=rate, floor=floor)
+
+
+def _richer(sample: Sample, plain: Curve, base: float, binary: bool) -> Curve | None:
+    """Return an exponential to a floor, or a drop, if the data strongly prefer it to the plain exponential."""
+    if sample.variance <= 0 or len(sample.x) < 4:
+        return None
+    penalty = math.log(float(sample.count.sum()))
+    loss, curve = min(_floored(sample, base, binary), _dropping(sample, binary), key=lambda pair: pair[0])
+    residual = sample.mean - np.asarray([_at(plain, x) for x in sample.x])
+    before = float(sample.count @ residual**2) / sample.variance
+    return curve if loss + penalty + STRONG < before else None
+
+
+def _at(curve: Curve, x: float) -> float:
+    """Return the value between pulls, which `curve(...)` does not give."""
+    if isinstance(curve, Exponential):
+        return curve.floor + (curve.start - curve.floor) * math.exp(-curve.rate * x)
+    return float(curve(int(x)))
+
+
+def _floored(sample: Sample, base: float, binary: bool) -> tuple[float, Curve]:
+    """Return the best exponential to a floor, and minus twice its log-likelihood."""
+    rates = _rates([sample])[1:]
+    shape = np.exp(-np.outer(rates, sample.x))
+    weight = sample.count / sample.count.sum()
+    centre = shape @ weight
+    spread = (shape**2) @ weight - centre**2
+    level = float(weight @ sample.mean)
+    fall = np.maximum((shape @ (weight * (sample.mean - level))) / np.maximum(spread, 1e-12), 0.0)
+    floor = np.maximum(level - fall * centre, base)
+    residual = sample.mean - floor[:, None] - fall[:, None] * shape
+    losses = (residual**2) @ sample.count / sample.variance
+    best = int(np.argmin(losses))
+    return float(losses[best]), _curve(float(floor[best] + fall[best]), float(rates[best]), float(floor[best]), binary)
+
+
+def _dropping(sample: Sample, binary: bool) -> tuple[float, Curve]:
+    """Return the best single drop, and minus twice its log-likelihood."""
+    count, total = np.cumsum(sample.count), np.cumsum(sample.count * sample.mean)
+    before, after = total[:-1] / count[:-1], (total[-1] - total[:-1]) / (count[-1] - count[:-1])
+    gained = count[:-1] * before**2 + (count[-1] - count[:-1]) * after**2
+    gained[after >= before] = -np.inf
+    best = int(np.argmax(gained))
+    loss = (float(sample.count @ sample.mean**2) - float(gained[best])) / sample.variance
+    if not math.isfinite(loss):
+        return math.inf, Constant(float(total[-1] / count[-1]))
+    place = math.ceil(sample.x[best + 1])
+    return loss, Drop(before=float(before[best]), after=float(after[best]), at=place)

@@ -1,0 +1,33 @@
+"""Exposure or calendar."""
+
+import pytest
+
+from rotting.logs import make_log
+from rotting.logs.driver import CALENDAR, CANNOT_TELL, EXPOSURE, find_driver
+from rotting.logs.reading import read_log
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"effect": "wear-out"}, EXPOSURE),
+        ({"effect": "calendar"}, CALENDAR),
+        ({"effect": "wear-out", "pace": "steady"}, CANNOT_TELL),
+        ({"effect": "calendar", "pace": "steady"}, CANNOT_TELL),
+    ],
+)
+def test_what_drives_wear_out(settings, expected):
+    log = read_log(make_log(arms=6, exposures=2000, sigma=1.0, start=3.0, end=2.0, seed=21, **settings))
+    found = find_driver(log, [True] * 6)
+    assert found.name == expected
+    assert found.reason
+
+
+def test_fatigue_of_users_is_not_taken_for_the_calendar():
+    frame = make_log(arms=3, exposures=10_000, effect="per-user", sigma=1.0, start=3.0, end=1.0, seed=3)
+    assert find_driver(read_log(frame, unit="user_id"), [True] * 3).name == EXPOSURE
+
+
+def test_without_wear_out_there_is_nothing_to_tell():
+    log = read_log(make_log(arms=3, exposures=300, effect="none"))
+    assert find_driver(log, [False] * 3).name == CANNOT_TELL
