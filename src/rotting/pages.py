@@ -27,6 +27,8 @@ p, ul, ol { max-width: 44rem; }
 .soft, figcaption { color: var(--soft); font-size: 0.9rem; }
 figure { margin: 1.2rem 0; }
 figure img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
+/* On a telephone a wide picture is better moved sideways than shrunk until nobody can read it. */
+@media (max-width: 40rem) { figure { overflow-x: auto; } figure img { max-width: none; width: 46rem; } }
 figcaption { margin-top: 0.4rem; max-width: 44rem; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: 0.9rem; }
