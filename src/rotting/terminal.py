@@ -157,11 +157,11 @@ def _number_format(summaries: list[PolicySummary]) -> Callable[[float], str]:
 # Files.
 
 
-def checked_plot(path: Path) -> Path:
+def checked_plot(path: Path, option: str = "--plot") -> Path:
     """Return the path if a figure can be written there."""
     if path.suffix.lower() not in PLOT_FORMATS:
-        raise InputError(f"--plot {str(path)!r} ends in {path.suffix!r}; expected {', '.join(PLOT_FORMATS)}")
-    return checked_output("--plot", path)
+        raise InputError(f"{option} {str(path)!r} ends in {path.suffix!r}; expected {', '.join(PLOT_FORMATS)}")
+    return checked_output(option, path)
 
 
 def checked_output(option: str, path: Path) -> Path:

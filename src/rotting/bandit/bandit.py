@@ -20,6 +20,7 @@ from rotting.bandit import schema, storage
 from rotting.bandit.checking import good_arms, good_name, good_reward, listed, name_list, reward_pairs, whole_number
 from rotting.bandit.errors import (
     BadName,
+    DamagedLog,
     NoArms,
     RetiredArm,
     RewardConflict,
@@ -404,6 +405,8 @@ class Bandit:
         """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
         from rotting.bandit.reporting import write_history
 
+        if self._storage.is_part_of_it(path):
+            raise StorageError(f"{str(path)!r} is the database itself; expected the name of another file")
         frame = self.history()
         write_history(frame, Path(path))
         return len(frame)
@@ -480,6 +483,8 @@ class Bandit:
         def work(connection: Connection, catch_up: bool = False) -> list[Event]:
             if catch_up:
                 self._quiet = self._quiet + 1 if self._catch_up(connection) == 0 else 0
+            elif not self._log_is_whole(connection):
+                return []
             events = plan(connection)
             if events:
                 storage.append_events(connection, self._row.id, events)
@@ -497,9 +502,19 @@ class Bandit:
     def _catch_up(self, connection: Connection) -> int:
         """Take in what other processes have appended; returns how many events that were."""
         events = storage.events_after(connection, self._row.id, self._fold.seq)
+        if not events and not self._log_is_whole(connection):
+            raise DamagedLog(
+                f"the log of bandit {self.name!r} ends before event {self._fold.seq}, which was there: an older copy "
+                "has taken its place; open the bandit again"
+            )
         for event in events:
             self._fold.apply(event)
         return len(events)
+
+    def _log_is_whole(self, connection: Connection) -> bool:
+        """Say whether the last event that is known is still in the log."""
+        seq = self._fold.seq
+        return seq == 0 or bool(storage.events_after(connection, self._row.id, seq - 1, seq))
 
     def _refresh(self) -> None:
         with self._storage.reading() as connection:

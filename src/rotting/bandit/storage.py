@@ -140,6 +140,13 @@ class Storage:
         path = str(self.url.database)
         return self.url.drivername == "sqlite" and not path.startswith("file:") and not os.path.exists(path)
 
+    def is_part_of_it(self, path: str | os.PathLike[str]) -> bool:
+        """Say whether a file is this database, or one of those that SQLite keeps beside it."""
+        if self.url.drivername != "sqlite":
+            return False
+        own = os.path.realpath(str(self.url.database))
+        return os.path.realpath(path) in (own, f"{own}-wal", f"{own}-shm", f"{own}-journal")
+
     def _lock(self, connection: Connection, bandit: int) -> None:
         """Keep other writers of a bandit waiting. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
         if self.engine.dialect.name != "sqlite":
@@ -257,6 +264,8 @@ def _checked_url(text: str) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
         raise BadAddress(f"{url.drivername!r} databases cannot hold bandits; {_expected()}")
+    if url.drivername == "sqlite" and url.query and not str(url.database).startswith("file:"):
+        raise BadAddress(f"{text!r} has options after a '?', which are not supported; {_expected()}")
     if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
         raise BadAddress(f"{text!r} would forget everything; {_expected()}")
     return url

@@ -87,7 +87,8 @@ def results(
     ] = None,
 ) -> None:
     """Say how far a sweep is, who is best, and with which parameters; draw it."""
-    files = [checked_plot(file) for file in (curves, heatmap, against and against[1]) if file is not None]
+    wanted = {"--curves": curves, "--heatmap": heatmap, "--against": against and against[1]}
+    files = [checked_plot(file, option) for option, file in wanted.items() if file is not None]
     if len(set(map(Path.resolve, files))) < len(files):
         raise InputError(f"several figures are to go into the same file {str(files[0])!r}; expected different ones")
     with _complaints():

@@ -220,8 +220,10 @@ def _time_of(kind: str, column: str) -> str:
         return "epoch(time::TIMESTAMP)" if "TIME ZONE" not in kind else "epoch(time)"
     if kind != "VARCHAR":
         raise LogError(f"time column {column!r} holds {kind}; expected timestamps, dates or numbers")
-    read = "coalesce(try_cast(time AS TIMESTAMP), try_cast(time AS TIMESTAMPTZ)::TIMESTAMP)"
-    return f"coalesce(try_cast(trim(time) AS DOUBLE), epoch({read}))"
+    # Read as a TIMESTAMP, a time with an offset from UTC would lose it without a word.
+    offset = "regexp_matches(trim(time), '[0-9]:[0-9]{2}.*([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$')"
+    local, instant = "epoch(try_cast(time AS TIMESTAMP))", "epoch(try_cast(time AS TIMESTAMPTZ))"
+    return f"coalesce(try_cast(trim(time) AS DOUBLE), CASE WHEN {offset} THEN {instant} ELSE {local} END)"
 
 
 def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
