@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rotting.paper import stationary, theory, two_arm
-from rotting.paper.claims import CLAIMS, DIFFERS, FAILS, HOLDS, judge, resampled, verdict_equal
+from rotting.paper.claims import CLAIMS, DIFFERS, FAILS, HOLDS, judge
+from rotting.paper.claims.judging import resampled, verdict_equal
 
 
 def verdicts(results):
