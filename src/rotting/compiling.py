@@ -1,7 +1,8 @@
-"""Two decorators for compiled functions, and an on-disk cache that cannot go stale.
+"""Three decorators for compiled functions, and an on-disk cache that cannot go stale.
 
-`helper` compiles a small function that lives inside others. `entry` compiles a function that Python calls;
-its machine code is kept on disk, so only the first process on a machine ever waits for the compiler.
+`helper` compiles a small function that lives inside others, `outlined` one that others call. `entry` compiles a
+function that Python calls; its machine code is kept on disk, so only the first process on a machine ever waits for the
+compiler.
 
 Numba decides whether cached code is still good by looking at the entry's own file. Our entries reach, through
 `rotting.policies.kernel`, code in many other files, so the cache folder carries a digest of them all in its name:
@@ -44,6 +45,12 @@ def helper(function: Callable[..., Any]) -> Any:
     """Compile a function that is only called from other compiled functions."""
     _check_source(function)
     return numba.njit(function, **INLINED)
+
+
+def outlined(function: Callable[..., Any]) -> Any:
+    """Compile a helper that is needed now and then: its code stays out of the way of what is needed all the time."""
+    _check_source(function)
+    return numba.njit(function, **OPTIONS)
 
 
 class entry:  # noqa: N801 (used as a decorator)

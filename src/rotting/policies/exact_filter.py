@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from rotting.compiling import helper
+from rotting.compiling import helper, outlined
 from rotting.policies.filtering import MANY, keep_best
-from rotting.policies.history import ROW, band, place_of, rough_prefix, rounding, window_sum
+from rotting.policies.history import ROW, TOTAL, band, rough_prefix, rounding, row_of, window_sum
 
 FIRST_ROW = 16  # windows to look at side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are kept
@@ -21,13 +21,16 @@ WORTH = 256  # the fewest windows for which bands pay: one costs as much as some
 # FEWA's notes: a window that dropped an arm not long ago; and whether it is enough to know who stays, and not at which
 # window the last of the others was dropped.
 HINT, HURRY = 0, 1
+FEW = 4  # arms that a row is compared for at one go
 CROWD = 32  # arms from which on wrong guesses at branches cost more than doing without them
+INVERSES = np.uint64(ROW + ROOTS)  # how far the inverse of a square root is from it, in `rows`
 SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
 def new_rows() -> np.ndarray:
-    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), and room for two rows of sums."""
-    return np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1)), np.zeros(2 * ROW)])
+    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), their inverses, room for two rows."""
+    roots = np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1))])
+    return np.concatenate([roots, 1.0 / roots, np.zeros(2 * ROW)])
 
 
 @helper
@@ -70,7 +73,7 @@ def filter_at(state, left, shortest, h, theta):
     history, highest, lowest = state.history, -np.inf, np.inf
     for place in range(left):
         arm = state.active[place]
-        total = history.last[arm, 0] - rough_prefix(history, arm, state.pulls[arm] - h)
+        total = history.summary[arm, TOTAL] - rough_prefix(history, arm, state.pulls[arm] - h)
         state.sums[place] = total
         highest, lowest = max(highest, total), min(lowest, total)
     if highest - lowest + rounding(history) > SHADE * theta * math.sqrt(h):
@@ -79,43 +82,140 @@ def filter_at(state, left, shortest, h, theta):
 
 
 @helper
-def filter_row(state, left, shortest, h, size, theta):
-    """Apply the filters at `size` <= ROW windows from h on. Returns how many arms stay and the fewest pulls among them.
+def row_size(h, shortest):
+    """Return how many windows from h on to look at side by side."""
+    return min(ROW if h > FIRST_ROW else FIRST_ROW, shortest - h + 1)
 
-    The range of all arms' sums at each window says where somebody may be dropped.
+
+@helper
+def filter_row(state, left, shortest, h, size, theta):
+    """Apply the filters at `size` <= ROW windows from h on, up to the first that may drop somebody.
+
+    Returns how many arms stay, the fewest pulls among them, and the window to go on from.
     """
-    history = state.history
-    start, below, _ = thresholds(history, h, size, theta)
-    room_for_range = state.rows[len(state.rows) - 2 * ROW :]
-    roots, highest, lowest = state.rows[start : start + size], room_for_range[:size], room_for_range[ROW : ROW + size]
+    if left == 2:
+        calm, stays = _calm_pair(state, h, size, theta)
+        if stays >= 0:
+            state.dropped[state.active[1 - stays]], state.duel.notes[HINT] = h + calm, h + calm
+            state.active[0] = state.active[stays]
+            return 1, shortest, h + calm + 1
+    elif left <= FEW:
+        calm = _calm_few(state, left, h, size, theta)
+    else:
+        calm = _calm_many(state, left, h, size, theta)
+    if calm < size:
+        left, shortest = filter_at(state, left, shortest, h + calm, theta)
+        calm += 1
+    return left, shortest, h + calm
+
+
+@helper
+def _calm_pair(state, h, size, theta):
+    """Return how many windows of a row, from the shortest on, surely drop none of two arms; and who of them stays then.
+
+    That is -1 if the row ends, or if rough sums cannot tell.
+    """
+    between, mine, theirs = pair_of(state, 0, h, size)
+    root, below, above = thresholds(state.history, h, size, theta)
+    high, roots = state.history.high, state.rows
+    far = False
+    for j in range(np.uint64(size)):  # no early end: that is quicker
+        far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
+    if not far:
+        return size, -1
+    calm, stays = 0, -1
+    for back in range(size):
+        j = np.uint64(size - 1 - back)
+        gap = between - (high[mine + j] - high[theirs + j])
+        if abs(gap) > below * roots[root + j]:
+            if abs(gap) > above * roots[root + j]:
+                stays = 0 if gap > 0.0 else 1
+            break
+        calm += 1
+    return calm, stays
+
+
+@helper
+def any_below(state, who, h, size, theta):
+    """Say whether the sum of the arm `who` of two may lie below the other's by more than the threshold, in a row."""
+    between, mine, theirs = pair_of(state, who, h, size)
+    root, below, _ = thresholds(state.history, h, size, theta)
+    high, roots = state.history.high, state.rows
+    far = False
+    for j in range(np.uint64(size)):
+        far |= (high[mine + j] - high[theirs + j]) - between > below * roots[root + j]
+    return far
+
+
+@helper
+def pair_of(state, who, h, size):
+    """Return S[n] - S'[n'] of the active arm `who` of two and the other, and where their prefix sums of a row are."""
+    history, arm, other = state.history, state.active[who], state.active[1 - who]
+    between = history.summary[arm, TOTAL] - history.summary[other, TOTAL]
+    return between, row_of(history, arm, h, size), row_of(history, other, h, size)
+
+
+@helper
+def _calm_few(state, left, h, size, theta):
+    """Do what `_calm_pair` does for three or four arms."""
+    history, high, roots = state.history, state.history.high, state.rows
+    root, below, _ = thresholds(history, h, size, theta)
+    a, b, c, d = state.active[0], state.active[1], state.active[2], state.active[left - 1]
+    total_a, total_b = history.summary[a, TOTAL], history.summary[b, TOTAL]
+    total_c, total_d = history.summary[c, TOTAL], history.summary[d, TOTAL]
+    row_a, row_b = row_of(history, a, h, size), row_of(history, b, h, size)
+    row_c, row_d = row_of(history, c, h, size), row_of(history, d, h, size)
+    apart = False
+    for j in range(np.uint64(size)):
+        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
+        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
+        apart |= _spread(w, x, y, z) > below * roots[root + j]
+    if not apart:
+        return size
+    calm = 0
+    for back in range(size):
+        j = np.uint64(size - 1 - back)
+        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
+        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
+        if _spread(w, x, y, z) > below * roots[root + j]:
+            break
+        calm += 1
+    return calm
+
+
+@helper
+def _spread(w, x, y, z):
+    """Return how far the largest of four numbers is from the smallest."""
+    return max(max(w, x), max(y, z)) - min(min(w, x), min(y, z))
+
+
+@outlined
+def _calm_many(state, left, h, size, theta):
+    """Do what `_calm_pair` does for any number of arms, a good deal slower."""
+    history, high, roots = state.history, state.history.high, state.rows
+    root, below, _ = thresholds(history, h, size, theta)
+    ranges = state.rows[len(state.rows) - 2 * ROW :]
+    highest, lowest = ranges[:ROW], ranges[ROW:]
     for j in range(size):
         highest[j], lowest[j] = -np.inf, np.inf
     for place in range(left):
         arm = state.active[place]
-        stop = place_of(history, arm, state.pulls[arm] - h) + 1
-        _widen(highest, lowest, history.last[arm, 0], history.high[stop - size : stop])
-    if _any_apart(highest, lowest, roots, below):
-        for j in range(size - 1, -1, -1):
-            if left > 1 and highest[j] - lowest[j] > below * roots[j]:
-                left, shortest = filter_at(state, left, shortest, h + size - 1 - j, theta)
-    return left, shortest
-
-
-@helper
-def _widen(highest, lowest, last, prefixes):
-    """Let the range of sums, at each window of a row, include those of one more arm."""
-    for j in range(len(prefixes)):
-        total = last - prefixes[j]
-        highest[j], lowest[j] = max(highest[j], total), min(lowest[j], total)
-
-
-@helper
-def _any_apart(highest, lowest, roots, below):
-    """Say whether the range of sums may be wider than the threshold at any window of a row."""
-    apart = 0
-    for j in range(len(roots)):  # no early end: that is quicker
-        apart += highest[j] - lowest[j] > below * roots[j]
-    return apart > 0
+        total, row = history.summary[arm, TOTAL], row_of(history, arm, h, size)
+        for j in range(np.uint64(size)):
+            window = total - high[row + j]
+            highest[j], lowest[j] = max(highest[j], window), min(lowest[j], window)
+    apart = False
+    for j in range(np.uint64(size)):
+        apart |= highest[j] - lowest[j] > below * roots[root + j]
+    if not apart:
+        return size
+    calm = 0
+    for back in range(size):
+        j = np.uint64(size - 1 - back)
+        if highest[j] - lowest[j] > below * roots[root + j]:
+            break
+        calm += 1
+    return calm
 
 
 @helper
@@ -130,7 +230,7 @@ def thresholds(history, h, size, theta):
     else:
         start, lowest, highest = 0, theta * math.sqrt(h), theta * math.sqrt(h + size)
     slack = rounding(history)  # square roots are at least 1
-    return start, SHADE * lowest - slack, highest / SHADE + slack
+    return np.uint64(start), SHADE * lowest - slack, highest / SHADE + slack
 
 
 @helper
@@ -144,7 +244,7 @@ def reach(settings, theta):
     return min((theta / (6.0 * sigma)) ** 2, 3.0) if sigma > 0.0 else 0.0
 
 
-@helper
+@outlined
 def quiet(state, left, h, end, theta):
     """Say whether the filters at windows h..end surely drop nobody.
 
@@ -172,6 +272,6 @@ def range_of_sums(history, arm, h, end):
     """Return the highest and lowest that a window sum can be at h, and at `end`; straight lines connect them."""
     n = history.pulls[arm]
     height, slope, under, over = band(history, arm, n - end, n - h)
-    there = history.last[arm, 0] - height
+    there = history.summary[arm, TOTAL] - height
     here = there - slope * (end - h)
     return here - under, here - over, there - under, there - over

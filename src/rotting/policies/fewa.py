@@ -11,9 +11,8 @@ import numpy as np
 from rotting.compiling import helper
 from rotting.parameters import parameter
 from rotting.policies.base import Policy
-from rotting.policies.duel import Duel, new_duel, settle
+from rotting.policies.duel import LONG, Duel, advance, begin, new_duel
 from rotting.policies.exact_filter import (
-    FIRST_ROW,
     HURRY,
     SHADE,
     WORTH,
@@ -22,10 +21,11 @@ from rotting.policies.exact_filter import (
     new_rows,
     quiet,
     reach,
+    row_size,
 )
 from rotting.policies.explaining import Explanation, explain_filter
 from rotting.policies.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
-from rotting.policies.history import ROW, History, append, empty_history, reserve, rounding, window_sum_of
+from rotting.policies.history import History, append, empty_history, reserve, rounding, window_sum_of
 
 SHORT = 8  # windows whose rough sums are kept
 
@@ -53,30 +53,35 @@ def select(state, t, word):
     when only one arm is left, since the arm with the largest sum always stays.
 
     Windows at which nobody can be dropped are passed over: many at once from bands around the prefix sums, where the
-    threshold leaves room for that; otherwise in rows, from rough sums. Only where somebody may be dropped does the
-    filter itself run.
+    threshold leaves room for that, or from what was proved in earlier rounds about the last two arms (see `duel`);
+    otherwise in rows, from rough sums. Only where somebody may be dropped does the filter itself run.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(state, state.short[0], theta)
-    h, try_band = 2, 0
-    while (left > 2 or (left == 2 and h == 2)) and h <= shortest:
-        if h <= SHORT:
+    h, try_band, begun = 2, 0, False
+    while left > 1 and h <= shortest:
+        if h <= SHORT and (left > 2 or h == 2):
             left, shortest = _filter_short(state, left, shortest, h, theta)
             h += 1
             continue
-        end = min(h + int(reach(state.settings, theta) * h), shortest)
-        if h >= try_band and end - h >= WORTH:
-            if quiet(state, left, h, end, theta):
-                h = end + 1
-                continue
-            try_band = h + WORTH
-        size = min(ROW if h > FIRST_ROW else FIRST_ROW, shortest - h + 1)
-        left, shortest = filter_row(state, left, shortest, h, size, theta)
-        h += size
-    if left == 2:
-        left = settle(state, h, shortest, theta)
+        after = h
+        if left == 2 and h >= LONG:
+            if not begun:
+                begun = True
+                begin(state)
+            after = advance(state, h, shortest, theta)
+            if after < 0:
+                left = 1
+        elif left > 2 and h >= try_band:
+            end = min(h + int(reach(state.settings, theta) * h), shortest)
+            if end - h >= WORTH:
+                after = end + 1 if quiet(state, left, h, end, theta) else h
+                try_band = h + WORTH
+        if after == h:
+            left, shortest, after = filter_row(state, left, shortest, h, row_size(h, shortest), theta)
+        h = after
     return least_pulled(state, left)
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import entry, helper
+from rotting.compiling import entry, helper, outlined
 from rotting.policies.summation import add
 
 PAGE_BITS, NODE_BITS = 8, 5
@@ -38,6 +38,10 @@ STEP = ROW + PAGE  # high parts per page
 # each within 2^-53); comparisons that must err on the safe side allow eight times that.
 ROUNDING = 2.0**-46
 
+# What is known of an arm without looking back: S[n], in two parts; its smallest and its greatest reward; and how far
+# any of its window sums can have moved in all its pulls, each of which adds a reward to a window and takes one away.
+TOTAL, REST, SMALLEST, GREATEST, TRAVEL = range(5)
+
 
 class History(NamedTuple):
     """Prefix sums of all arms, in pages, with outlines."""
@@ -48,8 +52,8 @@ class History(NamedTuple):
     outlines: np.ndarray  # float64 (pages * NODES, 2): of blocks, how far S falls below and rises above the line
     page: np.ndarray  # int32 (K, most pages of an arm): which page holds S[256 p .. 256 p + 255]
     used: np.ndarray  # int64 [pages in use, arms without a pull]
-    last: np.ndarray  # float64 (K, 2): high and low part of S[n]
-    extremes: np.ndarray  # float64 [the largest |S| so far, the smallest reward, the largest reward]
+    summary: np.ndarray  # float64 (K, 8): TOTAL, ..., TRAVEL of each arm; 8 numbers are what processors load at once
+    largest: np.ndarray  # float64 [the largest |S| so far]
 
 
 def empty_history(n_arms: int) -> History:
@@ -62,8 +66,8 @@ def empty_history(n_arms: int) -> History:
         outlines=np.zeros((n_arms * NODES, 2)),
         page=page,
         used=np.array([n_arms, n_arms], np.int64),
-        last=np.zeros((n_arms, 2)),
-        extremes=np.array([0.0, np.inf, -np.inf]),
+        summary=np.tile([0.0, 0.0, np.inf, -np.inf, 0.0, 0.0, 0.0, 0.0], (n_arms, 1)),
+        largest=np.zeros(1),
     )
 
 
@@ -116,16 +120,14 @@ def append(history, arm, reward):
         history.used[1] -= 1
     if n & (PAGE - 1) == 0:
         _turn_page(history, arm, n)
-    high, low = add(history.last[arm, 0], history.last[arm, 1], reward, 0.0)
+    high, low = add(history.summary[arm, TOTAL], history.summary[arm, REST], reward, 0.0)
     history.high[place_of(history, arm, n)] = high
     history.low[_low_place_of(history, arm, n)] = low
-    history.last[arm, 0], history.last[arm, 1] = high, low
-    extremes = history.extremes
-    extremes[0], extremes[1], extremes[2] = (
-        max(extremes[0], abs(high)),
-        min(extremes[1], reward),
-        max(extremes[2], reward),
-    )
+    history.summary[arm, TOTAL], history.summary[arm, REST] = high, low
+    history.largest[0] = max(history.largest[0], abs(high))
+    smallest, greatest = min(history.summary[arm, SMALLEST], reward), max(history.summary[arm, GREATEST], reward)
+    history.summary[arm, SMALLEST], history.summary[arm, GREATEST] = smallest, greatest
+    history.summary[arm, TRAVEL] += max(reward - smallest, greatest - reward)
     history.pulls[arm] = n
     if n & (BLOCK - 1) == 0:
         _close_blocks(history, arm, n)
@@ -136,7 +138,7 @@ def window_sum(history, arm, h):
     """Return the sum of the last h rewards of an arm, as if added exactly and rounded once."""
     m = history.pulls[arm] - h
     before, rest = history.high[place_of(history, arm, m)], history.low[_low_place_of(history, arm, m)]
-    high, _ = add(history.last[arm, 0], history.last[arm, 1], -before, -rest)
+    high, _ = add(history.summary[arm, TOTAL], history.summary[arm, REST], -before, -rest)
     return high
 
 
@@ -149,7 +151,7 @@ def window_sum_of(history, arm, h):
 @helper
 def rounding(history):
     """Return more than rounding can be worth in any comparison of rough sums and bands."""
-    return ROUNDING * history.extremes[0]
+    return ROUNDING * history.largest[0]
 
 
 @helper
@@ -190,16 +192,28 @@ def band(history, arm, first, last):
 def place_of(history, arm, m):
     """Return where S[m] is kept in `high`; up to ROW earlier ones (as many as there are) lie right before it."""
     # Shifts and masks: Python's // and % cost more, for the sake of negative numbers.
-    return history.page[arm, m >> PAGE_BITS] * STEP + ROW + (m & (PAGE - 1))
+    return _page_of(history, arm, m) * STEP + ROW + (m & (PAGE - 1))
+
+
+@helper
+def row_of(history, arm, h, size):
+    """Return where S[n - h - size + 1], ..., S[n - h] are kept in `high`: for the windows h + size - 1 down to h."""
+    return np.uint64(place_of(history, arm, history.pulls[arm] - h) + 1 - size)
 
 
 @helper
 def _low_place_of(history, arm, m):
     """Return where the low part of S[m] is kept in `low`."""
-    return history.page[arm, m >> PAGE_BITS] * PAGE + (m & (PAGE - 1))
+    return _page_of(history, arm, m) * PAGE + (m & (PAGE - 1))
 
 
 @helper
+def _page_of(history, arm, m):
+    """Return the page that holds S[m]."""
+    # Unsigned: numba need not ask whether the index counts from the end.
+    return history.page[np.uint64(arm), np.uint64(m >> PAGE_BITS)]
+
+@outlined
 def _turn_page(history, arm, n):
     """Take a new page for S[n] and what follows."""
     end = place_of(history, arm, n - 1) + 1
@@ -221,11 +235,11 @@ def _node(history, arm, level, block):
     return history.page[arm, number >> NODE_BITS] * NODES + (number & (NODES - 1))
 
 
-@helper
+@outlined
 def _close_blocks(history, arm, n):
     """Store the outlines of the blocks, of all sizes, that end with pull n."""
     height = rough_prefix(history, arm, n - BLOCK)
-    slope = (history.last[arm, 0] - height) / BLOCK
+    slope = (history.summary[arm, TOTAL] - height) / BLOCK
     under, over = 0.0, 0.0
     for m in range(1, BLOCK):
         deviation = rough_prefix(history, arm, n - BLOCK + m) - (height + slope * m)
