@@ -125,10 +125,10 @@ def _calm_pair(state, h, size, theta):
         return size, -1
     calm, stays = 0, -1
     for back in range(size):
-        j = np.uint64(size - 1 - back)
-        gap = between - (high[mine + j] - high[theirs + j])
-        if abs(gap) > below * roots[root + j]:
-            if abs(gap) > above * roots[root + j]:
+        at = np.uint64(size - 1 - back)
+        gap = between - (high[mine + at] - high[theirs + at])
+        if abs(gap) > below * roots[root + at]:
+            if abs(gap) > above * roots[root + at]:
                 stays = 0 if gap > 0.0 else 1
             break
         calm += 1
@@ -174,10 +174,10 @@ def _calm_few(state, left, h, size, theta):
         return size
     calm = 0
     for back in range(size):
-        j = np.uint64(size - 1 - back)
-        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
-        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
-        if _spread(w, x, y, z) > below * roots[root + j]:
+        at = np.uint64(size - 1 - back)
+        w, x = total_a - high[row_a + at], total_b - high[row_b + at]
+        y, z = total_c - high[row_c + at], total_d - high[row_d + at]
+        if _spread(w, x, y, z) > below * roots[root + at]:
             break
         calm += 1
     return calm
@@ -211,8 +211,8 @@ def _calm_many(state, left, h, size, theta):
         return size
     calm = 0
     for back in range(size):
-        j = np.uint64(size - 1 - back)
-        if highest[j] - lowest[j] > below * roots[root + j]:
+        at = np.uint64(size - 1 - back)
+        if highest[at] - lowest[at] > below * roots[root + at]:
             break
         calm += 1
     return calm

@@ -213,6 +213,7 @@ def _page_of(history, arm, m):
     # Unsigned: numba need not ask whether the index counts from the end.
     return history.page[np.uint64(arm), np.uint64(m >> PAGE_BITS)]
 
+
 @outlined
 def _turn_page(history, arm, n):
     """Take a new page for S[n] and what follows."""
