@@ -30,7 +30,7 @@ from rotting.policies.exact_filter import (
     room,
     thresholds,
 )
-from rotting.policies.history import ROW, TOTAL, TRAVEL, rough_prefix, rounding
+from rotting.policies.history import ROW, TRAVEL, rough_prefix, rounding, total_of
 
 LONG = 256  # windows (a multiple of ROW) from which on proofs are kept: those about shorter ones would not last
 ROWS = 32  # the most rows that proofs are kept of ...
@@ -154,8 +154,8 @@ def _settled_early(state, h, shortest, theta, ratio):
 def _ahead_at(state, h, theta):
     """Return which of the two arms (0 or 1) surely drops the other at window h; -1 if none does or it is close."""
     history, one, other = state.history, state.active[0], state.active[1]
-    gap = history.summary[one, TOTAL] - rough_prefix(history, one, state.pulls[one] - h)
-    gap -= history.summary[other, TOTAL] - rough_prefix(history, other, state.pulls[other] - h)
+    gap = total_of(history, one) - rough_prefix(history, one, state.pulls[one] - h)
+    gap -= total_of(history, other) - rough_prefix(history, other, state.pulls[other] - h)
     if abs(gap) - rounding(history) <= theta * math.sqrt(h) / SHADE:
         return -1
     return 0 if gap > 0.0 else 1

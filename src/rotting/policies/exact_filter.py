@@ -13,7 +13,7 @@ import numpy as np
 
 from rotting.compiling import helper, outlined
 from rotting.policies.filtering import MANY, keep_best
-from rotting.policies.history import ROW, TOTAL, band, rough_prefix, rounding, row_of, window_sum
+from rotting.policies.history import ROW, band, rough_prefix, rounding, row_of, total_of, window_sum
 
 FIRST_ROW = 16  # windows to look at side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are kept
@@ -73,7 +73,7 @@ def filter_at(state, left, shortest, h, theta):
     history, highest, lowest = state.history, -np.inf, np.inf
     for place in range(left):
         arm = state.active[place]
-        total = history.summary[arm, TOTAL] - rough_prefix(history, arm, state.pulls[arm] - h)
+        total = total_of(history, arm) - rough_prefix(history, arm, state.pulls[arm] - h)
         state.sums[place] = total
         highest, lowest = max(highest, total), min(lowest, total)
     if highest - lowest + rounding(history) > SHADE * theta * math.sqrt(h):
@@ -151,7 +151,7 @@ def any_below(state, who, h, size, theta):
 def pair_of(state, who, h, size):
     """Return S[n] - S'[n'] of the active arm `who` of two and the other, and where their prefix sums of a row are."""
     history, arm, other = state.history, state.active[who], state.active[1 - who]
-    between = history.summary[arm, TOTAL] - history.summary[other, TOTAL]
+    between = total_of(history, arm) - total_of(history, other)
     return between, row_of(history, arm, h, size), row_of(history, other, h, size)
 
 
@@ -161,8 +161,8 @@ def _calm_few(state, left, h, size, theta):
     history, high, roots = state.history, state.history.high, state.rows
     root, below, _ = thresholds(history, h, size, theta)
     a, b, c, d = state.active[0], state.active[1], state.active[2], state.active[left - 1]
-    total_a, total_b = history.summary[a, TOTAL], history.summary[b, TOTAL]
-    total_c, total_d = history.summary[c, TOTAL], history.summary[d, TOTAL]
+    total_a, total_b = total_of(history, a), total_of(history, b)
+    total_c, total_d = total_of(history, c), total_of(history, d)
     row_a, row_b = row_of(history, a, h, size), row_of(history, b, h, size)
     row_c, row_d = row_of(history, c, h, size), row_of(history, d, h, size)
     apart = False
@@ -200,7 +200,7 @@ def _calm_many(state, left, h, size, theta):
         highest[j], lowest[j] = -np.inf, np.inf
     for place in range(left):
         arm = state.active[place]
-        total, row = history.summary[arm, TOTAL], row_of(history, arm, h, size)
+        total, row = total_of(history, arm), row_of(history, arm, h, size)
         for j in range(np.uint64(size)):
             window = total - high[row + j]
             highest[j], lowest[j] = max(highest[j], window), min(lowest[j], window)
@@ -272,6 +272,6 @@ def range_of_sums(history, arm, h, end):
     """Return the highest and lowest that a window sum can be at h, and at `end`; straight lines connect them."""
     n = history.pulls[arm]
     height, slope, under, over = band(history, arm, n - end, n - h)
-    there = history.summary[arm, TOTAL] - height
+    there = total_of(history, arm) - height
     here = there - slope * (end - h)
     return here - under, here - over, there - under, there - over

@@ -88,9 +88,10 @@ def select(state, t, word):
 def update(state, arm, reward):
     """Add the reward to the arm's history."""
     append(state.history, arm, reward)
+    short, column = state.short, np.uint64(arm)
     for h in range(SHORT - 1, 0, -1):
-        state.short[h, arm] = state.short[h - 1, arm] + reward
-    state.short[0, arm] = reward
+        short[np.uint64(h), column] = short[np.uint64(h - 1), column] + reward
+    short[0, column] = reward
 
 
 @helper
@@ -98,7 +99,7 @@ def _filter_short(state, left, shortest, h, theta):
     """Apply the filter at a window h <= SHORT. Returns how many arms stay and the fewest pulls among them."""
     highest, lowest = -np.inf, np.inf
     for place in range(left):
-        total = state.short[h - 1, state.active[place]]
+        total = state.short[np.uint64(h - 1), np.uint64(state.active[place])]
         state.sums[place] = total
         highest, lowest = max(highest, total), min(lowest, total)
     if highest - lowest + rounding(state.history) > SHADE * theta * math.sqrt(h):

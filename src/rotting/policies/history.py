@@ -34,6 +34,8 @@ BLOCK = 2 * PAGE // NODES  # pulls in the smallest outlined block
 ROW = 64  # prefix sums that lie side by side wherever they start
 STEP = ROW + PAGE  # high parts per page
 
+# Indices that are needed all the time are unsigned: of others, compiled code asks whether they count from the end.
+
 # No rounded quantity in this module is off by more than 2^-49 of the largest prefix sum (a handful of operations,
 # each within 2^-53); comparisons that must err on the safe side allow eight times that.
 ROUNDING = 2.0**-46
@@ -120,14 +122,15 @@ def append(history, arm, reward):
         history.used[1] -= 1
     if n & (PAGE - 1) == 0:
         _turn_page(history, arm, n)
-    high, low = add(history.summary[arm, TOTAL], history.summary[arm, REST], reward, 0.0)
-    history.high[place_of(history, arm, n)] = high
-    history.low[_low_place_of(history, arm, n)] = low
-    history.summary[arm, TOTAL], history.summary[arm, REST] = high, low
+    summary, row = history.summary, np.uint64(arm)
+    high, low = add(summary[row, TOTAL], summary[row, REST], reward, 0.0)
+    summary[row, TOTAL], summary[row, REST] = high, low
+    history.high[np.uint64(place_of(history, arm, n))] = high
+    history.low[np.uint64(_low_place_of(history, arm, n))] = low
     history.largest[0] = max(history.largest[0], abs(high))
-    smallest, greatest = min(history.summary[arm, SMALLEST], reward), max(history.summary[arm, GREATEST], reward)
-    history.summary[arm, SMALLEST], history.summary[arm, GREATEST] = smallest, greatest
-    history.summary[arm, TRAVEL] += max(reward - smallest, greatest - reward)
+    smallest, greatest = min(summary[row, SMALLEST], reward), max(summary[row, GREATEST], reward)
+    summary[row, SMALLEST], summary[row, GREATEST] = smallest, greatest
+    summary[row, TRAVEL] += max(reward - smallest, greatest - reward)
     history.pulls[arm] = n
     if n & (BLOCK - 1) == 0:
         _close_blocks(history, arm, n)
@@ -137,8 +140,8 @@ def append(history, arm, reward):
 def window_sum(history, arm, h):
     """Return the sum of the last h rewards of an arm, as if added exactly and rounded once."""
     m = history.pulls[arm] - h
-    before, rest = history.high[place_of(history, arm, m)], history.low[_low_place_of(history, arm, m)]
-    high, _ = add(history.summary[arm, TOTAL], history.summary[arm, REST], -before, -rest)
+    before, rest = rough_prefix(history, arm, m), history.low[np.uint64(_low_place_of(history, arm, m))]
+    high, _ = add(total_of(history, arm), history.summary[np.uint64(arm), REST], -before, -rest)
     return high
 
 
@@ -155,9 +158,15 @@ def rounding(history):
 
 
 @helper
+def total_of(history, arm):
+    """Return S[n] to double precision."""
+    return history.summary[np.uint64(arm), TOTAL]
+
+
+@helper
 def rough_prefix(history, arm, m):
     """Return S[m] to double precision."""
-    return history.high[place_of(history, arm, m)]
+    return history.high[np.uint64(place_of(history, arm, m))]
 
 
 @helper
@@ -210,7 +219,6 @@ def _low_place_of(history, arm, m):
 @helper
 def _page_of(history, arm, m):
     """Return the page that holds S[m]."""
-    # Unsigned: numba need not ask whether the index counts from the end.
     return history.page[np.uint64(arm), np.uint64(m >> PAGE_BITS)]
 
 
@@ -240,7 +248,7 @@ def _node(history, arm, level, block):
 def _close_blocks(history, arm, n):
     """Store the outlines of the blocks, of all sizes, that end with pull n."""
     height = rough_prefix(history, arm, n - BLOCK)
-    slope = (history.summary[arm, TOTAL] - height) / BLOCK
+    slope = (total_of(history, arm) - height) / BLOCK
     under, over = 0.0, 0.0
     for m in range(1, BLOCK):
         deviation = rough_prefix(history, arm, n - BLOCK + m) - (height + slope * m)

@@ -15,7 +15,6 @@ from rotting.policies.explaining import Explanation, explain_index
 from rotting.policies.filtering import first_unpulled
 from rotting.policies.history import (
     ROW,
-    TOTAL,
     History,
     append,
     band,
@@ -23,6 +22,7 @@ from rotting.policies.history import (
     place_of,
     reserve,
     rounding,
+    total_of,
     window_sum,
 )
 
@@ -128,7 +128,7 @@ def _next_below(history, arm, h, end, width, index):
     A bound is below when W(g) - index g + width sqrt(g) < 0. Chunks of windows are scanned with a straight line below
     sqrt(g), since processors are quick at those. It may stop before `end`.
     """
-    last = history.summary[arm, TOTAL]
+    last = total_of(history, arm)
     slack = _slack(history, width, index, end)
     while h <= end:
         size = min(ROW, h, end - h + 1)
@@ -175,7 +175,7 @@ def _all_above(history, arm, h, end, width, index):
     """
     n = history.pulls[arm]
     height, slope, _, over = band(history, arm, n - end, n - h)
-    there = history.summary[arm, TOTAL] - height - over
+    there = total_of(history, arm) - height - over
     here = there - slope * (end - h)
     slack = _slack(history, width, index, end)
     return here - index * h + width * math.sqrt(h) > slack and there - index * end + width * math.sqrt(end) > slack
