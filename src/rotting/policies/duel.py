@@ -45,25 +45,23 @@ class Duel(NamedTuple):
     """What is known about the windows of two arms."""
 
     notes: np.ndarray  # int64: HINT and HURRY of exact_filter, and what is listed below
-    stretches: np.ndarray  # int64 (STRETCHES, 2): END and RETRY of each, see below
-    spared: np.ndarray  # float64 (STRETCHES, 2): how far both arms have travelled when it is over, for each of them
-    calm: np.ndarray  # float64 (ROWS + 1,): the same for rows; and the largest prefix sum when all this was new
+    stretches: np.ndarray  # float64 (STRETCHES, 4): what is known of each, see below
+    calm: np.ndarray  # float64 (ROWS + 1,): how far the arms may travel until a row may drop one; the largest |S| then
 
 
 # The number of stretches, the first window of the first, the pulls of both arms when it was written down, and the arms;
 # and of this round: the stretch to look at next, and whether to try `_settled_early`.
 COUNT, FIRST, SINCE, ONE, OTHER, STRETCH, EARLY = range(2, 9)
-# Of a stretch: its last window (the next stretch begins after it); and the pulls of both arms until which it is no use
-# trying to prove more.
-END, RETRY = 0, 1
+# Of a stretch: how far the arms may travel while the first is surely spared, and the second; its last window (the next
+# stretch begins after it); and the pulls of both arms until which it is no use trying to prove more.
+SPARED, END, RETRY = 0, 2, 3
 
 
 def new_duel() -> Duel:
     """Return a duel of nobody."""
     return Duel(
         notes=np.array([0, 1, 0, 0, 0, -1, -1, 0, 0]),
-        stretches=np.zeros((STRETCHES, 2), np.int64),
-        spared=np.zeros((STRETCHES, 2)),
+        stretches=np.zeros((STRETCHES, 4)),
         calm=np.zeros(ROWS + 1),
     )
 
@@ -210,7 +208,7 @@ def _pass_over(state, h, shortest, theta, ratio, stretch, who):
     Otherwise returns h. The second result is where to start looking for the next stretch.
     """
     duel, pulled, travelled = state.duel, _pulled(state), _travelled(state)
-    while stretch < duel.notes[COUNT] and duel.stretches[stretch, END] < h:
+    while stretch < duel.notes[COUNT] and _end_of(duel, stretch) < h:
         stretch += 1
     if stretch == duel.notes[COUNT] and not _add_stretch(duel, h, shortest, ratio):
         return h, stretch
@@ -223,22 +221,30 @@ def _pass_over(state, h, shortest, theta, ratio, stretch, who):
         if travelled >= _spared_until(duel, stretch, who):
             if not _split(duel, stretch):
                 duel.stretches[stretch, RETRY] = pulled + LATER
-            elif h > duel.stretches[stretch, END]:
+            elif h > _end_of(duel, stretch):
                 stretch += 1
-    return duel.stretches[stretch, END] + 1, stretch + 1
+    return _end_of(duel, stretch) + 1, stretch + 1
 
 
 @helper
 def _start_of(duel, stretch):
     """Return the first window of a stretch."""
-    return duel.notes[FIRST] if stretch == 0 else duel.stretches[stretch - 1, END] + 1
+    return duel.notes[FIRST] if stretch == 0 else _end_of(duel, stretch - 1) + 1
+
+
+@helper
+def _end_of(duel, stretch):
+    """Return the last window of a stretch."""
+    return np.int64(duel.stretches[stretch, END])
 
 
 @helper
 def _spared_until(duel, stretch, who):
     """Return how far the arms have travelled when it is no longer known that the arm `who` (or BOTH) is spared."""
-    spared = duel.spared
-    return min(spared[stretch, 0], spared[stretch, 1]) if who == BOTH else spared[stretch, who]
+    facts = duel.stretches
+    if who == BOTH:
+        return min(facts[stretch, SPARED], facts[stretch, SPARED + 1])
+    return facts[stretch, SPARED + who]
 
 
 @helper
@@ -258,20 +264,19 @@ def _add_stretch(duel, h, shortest, ratio):
 @helper
 def _write(duel, stretch, end):
     """Write down a stretch of which nothing is known but its last window."""
-    duel.spared[stretch, 0], duel.spared[stretch, 1] = 0.0, 0.0
-    duel.stretches[stretch, END], duel.stretches[stretch, RETRY] = end, 0
+    for fact in range(4):
+        duel.stretches[stretch, fact] = end if fact == END else 0.0
 
 
 @helper
 def _split(duel, stretch):
     """Make two stretches out of one, with nothing known about them; False if there is no room or no point."""
-    count, start, end = duel.notes[COUNT], _start_of(duel, stretch), duel.stretches[stretch, END]
+    count, start, end = duel.notes[COUNT], _start_of(duel, stretch), _end_of(duel, stretch)
     if count == STRETCHES or end - start < 2 * WORTH:
         return False
     for later in range(count, stretch, -1):
-        for fact in range(2):
+        for fact in range(4):
             duel.stretches[later, fact] = duel.stretches[later - 1, fact]
-            duel.spared[later, fact] = duel.spared[later - 1, fact]
     _write(duel, stretch, (start + end) // 2)
     _write(duel, stretch + 1, end)
     duel.notes[COUNT] = count + 1
@@ -285,7 +290,7 @@ def _prove(state, stretch, theta):
     Their sums lie in bands around straight lines; for the rest see `exact_filter.quiet`.
     """
     duel, history = state.duel, state.history
-    h, end = _start_of(duel, stretch), duel.stretches[stretch, END]
+    h, end = _start_of(duel, stretch), _end_of(duel, stretch)
     high, low, high_later, low_later = range_of_sums(history, state.active[0], h, end)
     high_other, low_other, high_other_later, low_other_later = range_of_sums(history, state.active[1], h, end)
     rooms = (
@@ -293,4 +298,4 @@ def _prove(state, stretch, theta):
         room(history, high - low_other, high_later - low_other_later, h, end, theta),
     )
     for who in range(2):
-        duel.spared[stretch, who] = SHADE * _travelled(state) + rooms[who]
+        duel.stretches[stretch, SPARED + who] = SHADE * _travelled(state) + rooms[who]
