@@ -11,6 +11,7 @@ Two fields of a state that are one array (such as `pulls` and `history.pulls`) a
 from __future__ import annotations
 
 import json
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from rotting.policies.history import History, check_history
 FORMAT = 1
 # What NumPy, zipfile and json raise for files that are not as they should be.
 _DAMAGE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_DAMAGE += (tokenize.TokenError,)  # from NumPy's reading of an array's header
 
 
 def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> None:
