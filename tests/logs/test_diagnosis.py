@@ -110,9 +110,9 @@ def test_what_was_done_to_rows_is_said():
     found = rotting.diagnose(frame)
     assert found.dropped_rows == 3
     said = " ".join(found.caveats)
-    assert "3 of 405 rows were dropped: no reward" in said
-    assert "Time goes backwards at 1 rows" in said
-    assert "rows repeat another in every column" in said
+    assert "Dropped 3 of 405 rows: no reward." in said
+    assert "Time goes backwards at 1 row;" in said
+    assert "Repeated in every column: 2 of 405 rows." in said
     assert "'user_id' looks like a unit" in said
 
 

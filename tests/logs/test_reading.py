@@ -165,7 +165,7 @@ def test_unparsable_times(tmp_path):
     frame = small().astype({"time": object})
     frame.loc[4, "time"] = "yesterday"
     frame.to_csv(tmp_path / "log.csv", index=False)
-    with pytest.raises(LogError, match="time column 'time', row 5: 'yesterday' is not a timestamp"):
+    with pytest.raises(LogError, match="time column 'time', row 5: 'yesterday' is not a time that can be read: expected ISO 8601"):
         read_log(tmp_path / "log.csv")
 
 

@@ -5,11 +5,14 @@ import pytest
 
 from rotting.curves import Constant, Drop, Exponential
 from rotting.logs.diagnosis import half_life
-from rotting.logs.gain import values
 from rotting.logs.shapes import Sample, fit_curves
 
 X = np.arange(0.0, 4000, 20)
 COUNT = np.full(len(X), 20.0)
+
+
+def values(curve, x):
+    return Sample(x, x, x, 1.0).along(curve)
 
 
 def sample(curve, noise=0.0, seed=0, variance=0.06):

@@ -74,7 +74,7 @@ def test_the_band_holds_the_truth():
     truth = dict(zip(frame.attrs["truth"].arms, frame.attrs["truth"].curves, strict=True))
     inside = []
     for arm in log.arms:
-        x, _, _, low, high = wearout._fit_and_band(arm, log.binary, np.random.default_rng(0))
+        x, _, _, low, high = wearout._fit_and_band(arm, log, np.random.default_rng(0))
         value = truth[arm.name](x.astype(int))
         inside.append((low <= value) & (value <= high))
     assert 0.80 < np.mean(inside) < 0.98

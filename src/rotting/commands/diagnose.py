@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,32 +49,46 @@ def diagnose(
     """
     if (log is None) != demo:
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
-    for name in ("report.html", "diagnosis.json"):
-        checked_output("--out", out / name)
     from rotting.logs import make_log
     from rotting.logs.columns import LogError
     from rotting.logs.diagnosis import diagnose
 
-    source = make_log(**DEMO, seed=seed) if demo else log
-    try:
-        result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates)
-    except LogError as error:
-        raise InputError(str(error)) from None
-    _print(result)
-    try:
-        written = result.save(out)
-    except OSError as error:
-        raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
+    with _folder(out):
+        source = make_log(**DEMO, seed=seed) if demo else log
+        try:
+            result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates)
+        except LogError as error:
+            raise InputError(str(error)) from None
+        _print(result)
+        try:
+            written = result.save(out)
+        except OSError as error:
+            raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
     for path in written:
         typer.echo(f"Wrote {path}")
 
 
+@contextlib.contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """Make the folder to write to, complaining now rather than after the work; if that fails, leave none behind."""
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
+    try:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
+        for name in ("report.html", "diagnosis.json"):
+            checked_output("--out", out / name)
+        yield
+    except BaseException:
+        for folder in made:
+            with contextlib.suppress(OSError):  # it holds something, or was never made
+                folder.rmdir()
+        raise
+
+
 def _print(result: Diagnosis) -> None:
-    from rotting.logs.report import ARM_COLUMNS, GAIN_COLUMNS, arm_row, gain_rows
+    from rotting.logs.report import ARM_COLUMNS, GAIN_COLUMNS, arm_rows, gain_rows
 
     console = make_console()
 
@@ -82,8 +98,8 @@ def _print(result: Diagnosis) -> None:
     say(f"Columns: {result.columns}")
     say(f"{result.rows:,} rows, {result.dropped_rows:,} dropped; noise of a reward: {result.sigma:.3g}")
     table = make_table(*ARM_COLUMNS, numbers=("exposures", "p", "half-life", "first value", "last value"))
-    for arm in result.arms[:SHOWN_ARMS]:
-        add_row(table, *arm_row(arm, result.rewards == "0/1"))
+    for row in arm_rows(result)[:SHOWN_ARMS]:
+        add_row(table, *row)
     console.print(table)
     if len(result.arms) > SHOWN_ARMS:
         say(f"... and {len(result.arms) - SHOWN_ARMS} more arms, in the report")

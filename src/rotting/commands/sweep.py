@@ -172,13 +172,13 @@ def _grid_values(text: str) -> tuple[str, list[Any]]:
     import ast
 
     name, _, values = text.partition("=")
+    expected = "expected a parameter and its values, such as alpha=0.03,0.06,0.1"
+    if not name.strip().isidentifier() or not values.strip():
+        raise InputError(f"--grid {text!r}: {expected}")
     try:
-        read = ast.literal_eval(f"[{values}]")
+        return name.strip(), ast.literal_eval(f"[{values}]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        read = []
-    if not name.strip().isidentifier() or not read:
-        raise InputError(f"--grid {text!r}: expected a parameter and its values, such as alpha=0.03,0.06,0.1")
-    return name.strip(), read
+        raise InputError(f"--grid {text!r}: {values!r} cannot be read as values; {expected}") from None
 
 
 # Tables.

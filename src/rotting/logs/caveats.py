@@ -44,7 +44,7 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
         if (batch := batch_of(log.exposures)) > 1:
             yield f"The simulation decides {MOST_ROUNDS:,} times or less: one decision stands for {batch:,} exposures."
     elif len(log.arms) == 1:
-        yield "There is only one arm, so there is nothing to choose and no gain to estimate."
+        yield "There is only one arm: nothing to choose between, and nothing to gain by choosing."
     elif log.per_unit:
         yield (
             "Exposures are counted per unit. No gain is estimated: each unit would be a bandit of its own, with "
@@ -53,35 +53,67 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
 
 
 def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
-    for what, names in (
-        ("rise with exposure", [arm.arm for arm in arms if arm.rising]),
-        ("recover after falling", [arm.arm for arm in arms if arm.recovering and not arm.rising]),
+    for names, one, several, rest in (
+        (
+            [arm.arm for arm in arms if arm.rising],
+            "rises with exposure",
+            "rise with exposure",
+            "FEWA and RAW-UCB assume that arms never do, and promise nothing there",
+        ),
+        (
+            [arm.arm for arm in arms if arm.recovering and not arm.rising],
+            "recovers after falling",
+            "recover after falling",
+            "FEWA and RAW-UCB assume that arms never do, and promise nothing there",
+        ),
+        (
+            [arm.arm for arm in arms if arm.rotting and arm.drop_at is not None],
+            "falls at once rather than bit by bit",
+            "fall at once rather than bit by bit",
+            "find out what happened there. The gains assume that it would have happened at the same exposure",
+        ),
     ):
         if names:
-            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-            yield f"Some arms {what} ({shown}): FEWA and RAW-UCB assume that arms never do, and promise nothing there."
+            shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+            yield f"{'An arm' if len(names) == 1 else 'Some arms'} {one if len(names) == 1 else several} ({shown}): {rest}."
     yield f"Exposure or calendar: {driver.reason}."
 
 
 def _about_rows(log: Log) -> Iterator[str]:
     for reason, count in log.dropped.items():
-        yield f"{count:,} of {log.rows:,} rows were dropped: {reason}."
-    if log.duplicates and not log.duplicates_dropped:
+        yield f"Dropped {count:,} of {_counted(log.rows, 'row')}: {reason}."
+    if log.copies_kept:
         yield (
-            f"{log.duplicates:,} of {log.rows:,} rows repeat another in every column. They were kept: two exposures in "
-            "one second look the same. If they are copies, drop them (--drop-duplicates)."
+            f"Repeated in every column: {log.duplicates:,} of {_counted(log.rows, 'row')}. They were kept: two exposures "
+            "in one second look the same. If they are copies, drop them (--drop-duplicates): copies make p-values and "
+            "intervals look surer than they are. The noise was estimated from the scatter within short stretches, "
+            "which copies do not change."
         )
     if log.backwards:
-        yield f"Time goes backwards at {log.backwards:,} rows; rows were put in order of time."
+        yield f"Time goes backwards at {_counted(log.backwards, 'row')}; rows were put in order of time."
     if log.columns.time is None:
         yield "The log has no time column: the order of its rows was taken for that of time."
     if log.arms_left_out:
         yield (
-            f"{log.arms_left_out:,} arms with {log.rows_left_out:,} rows were left out: fewer than {LEAST_EXPOSURES} "
-            f"exposures, or beyond the {MOST_ARMS} most shown."
+            f"Left out: {_counted(log.arms_left_out, 'arm')} with {_counted(log.rows_left_out, 'row')}, having fewer than "
+            f"{LEAST_EXPOSURES} exposures or being beyond the {MOST_ARMS} most shown."
+        )
+    if log.offset:
+        yield (
+            f"All rewards are far from 0, with little between them: curves fall towards the smallest, {log.offset:.12g}, "
+            "and not towards 0."
         )
     if log.columns.possible_unit is not None:
         yield (
             f"Exposures were counted over everybody. Column {log.columns.possible_unit!r} looks like a unit: "
             "with --unit they are counted for each one."
         )
+
+
+def _counted(count: int, what: str) -> str:
+    """Return a number of things.
+
+    >>> _counted(1, "row"), _counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {what}" + ("" if count == 1 else "s")

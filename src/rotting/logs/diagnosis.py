@@ -18,6 +18,7 @@ from rotting.logs.gain import REFITS, Fitted, Gain, estimate_gains, fit_log
 from rotting.logs.noise import sigma_of
 from rotting.logs.reading import Log, read_log
 from rotting.logs.recommending import Recommendation, recommend
+from rotting.logs.shapes import with_values
 from rotting.logs.wearout import WearOut, discoveries, wear_out
 from rotting.randomness import checked_seed
 
@@ -35,11 +36,13 @@ class ArmDiagnosis:
     rotting: bool
     p_value: float
     half_life: float | None  # exposures until half the first value is lost; None if it is not seen to wear out
+    half_life_beyond_log: bool  # extrapolated: the log has fewer exposures than that
     value_first: float
     value_last: float
     value_lost: float  # per exposure, between the first and the last
     rising: bool
     recovering: bool
+    drop_at: int | None  # the exposure at which the value falls at once, if it does
     shape: str  # the fitted curve
     curve: dict[str, list[float]]  # exposure, mean, fit (isotonic), low and high (of its 90 % band)
 
@@ -54,7 +57,7 @@ class Diagnosis:
     driver_reason: str
     sigma: float
     rewards: str  # "0/1" or "numbers"
-    recommended: Recommendation | None
+    recommended: Recommendation | None  # None with one arm, or rewards that never change
     gain: tuple[Gain, ...]  # empty where there is nothing to gain, or nothing can be said
     arms: tuple[ArmDiagnosis, ...]
     log: str
@@ -109,8 +112,8 @@ def diagnose(
     Parameters
     ----------
     log
-        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas,
-        Polars, Arrow): one row per exposure.
+        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or
+        what turns into one: Polars, Arrow): one row per exposure.
     arm, reward, time, unit
         Columns. The first three are guessed from their names where they are not given. With a unit (such as a user),
         exposures are counted per unit.
@@ -157,25 +160,30 @@ def _arms(log: Log, worn: list[WearOut], called: np.ndarray, fitted: Fitted) -> 
     rising = discoveries(np.array([each.p_rising for each in worn]))
     recovering = discoveries(np.array([each.p_recovering for each in worn])) & called
     arms = []
-    for place, (arm, wear, curve) in enumerate(zip(log.arms, worn, fitted.curves, strict=True)):
+    for place, (arm, wear) in enumerate(zip(log.arms, worn, strict=True)):
         sample = fitted.samples[place]
+        curve = with_values(fitted.curves[place], lambda value: value + log.offset)
         first, last = float(curve(0)), float(curve(int(sample.x[-1])))
-        fields = ("exposure", "mean", "fit", "low", "high")
         half = half_life(curve) if called[place] else None
+        if half is not None and half > SOON * (1 + sample.x[-1]):
+            half = None
         arms.append(
             ArmDiagnosis(
                 arm=arm.name,
                 exposures=arm.exposures,
                 rotting=bool(called[place]),
                 p_value=wear.p_value,
-                half_life=None if half is None or half > SOON * (1 + sample.x[-1]) else half,
+                half_life=half,
+                half_life_beyond_log=half is not None and half > float(sample.x[-1]) + 1,
                 value_first=first,
                 value_last=last,
                 value_lost=first - last,
                 rising=bool(rising[place]),
                 recovering=bool(recovering[place]),
+                drop_at=curve.at if isinstance(curve, Drop) else None,
                 shape=str(curve),
-                curve={field: [float(value) for value in getattr(wear, field)] for field in fields},
+                curve={"exposure": wear.exposure.tolist()}
+                | {field: (getattr(wear, field) + log.offset).tolist() for field in ("mean", "fit", "low", "high")},
             )
         )
     return arms
@@ -200,7 +208,8 @@ def _put_together(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: lis
     sigma = sigma_of(log)
     rotting = any(arm.rotting for arm in arms)
     verdict = CONSTANT_REWARDS if sigma == 0 else ROTTING if rotting else NOT_ROTTING
-    advice = None if sigma == 0 else recommend(len(arms), sigma, log.binary, rotting, driver.name)
+    choice = sigma > 0 and len(arms) > 1
+    advice = recommend(len(arms), sigma, log.binary, rotting, driver.name) if choice else None
     return Diagnosis(
         verdict=verdict,
         summary=_summary(verdict, arms, driver, advice, gains),
@@ -234,24 +243,44 @@ def _summary(
         said = f"None of the {len(arms)} arms is" if len(arms) > 1 else "The only arm is not"
         said += " seen to wear out"
     else:
-        share = f"{len(worn)} of {len(arms)} arms wear out" if len(arms) > 1 else "The only arm wears out"
-        halves = [arm.half_life for arm in worn if arm.half_life is not None]
-        speed = f", losing half their value in about {_rounded(float(np.median(halves)))} exposures" if halves else ""
+        share, their = (f"{len(worn)} of {len(arms)} arms wear out", "their") if len(arms) > 1 else (
+            "The only arm wears out",
+            "its",
+        )
         what = {"exposure": ", driven by exposures", "calendar": ", driven by the calendar rather than by exposures"}
-        said = share + speed + what.get(driver.name, "")
+        said = share + _speed(worn, their) + what.get(driver.name, "")
     return f"{said}{_promise(advice, gains)}."
+
+
+def _speed(worn: list[ArmDiagnosis], their: str) -> str:
+    halves = [arm.half_life for arm in worn if arm.half_life is not None]
+    if not halves:
+        return ""
+    beyond = 2 * sum(arm.half_life_beyond_log for arm in worn) > len(halves)
+    said = f", losing half {their} value in about {_rounded(float(np.median(halves)))} exposures"
+    return said + (" (more than the log holds)" if beyond else "")
 
 
 def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
     if advice is None or not gains:
         return ""
     gain = next(each for each in gains if each.policy == advice.label)
+    if gain.pessimistic.low <= 0:
+        return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
     logged = gains[0].reward.point
-    low = min(gain.gain.low, gain.pessimistic.low)
-    relative = f" ({gain.gain.point / logged:+.0%})" if logged > 0 else ""
-    if low > 0:
-        return f"; {advice.label} would have earned about {gain.gain.point:.3g} more per 1000 exposures{relative}"
-    return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
+    least, most = gain.pessimistic.point, gain.gain.point
+    relative = f" ({_span(100 * least / logged, 100 * most / logged)} %)" if logged > 0 and least > 0.005 * logged else ""
+    return f"; {advice.label} would have earned about {_span(least, most)} more per 1000 exposures{relative}"
+
+
+def _span(least: float, most: float) -> str:
+    """Return two numbers to two digits, as one if they do not differ.
+
+    >>> _span(3.14, 4.6), _span(3.14, 3.12)
+    ('3.1 to 4.6', '3.1')
+    """
+    texts = [f"{number:.2g}" if abs(number) < 10 else _rounded(number) for number in (least, most)]
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
 
 
 def _rounded(value: float) -> str:

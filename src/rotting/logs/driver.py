@@ -46,9 +46,8 @@ def find_driver(log: Log, worn: list[bool]) -> Driver:
     if not arms:
         return Driver(CANNOT_TELL, "no arm is seen to wear out", 0.0, 0.0)
     cells = [arm.cells if log.per_unit else merged(arm.cells, FITTED_BINS) for arm in arms]
-    alike = max(_proportionality(own) for own in cells)
     if min(_proportionality(own) for own in cells) > PROPORTIONAL:
-        reason = f"exposures grow in proportion to time (correlation {alike:.3f} or more in every arm)"
+        reason = f"exposures grow in proportion to time (correlation above {PROPORTIONAL} wherever there is wear-out)"
         return Driver(CANNOT_TELL, reason, 0.0, 0.0)
     variances = [reward_variance(arm, log) for arm in arms]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rotting.curves import Curve, Exponential, as_curve
+from rotting.curves import Curve, Drop, Exponential, as_curve
 from rotting.logs.columns import LogError
 from rotting.logs.driver import CALENDAR, find_driver
 from rotting.logs.noise import reward_variance, sigma_of
@@ -21,6 +21,10 @@ from rotting.problems import Problem
 PER = 1000
 LEVEL = 0.90
 FITTED_BINS = 128
+# Moments of the calendar are counted in whole ticks, from the log's beginning to its end.
+TICKS = 1_000_000
+# How finely the logged allocation is known along the calendar.
+SLICES = 64
 # Longer logs are played with pulls that stand for several exposures each.
 MOST_ROUNDS = 5_000
 REFITS, RUNS, FIRST_RUNS = 60, 2, 10
@@ -35,6 +39,18 @@ class Estimate:
     low: float
     high: float
 
+    def moved(self, by: float) -> Estimate:
+        """Return the estimate of the number plus a known one."""
+        return Estimate(self.point + by, self.low + by, self.high + by)
+
+    def at_most(self, other: Estimate) -> Estimate:
+        """Return the lesser of two estimates.
+
+        >>> Estimate(1.0, -2.0, 5.0).at_most(Estimate(2.0, 0.0, 3.0))
+        Estimate(point=1.0, low=-2.0, high=3.0)
+        """
+        return Estimate(min(self.point, other.point), min(self.low, other.low), min(self.high, other.high))
+
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
@@ -43,22 +59,47 @@ class Gain:
     policy: str
     reward: Estimate
     gain: Estimate
-    pessimistic: Estimate  # the gain where arms go on falling beyond what the log covers
+    pessimistic: Estimate  # the gain where arms go on falling beyond what the log covers, if that is less
+
+
+@dataclasses.dataclass(frozen=True)
+class Traffic:
+    """When the rows of a log came, and which arm each was for: what a simulation along the calendar needs."""
+
+    moments: np.ndarray  # in ticks, increasing, of groups of rows
+    rows: np.ndarray  # in each group
+    arms: np.ndarray  # the arm of each group
+
+    def moment_of(self, place: np.ndarray) -> np.ndarray:
+        """Return the moments of the rows at these places in the log."""
+        middle = np.cumsum(self.rows) - self.rows / 2
+        return np.asarray(np.interp(place, middle, self.moments))
+
+    def shares(self, slices: int, arms: int) -> np.ndarray:
+        """Return which share of the rows each arm had, as [slice of the log, arm]."""
+        edges = np.concatenate([[0.0], np.cumsum(self.rows)]) * slices / self.rows.sum()
+        cuts = np.arange(slices + 1)
+        shares = np.empty((slices, arms))
+        for arm in range(arms):
+            own = np.concatenate([[0.0], np.cumsum(np.diff(edges) * (self.arms == arm))])
+            shares[:, arm] = np.diff(np.interp(cuts, edges, own))
+        return shares
 
 
 @dataclasses.dataclass(frozen=True)
 class Fitted:
     """Curves fitted to a log, and how far the log covers them.
 
-    Places are exposures, or rounds where the value follows the calendar.
+    Places are exposures, or ticks of the calendar where the value follows that (then `traffic` is given).
     """
 
     samples: list[Sample]
     curves: list[Curve]
     pulls: np.ndarray  # exposures of each arm in the log
-    calendar: bool
     binary: bool
     sigma: float
+    offset: float  # what was taken off every reward
+    traffic: Traffic | None = None
 
     @property
     def exposures(self) -> int:
@@ -69,7 +110,7 @@ class Fitted:
         """Return the fit to another log that this fit might have produced."""
         samples = []
         for sample, curve in zip(self.samples, self.curves, strict=True):
-            [mean] = resampled(values(curve, sample.x), sample.count, sample.variance, self.binary, generator, 1)
+            [mean] = resampled(sample.along(curve), sample.count, sample.variance, self.binary, generator, 1)
             samples.append(dataclasses.replace(sample, mean=mean))
         return dataclasses.replace(self, samples=samples, curves=fit_curves(samples, self.binary))
 
@@ -80,20 +121,23 @@ def fit_log(log: Log, driver: str) -> Fitted:
     samples = []
     for arm in log.arms:
         cells = merged(arm.cells, FITTED_BINS)
-        x = cells.time * log.exposures if calendar else cells.exposure
-        samples.append(Sample(x, cells.mean, cells.count, reward_variance(arm, log)))
+        x = cells.time * TICKS if calendar else cells.exposure
+        width = 1.0 if calendar or log.per_unit else cells.count
+        samples.append(Sample(x, cells.mean, cells.count, reward_variance(arm, log), width))
     pulls = np.array([arm.exposures for arm in log.arms])
-    return Fitted(samples, fit_curves(samples, log.binary), pulls, calendar, log.binary, sigma_of(log))
+    traffic = _traffic(log) if calendar else None
+    return Fitted(samples, fit_curves(samples, log.binary), pulls, log.binary, sigma_of(log), log.offset, traffic)
 
 
-def values(curve: Curve, x: np.ndarray) -> np.ndarray:
-    """Return a curve's values at places that need not be whole."""
-    if isinstance(curve, Exponential):
-        return np.asarray(curve.floor + (curve.start - curve.floor) * np.exp(-curve.rate * x))
-    return np.asarray(curve(np.floor(x).astype(np.int64)))
+def _traffic(log: Log) -> Traffic:
+    moments = np.concatenate([arm.cells.time for arm in log.arms]) * TICKS
+    rows = np.concatenate([arm.cells.count for arm in log.arms])
+    arms = np.repeat(np.arange(len(log.arms)), [len(arm.cells.time) for arm in log.arms])
+    order = np.argsort(moments, kind="stable")
+    return Traffic(moments[order], rows[order], arms[order])
 
 
-def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = False) -> Problem:
+def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = False, offset: float = 0.0) -> Problem:
     """Return the problem that was fitted: arms are constant beyond the last exposure that the log holds of them.
 
     Parameters
@@ -106,27 +150,62 @@ def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = Fa
         How many exposures one pull stands for. Its reward is their mean, with as much less noise.
     pessimistic
         Arms go on falling along their fitted curves instead.
+    offset
+        What is added to every value.
     """
-    horizon = max(fitted.exposures // batch, 1)
-    tables = []
-    for sample, curve, pulls in zip(fitted.samples, fitted.curves, fitted.pulls, strict=True):
-        covered = horizon if fitted.calendar or pessimistic else max(int(pulls) // batch, 1)
-        middle = (np.arange(covered) + 0.5) * batch - 0.5
-        if fitted.calendar:
-            middle = np.clip(middle, sample.x[0], np.inf if pessimistic else sample.x[-1])
-        table = values(curve, middle)
-        tables.append(as_curve(np.clip(table, 0, 1) if fitted.binary else table))
+    tables = _tables(fitted, batch, pessimistic)
     bernoulli = fitted.binary and batch == 1
     sigma = fitted.sigma / math.sqrt(batch)
     shown = name if batch == 1 else f"{name}, {batch} exposures per pull"
     return Problem(
-        tuple(tables),
+        tuple(as_curve(table + offset) for table in tables),
         noise="bernoulli" if bernoulli else "gaussian",
         sigma=sigma,
-        restless=fitted.calendar,
+        restless=fitted.traffic is not None,
         name=shown,
-        horizon=horizon,
+        horizon=_horizon(fitted, batch),
     )
+
+
+def _horizon(fitted: Fitted, batch: int) -> int:
+    return max(fitted.exposures // batch, 1)
+
+
+def _tables(fitted: Fitted, batch: int, pessimistic: bool) -> list[np.ndarray]:
+    """Return each arm's values pull by pull: means over the exposures that a pull stands for."""
+    horizon = _horizon(fitted, batch)
+    tables = []
+    if fitted.traffic is not None:
+        moments = fitted.traffic.moment_of((np.arange(horizon) + 0.5) * batch)
+        for sample, curve in zip(fitted.samples, fitted.curves, strict=True):
+            known = np.clip(moments, sample.x[0], np.inf if pessimistic else sample.x[-1])
+            tables.append(dataclasses.replace(sample, x=known, width=1.0).along(curve))
+        return tables
+    for curve, pulls in zip(fitted.curves, fitted.pulls, strict=True):
+        last = horizon * batch if pessimistic else int(pulls)
+        edges = np.minimum(np.arange(-(-last // batch) + 1) * batch, last)
+        # Differences of sums may rise by a rounding error, which is no curve for a rotting arm.
+        table = np.minimum.accumulate(np.diff(_earned(curve, edges)) / np.diff(edges))
+        tables.append(np.clip(table, 0, 1) if fitted.binary else table)
+    return tables
+
+
+def _earned(curve: Curve, exposures: np.ndarray) -> np.ndarray:
+    """Return what a fitted curve earns in its first exposures.
+
+    >>> _earned(Drop(before=1.0, after=0.5, at=2), np.array([0, 1, 2, 4]))
+    array([0., 1., 2., 3.])
+    >>> curve = Exponential(start=1.0, rate=0.5, floor=0.1)
+    >>> np.allclose(_earned(curve, np.array([7])), curve(range(7)).sum())
+    True
+    """
+    if isinstance(curve, Exponential):
+        decayed = np.expm1(-curve.rate * exposures) / math.expm1(-curve.rate)
+        return np.asarray(curve.floor * exposures + (curve.start - curve.floor) * decayed)
+    if isinstance(curve, Drop):
+        before = np.minimum(exposures, curve.at)
+        return np.asarray(curve.before * before + curve.after * (exposures - before))
+    return np.asarray(float(curve(0)) * exposures)
 
 
 def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Problem:
@@ -157,7 +236,7 @@ def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Pro
     read = read_log(log, **columns)
     worn = discoveries(np.array([each.p_value for each in wear_out(read, np.random.default_rng(0))]))
     fitted = fit_log(read, find_driver(read, list(worn)).name)
-    return problem_of(fitted, read.name, batch_of(fitted.exposures), pessimistic)
+    return problem_of(fitted, read.name, batch_of(fitted.exposures), pessimistic, read.offset)
 
 
 def batch_of(exposures: int) -> int:
@@ -201,9 +280,30 @@ def estimate_gains(
 ) -> list[Gain]:
     """Play every policy on the fitted problem and on problems fitted to resampled logs.
 
-    All policies meet the same random numbers. The interval of a gain is the basic bootstrap's: refits stand to the fit
-    as the fit stands to the truth, so how far they lie off, on average and at random, is taken off the estimate.
+    All policies meet the same random numbers, and the pessimistic way the same refits as the other. Intervals have the
+    width of the refits' scatter and lie around the estimate from the fit itself: taking the mean shift of the refits
+    off the estimate as its bias (as the basic bootstrap does) moved it further from the truth of generated logs.
     `only` names the policies to play (default: all).
+    """
+    names, point, draws = simulate_fits(fitted, seed, step, only)
+    gains = []
+    for place, name in enumerate(names):
+        least = 0.0 if name == ORACLE else -math.inf  # it earns no less than any allocation, by definition
+        held, falling = (
+            _interval(point[way, place] - point[way, 0], draws[:, way, place] - draws[:, way, 0], least)
+            for way in (0, 1)
+        )
+        reward = _interval(point[0, place], draws[:, 0, place]).moved(fitted.offset * PER)
+        gains.append(Gain(name, reward, held, falling.at_most(held)))
+    return gains
+
+
+def simulate_fits(
+    fitted: Fitted, seed: int, step: Callable[[], None], only: Collection[str] | None
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return who played, rewards[way, player] on the fit, and rewards[refit, way, player] on refits.
+
+    The ways are to hold arms constant beyond the log, and to let them go on falling.
     """
     batch = batch_of(fitted.exposures)
     players = contestants(fitted.sigma, fitted.binary, batch)
@@ -220,15 +320,7 @@ def estimate_gains(
     for place in range(REFITS):
         around.append(play(fitted.refit(generator), RUNS, seed + place))
         step()
-    draws = np.stack(around)
-    gains = []
-    for place, name in enumerate([LOGGED, *players]):
-        reward = _interval(point[0, place], draws[:, 0, place])
-        held, falling = (
-            _interval(point[way, place] - point[way, 0], draws[:, way, place] - draws[:, way, 0]) for way in (0, 1)
-        )
-        gains.append(Gain(name, reward, held, falling))
-    return gains
+    return [LOGGED, *players], point, np.stack(around)
 
 
 def _rewards(
@@ -241,18 +333,26 @@ def _rewards(
     played = simulate(players, problem, runs=runs, seed=seed, rounds=1, progress=False)
     lost = played["regret"].isel(round=-1).mean("run").values
     earned = float(played["oracle_reward"].values[-1]) - lost
-    return np.concatenate([[logged_reward(fitted)], earned / problem.horizon * PER])
+    return np.concatenate([[logged_reward(fitted, batch, pessimistic)], earned / problem.horizon * PER])
 
 
-def logged_reward(fitted: Fitted) -> float:
-    """Return what the logged allocation earns on the fitted curves, per 1000 exposures."""
-    total = sum(
-        float(sample.count @ values(curve, sample.x))
-        for sample, curve in zip(fitted.samples, fitted.curves, strict=True)
-    )
-    return total / fitted.exposures * PER
+def logged_reward(fitted: Fitted, batch: int = 1, pessimistic: bool = False) -> float:
+    """Return what the logged allocation earns on the fitted problem, per 1000 exposures: never more than the oracle."""
+    if fitted.traffic is None:
+        total = sum(
+            float(_earned(curve, pulls)) for curve, pulls in zip(fitted.curves, fitted.pulls, strict=True)
+        )
+        return total / fitted.exposures * PER
+    tables = np.array(_tables(fitted, batch, pessimistic))
+    slices = min(SLICES, tables.shape[1])
+    cuts = np.arange(tables.shape[1]) * slices // tables.shape[1]
+    means = np.stack([np.bincount(cuts, table) / np.bincount(cuts) for table in tables], axis=1)
+    weight = np.bincount(cuts) / tables.shape[1]
+    return float(weight @ (fitted.traffic.shares(slices, len(tables)) * means).sum(axis=1)) * PER
 
 
-def _interval(point: float, draws: np.ndarray) -> Estimate:
-    low, high = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    return Estimate(float(point), float(2 * point - high), float(2 * point - low))
+def _interval(point: float, draws: np.ndarray, least: float = -math.inf) -> Estimate:
+    """Return an estimate with an interval as wide as the draws are, around the point."""
+    low, high = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)) - draws.mean()
+    # The mean may lie outside of the quantiles of very skewed draws.
+    return Estimate(float(point), max(float(point + min(low, 0.0)), least), float(point + max(high, 0.0)))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from rotting.logs.reading import Arm, Log
+
+STRETCH = 32  # rows over which values hardly change
 
 
 def sigma_of(log: Log) -> float:
@@ -20,7 +24,25 @@ def sigma_of(log: Log) -> float:
     0.5
     """
     exposures = sum(arm.exposures for arm in log.arms)
-    return math.sqrt(sum(arm.exposures * arm.noise_variance for arm in log.arms) / exposures)
+    return math.sqrt(sum(arm.exposures * noise_variance(arm, log) for arm in log.arms) / exposures)
+
+
+def noise_variance(arm: Arm, log: Log) -> float:
+    """Return the variance of an arm's rewards around their slowly changing mean.
+
+    Copies of rows do not differ from each other. Where the log holds any, the scatter within short stretches is taken
+    instead of the differences: there, copies hardly matter.
+    """
+    return _scatter(arm) if log.copies_kept else arm.noise_variance
+
+
+def _scatter(arm: Arm) -> float:
+    cells = arm.cells
+    place = np.minimum(np.cumsum(cells.count) - cells.count, arm.exposures - STRETCH) // STRETCH
+    _, place = np.unique(np.maximum(place, 0), return_inverse=True)
+    count, total, squares = (np.bincount(place, values) for values in (cells.count, cells.total, cells.squares))
+    free = float((count - 1).sum())
+    return float((squares - total**2 / count).sum()) / free if free > 0 else 0.0
 
 
 def reward_variance(arm: Arm, log: Log) -> float:
@@ -32,4 +54,4 @@ def reward_variance(arm: Arm, log: Log) -> float:
     if log.binary:
         rate = (total + 0.5) / (count + 1)
         return rate * (1 - rate)
-    return max(arm.noise_variance, 1e-3 * sigma_of(log) ** 2, 1e-12 * (total / count) ** 2, 1e-30)
+    return max(noise_variance(arm, log), 1e-3 * sigma_of(log) ** 2, 1e-12 * (total / count) ** 2, 1e-30)

@@ -21,8 +21,19 @@ if TYPE_CHECKING:
 MOST_BINS, SLICES = 2048, 64
 # Below the first, nothing can be said about an arm; beyond the second, nobody reads on.
 LEAST_EXPOSURES, MOST_ARMS = 30, 500
+# Rewards whose smallest is this many times their range are counted from the smallest: digits would be lost.
+FAR_FROM_ZERO = 100
 MEMORY = "1GB"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
+
+_DATE, _CLOCK, _FROM_UTC = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}", "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?", (
+    " ?[Zz]| ?[+-][0-9]{2}(:?[0-9]{2})?"
+)
+EXPECTED = {
+    "reward": "a finite number, true or false",
+    "time": "a time that can be read: expected ISO 8601 (2024-01-31, 2024-01-31 18:30, 2024-01-31T18:30:00Z) or a number "
+    "such as seconds or milliseconds since 1970",
+}
 
 Step = Callable[[str], None]
 
@@ -34,7 +45,7 @@ class Cells:
     exposure: np.ndarray  # mean exposure number, from 0
     time: np.ndarray  # mean time, from 0 (the log's beginning) to 1 (its end)
     count: np.ndarray
-    total: np.ndarray  # of rewards
+    total: np.ndarray  # of rewards, less the log's offset
     squares: np.ndarray
 
     @property
@@ -65,6 +76,7 @@ class Log:
     duplicates_dropped: bool
     backwards: int
     binary: bool
+    offset: float  # what was taken off every reward, and is added back to what is shown
     arms: tuple[Arm, ...]
     arms_left_out: int
     rows_left_out: int
@@ -75,8 +87,13 @@ class Log:
         return self.columns.unit is not None
 
     @property
+    def copies_kept(self) -> bool:
+        """Whether some of the rows may be copies of others."""
+        return self.duplicates > 0 and not self.duplicates_dropped
+
+    @property
     def exposures(self) -> int:
-        """Return the number of rows that were analysed."""
+        """The number of rows that were analysed."""
         return sum(arm.exposures for arm in self.arms)
 
 
@@ -99,8 +116,8 @@ def read_log(
     Parameters
     ----------
     log
-        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas,
-        Polars, Arrow).
+        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or
+        what turns into one: Polars, Arrow).
     arm, reward, time, unit
         Columns; the first three are guessed where they are not given. With a unit, exposures are counted per unit.
     drop_duplicates
@@ -128,7 +145,8 @@ def read_log(
         duplicates, backwards = _oddities(database, columns, drop_duplicates)
         dropped = _drop(database, columns, drop_duplicates and duplicates > 0)
         step("counting exposures")
-        arms, left_out = _arms(database, columns)
+        offset = _offset(database)
+        arms, left_out = _arms(database, columns, offset)
         binary = _count(database, "SELECT count(*) FROM log WHERE reward NOT IN (0, 1)") == 0
         kept = sum(arm.exposures for arm in arms)
         return Log(
@@ -140,6 +158,7 @@ def read_log(
             duplicates_dropped=drop_duplicates and duplicates > 0,
             backwards=backwards,
             binary=binary,
+            offset=offset,
             arms=arms,
             arms_left_out=left_out,
             rows_left_out=rows - sum(dropped.values()) - kept,
@@ -220,10 +239,15 @@ def _time_of(kind: str, column: str) -> str:
         return "epoch(time::TIMESTAMP)" if "TIME ZONE" not in kind else "epoch(time)"
     if kind != "VARCHAR":
         raise LogError(f"time column {column!r} holds {kind}; expected timestamps, dates or numbers")
-    # Read as a TIMESTAMP, a time with an offset from UTC would lose it without a word.
-    offset = "regexp_matches(trim(time), '[0-9]:[0-9]{2}.*([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$')"
-    local, instant = "epoch(try_cast(time AS TIMESTAMP))", "epoch(try_cast(time AS TIMESTAMPTZ))"
-    return f"coalesce(try_cast(trim(time) AS DOUBLE), CASE WHEN {offset} THEN {instant} ELSE {local} END)"
+    # What is not of this form is refused: DuckDB would read "10:00 PM" as ten in the morning, without a word.
+    said = "regexp_replace(trim(time), ' ?UTC$', 'Z')"
+    iso = f"regexp_full_match({said}, '{_DATE}([ T]{_CLOCK}({_FROM_UTC})?)?')"
+    # Read as a TIMESTAMP, a time with an offset from UTC would lose it as silently.
+    zoned = f"regexp_matches({said}, ':.*({_FROM_UTC})$')"
+    local, instant = f"epoch(try_cast({said} AS TIMESTAMP))", f"epoch(try_cast({said} AS TIMESTAMPTZ))"
+    return (
+        f"coalesce(try_cast({said} AS DOUBLE), CASE WHEN {iso} THEN CASE WHEN {zoned} THEN {instant} ELSE {local} END END)"
+    )
 
 
 def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
@@ -235,10 +259,9 @@ def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) ->
         if found is None:
             continue
         row, value, count = found
-        expected = "a finite number, true or false" if what == "reward" else "a timestamp, a date or a number"
         others = f" (and {count - 1} more like it)" if count > 1 else ""
         raise LogError(
-            f"{what} column {column!r}, row {row}: {value!r} is not {expected}{others}; "
+            f"{what} column {column!r}, row {row}: {value!r} is not {EXPECTED[what]}{others}; "
             f"mend the log or choose another column with --{what}; an empty value would be dropped and counted"
         )
 
@@ -274,7 +297,13 @@ def _drop(database: duckdb.DuckDBPyConnection, columns: Columns, duplicates: boo
     return dropped
 
 
-def _arms(database: duckdb.DuckDBPyConnection, columns: Columns) -> tuple[tuple[Arm, ...], int]:
+def _offset(database: duckdb.DuckDBPyConnection) -> float:
+    """Return what rewards are counted from: 0, or the smallest of them if all are far away from 0."""
+    low, high = database.execute("SELECT min(reward), max(reward) FROM log").fetchone() or (0.0, 0.0)
+    return float(low) if 0 < FAR_FROM_ZERO * (high - low) < min(abs(low), abs(high)) else 0.0
+
+
+def _arms(database: duckdb.DuckDBPyConnection, columns: Columns, offset: float) -> tuple[tuple[Arm, ...], int]:
     """Return the arms that were shown often enough, as sums, and the number of the others."""
     database.execute(
         """
@@ -294,7 +323,7 @@ def _arms(database: duckdb.DuckDBPyConnection, columns: Columns) -> tuple[tuple[
             f"arm column {columns.arm!r}: no arm has {LEAST_EXPOSURES} exposures (the most shown, {most[0]!r}, has "
             f"{most[1]}); expected more rows, or another column with --arm"
         )
-    sums = _sums(database, per_unit=columns.unit is not None)
+    sums = _sums(database, columns.unit is not None, offset)
     arms = []
     for place, (name, exposures) in enumerate(names):
         own = {column: values[sums["id"] == place] for column, values in sums.items()}
@@ -305,7 +334,7 @@ def _arms(database: duckdb.DuckDBPyConnection, columns: Columns) -> tuple[tuple[
     return tuple(arms), every - len(arms)
 
 
-def _sums(database: duckdb.DuckDBPyConnection, per_unit: bool) -> dict[str, np.ndarray]:
+def _sums(database: duckdb.DuckDBPyConnection, per_unit: bool, offset: float) -> dict[str, np.ndarray]:
     """Return sums per arm, stretch of exposures and slice of time. This is the pass that takes the time."""
     unit = ", unit" if per_unit else ""
     # Per unit, exposure numbers are small and hold many rows each; otherwise every arm has each number once.
@@ -314,10 +343,10 @@ def _sums(database: duckdb.DuckDBPyConnection, per_unit: bool) -> dict[str, np.n
         f"""
         WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(rowid) AS rows FROM log),
         numbered AS (
-            SELECT id, exposures, reward,
+            SELECT id, exposures, reward - $3 AS reward,
                 coalesce((time - first) / nullif(last - first, 0), log.rowid / nullif(rows, 0), 0) AS time,
                 row_number() OVER places - 1 AS exposure,
-                reward - lag(reward) OVER places AS difference
+                log.reward - lag(log.reward) OVER places AS difference
             FROM log JOIN arms USING (arm), bounds
             WINDOW places AS (PARTITION BY id{unit} ORDER BY time, log.rowid)
         )
@@ -328,6 +357,6 @@ def _sums(database: duckdb.DuckDBPyConnection, per_unit: bool) -> dict[str, np.n
         GROUP BY id, {stretch}, least(floor(time * $2), $2 - 1)
         ORDER BY id, exposure, time
         """,
-        [MOST_BINS, SLICES],
+        [MOST_BINS, SLICES, offset],
     ).fetchnumpy()
     return {column: np.ma.getdata(values) for column, values in found.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,7 @@ from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
 from rotting.pages import figure, page, table
 
 if TYPE_CHECKING:
-    from rotting.logs.diagnosis import ArmDiagnosis, Diagnosis
+    from rotting.logs.diagnosis import Diagnosis
     from rotting.logs.gain import Estimate
 
 SHOWN_ROWS = 100
@@ -19,8 +21,9 @@ GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain", "gain if arms go on fall
 
 def report_page(diagnosis: Diagnosis) -> str:
     """Return report.html: the verdict, the arms, the gains, what to do, and the caveats."""
+    title = "Do these arms wear out?" if len(diagnosis.arms) > 1 else "Does this arm wear out?"
     parts = [
-        "<h1>Do these arms wear out?</h1>",
+        f"<h1>{title}</h1>",
         f'<p class="lead">{escape(diagnosis.summary)}</p>',
         f'<p class="soft">{escape(_about(diagnosis))}</p>',
         *_arms(diagnosis),
@@ -29,7 +32,7 @@ def report_page(diagnosis: Diagnosis) -> str:
         "<h2>What to keep in mind</h2>",
         "<ul>" + "".join(f"<li>{escape(caveat)}</li>" for caveat in diagnosis.caveats) + "</ul>",
     ]
-    return page("Do these arms wear out?", "\n".join(parts))
+    return page(title, "\n".join(parts))
 
 
 def _about(diagnosis: Diagnosis) -> str:
@@ -43,28 +46,51 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
     rest = f" The {SHOWN_ARMS} most shown of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
     caption = (
         "Dots: mean rewards of stretches of exposures. Line: the best fit that never rises; around it a 90 % band. "
-        f"Orange arms wear out, at a false-discovery rate of 5 %.{rest}"
+        f"Orange: wears out, at a false-discovery rate of 5 %.{rest}"
     )
     said = "; ".join(f"{arm.arm}: {'wears out' if arm.rotting else 'no wear-out seen'}" for arm in shown[:SHOWN_ARMS])
     return [
-        "<h2>The arms</h2>",
+        "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
         figure(arms_figure(diagnosis), f"Reward against exposures. {said}", caption),
-        table(ARM_COLUMNS, [arm_row(arm, diagnosis.rewards == "0/1") for arm in shown], numbers={1, 3, 4, 5, 6}),
+        table(ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], numbers={1, 3, 4, 5, 6}),
         *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
     ]
 
 
-def arm_row(arm: ArmDiagnosis, rates: bool) -> list[str]:
-    """Return an arm as a row of texts; values as percentages if they are rates."""
+def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return the arms as rows of texts."""
+    show = _value_format(diagnosis)
+    rows = []
+    for arm in diagnosis.arms:
+        half = "" if arm.half_life is None else f"{arm.half_life:,.0f}"
+        notes = [
+            *(["rises"] if arm.rising else ["recovers"] if arm.recovering else []),
+            *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
+        ]
+        said = "yes" if arm.rotting else "not seen"
+        first, last = show(arm.value_first), show(arm.value_last)
+        rows.append(
+            [arm.arm, f"{arm.exposures:,}", said, f"{arm.p_value:.3g}", half, first, last, ", ".join(notes)],
+        )
+    return rows
 
-    def value(number: float) -> str:
-        return f"{number:.1%}" if rates else f"{number:.4g}"
 
-    half = "" if arm.half_life is None else f"{arm.half_life:,.0f}"
-    note = "rises" if arm.rising else "recovers" if arm.recovering else ""
-    said = "yes" if arm.rotting else "not seen"
-    first, last = value(arm.value_first), value(arm.value_last)
-    return [arm.arm, f"{arm.exposures:,}", said, f"{arm.p_value:.3g}", half, first, last, note]
+def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
+    """Return how values are shown: rates as percentages, others with digits enough to tell the arms apart."""
+    if diagnosis.rewards == "0/1":
+        return lambda value: f"{100 * value:.3g}%"
+    values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
+    digits = _digits(max(map(abs, values)), max(values) - min(values), least=4)
+    return lambda value: f"{value:.{digits}g}"
+
+
+def _digits(largest: float, apart: float, least: int) -> int:
+    """Return how many digits show numbers of this size that lie so far apart, if these many show what lies apart.
+
+    >>> _digits(12.0, 3.0, least=4), _digits(1e9, 0.001, least=3)
+    (4, 14)
+    """
+    return least if not 0 < apart < largest else min(least - 1 + math.ceil(math.log10(largest / apart)), 17)
 
 
 def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
@@ -74,16 +100,24 @@ def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
 
 
 def told(estimate: Estimate) -> str:
-    """Return an estimate and its interval."""
-    return f"{estimate.point:.3g} ({estimate.low:.3g} to {estimate.high:.3g})"
+    """Return an estimate and its interval.
+
+    >>> from rotting.logs import Estimate
+    >>> told(Estimate(1_000_025.31, 1_000_024.9, 1_000_025.8)), told(Estimate(1.23456, 0.5, 2.0))
+    ('1000025.31 (1000024.9 to 1000025.8)', '1.23 (0.5 to 2)')
+    """
+    digits = _digits(max(abs(estimate.low), abs(estimate.high)), estimate.high - estimate.low, least=3)
+    return f"{estimate.point:.{digits}g} ({estimate.low:.{digits}g} to {estimate.high:.{digits}g})"
 
 
 def _gains(diagnosis: Diagnosis) -> list[str]:
+    if len(diagnosis.arms) == 1:
+        return ["<h2>What would be gained</h2>", "<p>Nothing: with one arm there is nothing to choose between.</p>"]
     if not diagnosis.gain:
         return []
     caption = (
         "A simulation from curves fitted to the log, with 90 % intervals. Filled: arms keep their last value beyond "
-        "what the log covers. Hollow: they go on falling."
+        "what the log covers. Hollow: they go on falling. Believe what both promise."
     )
     advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
     return [

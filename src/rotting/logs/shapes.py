@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,16 +25,30 @@ SMEAR, REFINEMENTS = 0.15, 40
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """Means of one arm at increasing places x (exposures, or rounds), and the variance of one reward."""
+    """Means of one arm at increasing places x (exposures, or moments), and the variance of one reward."""
 
     x: np.ndarray
     mean: np.ndarray
     count: np.ndarray
     variance: float
+    width: np.ndarray | float = 1.0  # how many whole places, around x, each mean is over
+
+    def decays(self, rates: np.ndarray) -> np.ndarray:
+        """Return exp(-rate x), averaged over the places of each mean, as [rate, mean]."""
+        # sinh(r w / 2) / (w sinh(r / 2)) is the mean of exp(r k) over w whole numbers k around 0.
+        half = np.maximum(rates, 1e-12)[:, None] / 2
+        return np.asarray(np.exp(-np.outer(rates, self.x)) * np.sinh(half * self.width) / (self.width * np.sinh(half)))
+
+    def along(self, curve: Curve) -> np.ndarray:
+        """Return what the means would be if there were no noise: places x need not be whole."""
+        if isinstance(curve, Exponential):
+            [decay] = self.decays(np.array([curve.rate]))
+            return np.asarray(curve.floor + (curve.start - curve.floor) * decay)
+        return np.asarray(curve(np.floor(self.x).astype(np.int64)))
 
 
 def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
-    """Return a curve per arm.
+    """Return a curve per arm; all together earn along the samples what the samples did.
 
     Examples
     --------
@@ -55,7 +70,35 @@ def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
     for sample, level, speed in zip(samples, levels, speeds, strict=True):
         plain = _curve(level + base, speed, base, binary)
         curves.append(_richer(sample, plain, base, binary) or plain)
-    return curves
+    return _total_kept(samples, curves, base, binary)
+
+
+def _total_kept(samples: list[Sample], curves: list[Curve], base: float, binary: bool) -> list[Curve]:
+    """Return the curves stretched from the base so that they earn the total of the samples.
+
+    Drawing arms together moves reward between them, and must neither make nor lose any: the total is what is known best.
+    """
+    earned = sum(float(sample.count @ (sample.mean - base)) for sample in samples)
+    fitted = sum(
+        float(sample.count @ (sample.along(curve) - base)) for sample, curve in zip(samples, curves, strict=True)
+    )
+    factor = earned / fitted if fitted > 0 else 1.0
+
+    def stretched(value: float) -> float:
+        moved = base + factor * (value - base)
+        return min(moved, 1.0) if binary else moved
+
+    return [with_values(curve, stretched) for curve in curves]
+
+
+def with_values(curve: Curve, change: Callable[[float], float]) -> Curve:
+    """Return a curve of the same shape with other values.
+
+    >>> with_values(Exponential(start=1.0, rate=0.1, floor=0.5), lambda value: value + 2)
+    Exponential(start=3.0, rate=0.1, floor=2.5)
+    """
+    names = {field.name for field in dataclasses.fields(curve)} & {"value", "start", "floor", "before", "after"}
+    return dataclasses.replace(curve, **{name: change(getattr(curve, name)) for name in names})
 
 
 def _base(samples: list[Sample]) -> float:
@@ -70,16 +113,18 @@ def _rates(samples: list[Sample]) -> np.ndarray:
 
 
 def _level(sample: Sample, rate: float, base: float) -> tuple[float, float]:
-    """Return the level of an exponential of this rate by weighted least squares, and its standard error."""
-    shape = np.exp(-rate * sample.x)
-    information = float((sample.count * shape) @ shape)
-    level = float((sample.count * shape) @ (sample.mean - base)) / information
-    return max(level, 0.0), math.sqrt(sample.variance / information)
+    """Return the level at which an exponential of this rate earns what the sample did, and its standard error.
+
+    For rare clicks this is the most likely level; least squares would let a curve of the wrong shape earn more or less.
+    """
+    decayed = float(sample.count @ sample.decays(np.array([rate]))[0])
+    level = float(sample.count @ (sample.mean - base)) / decayed
+    return max(level, 0.0), math.sqrt(sample.variance * float(sample.count.sum())) / decayed
 
 
-def _exponential_losses(sample: Sample, rates: np.ndarray, base: float = 0.0) -> np.ndarray:
+def _exponential_losses(sample: Sample, rates: np.ndarray, base: float) -> np.ndarray:
     """Return, for every rate, minus twice the log-likelihood of the exponential of the best level."""
-    shape = np.exp(-np.outer(rates, sample.x))
+    shape = sample.decays(rates)
     value = sample.mean - base
     level = np.maximum(shape @ (sample.count * value) / ((shape**2) @ sample.count), 0.0)
     residual = value - level[:, None] * shape
@@ -110,7 +155,8 @@ def _shared_prior(likelihood: np.ndarray, rates: np.ndarray) -> np.ndarray:
 def log_evidence(samples: list[Sample]) -> float:
     """Return the log-likelihood of exponentials whose rates come from one distribution, above that of constants."""
     rates = _rates(samples)
-    losses = np.stack([_exponential_losses(sample, rates, base=0.0) for sample in samples])
+    base = _base(samples)
+    losses = np.stack([_exponential_losses(sample, rates, base) for sample in samples])
     likelihood = np.exp(-0.5 * (losses - losses.min(axis=1, keepdims=True)))
     prior = _shared_prior(likelihood, rates)
     return float(np.log(likelihood @ prior).sum() + 0.5 * (losses[:, 0] - losses.min(axis=1)).sum())
@@ -150,22 +196,15 @@ def _richer(sample: Sample, plain: Curve, base: float, binary: bool) -> Curve | 
         return None
     penalty = math.log(float(sample.count.sum()))
     loss, curve = min(_floored(sample, base, binary), _dropping(sample, binary), key=lambda pair: pair[0])
-    residual = sample.mean - np.asarray([_at(plain, x) for x in sample.x])
+    residual = sample.mean - sample.along(plain)
     before = float(sample.count @ residual**2) / sample.variance
     return curve if loss + penalty + STRONG < before else None
-
-
-def _at(curve: Curve, x: float) -> float:
-    """Return the value between pulls, which `curve(...)` does not give."""
-    if isinstance(curve, Exponential):
-        return curve.floor + (curve.start - curve.floor) * math.exp(-curve.rate * x)
-    return float(curve(int(x)))
 
 
 def _floored(sample: Sample, base: float, binary: bool) -> tuple[float, Curve]:
     """Return the best exponential to a floor, and minus twice its log-likelihood."""
     rates = _rates([sample])[1:]
-    shape = np.exp(-np.outer(rates, sample.x))
+    shape = sample.decays(rates)
     weight = sample.count / sample.count.sum()
     centre = shape @ weight
     spread = (shape**2) @ weight - centre**2
@@ -188,5 +227,5 @@ def _dropping(sample: Sample, binary: bool) -> tuple[float, Curve]:
     loss = (float(sample.count @ sample.mean**2) - float(gained[best])) / sample.variance
     if not math.isfinite(loss):
         return math.inf, Constant(float(total[-1] / count[-1]))
-    place = math.ceil(sample.x[best + 1])
+    place = math.ceil((sample.x[best] + sample.x[best + 1]) / 2)  # between the two stretches
     return loss, Drop(before=float(before[best]), after=float(after[best]), at=place)

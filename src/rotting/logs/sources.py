@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 KINDS = ".csv, .csv.gz, .tsv, .parquet, or a DuckDB or SQLite file (file.db::table)"
 TABLE_MARK = "::"
 ROWS_AT_ONCE = 100_000
+SEPARATORS = (",", ";", "\t", "|")
 
 
 @contextlib.contextmanager
@@ -34,7 +36,8 @@ def open_source(
     database = duckdb.connect()
     try:
         if kind == "csv":
-            source = database.read_csv(str(path), header=True, all_varchar=True)
+            # Left to itself, the engine may skip a header that does not fit the rows.
+            source = database.read_csv(str(path), header=True, all_varchar=True, skiprows=0, sep=_separator(path))
         elif kind == "parquet":
             source = database.read_parquet(str(path))
         elif kind == "duckdb":
@@ -50,9 +53,41 @@ def open_source(
             source = _frame(database, log)
         yield database, source, name
     except duckdb.Error as error:
-        raise LogError(f"{name} cannot be read: {' '.join(str(error).split())[:300]}") from None
+        raise LogError(f"{name} cannot be read: {_why(str(error))}") from None
     finally:
         database.close()
+
+
+def _why(said: str) -> str:
+    """Return what the engine says against a log in one line, without advice that only those who call it can follow.
+
+    >>> _why("Invalid Input Error: CSV Error on Line: 7\\nThis file is not utf-8 encoded.\\nPossible Solution: encoding=")
+    'line 7 is not UTF-8 text; save the file as UTF-8'
+    >>> _why("IO Error: no such thing\\n\\nPossible Solution: none")
+    'no such thing'
+    """
+    line = re.search(r"CSV Error on Line: (\d+)", said)
+    if "not utf-8" in said:
+        return f"{f'line {line[1]}' if line else 'it'} is not UTF-8 text; save the file as UTF-8"
+    if line or "sniffing" in said:
+        where = f"line {line[1]} does" if line else "its lines do"
+        return f"{where} not fit the header; expected one header line, and as many values in every line below it"
+    return " ".join(said.split("\n\n")[0].split()).split("Error: ", 1)[-1][:300]
+
+
+def _separator(path: Path | None) -> str:
+    """Return what stands between the names in a file's first line most often."""
+    import gzip
+    import zlib
+
+    assert path is not None
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opened(path, "rb") as file:
+            header = file.readline(100_000)
+    except (OSError, EOFError, zlib.error) as error:
+        raise LogError(f"log {str(path)!r} cannot be read: {error}") from None
+    return max(SEPARATORS, key=lambda mark: header.count(mark.encode()))
 
 
 def _engine() -> Any:
@@ -139,12 +174,20 @@ def _append(database: duckdb.DuckDBPyConnection, piece: duckdb.DuckDBPyRelation,
 
 
 def _frame(database: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-    """Return a frame of pandas, Polars or Arrow as a relation."""
+    """Return a pandas frame, or one that turns into it (Polars, Arrow), as a relation."""
     import duckdb
+    import pandas
 
+    kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
     try:
+        if not isinstance(frame, pandas.DataFrame):
+            if not hasattr(frame, "to_pandas"):
+                raise TypeError("it is no frame")
+            frame = frame.to_pandas()
         database.register("frame", frame)
         return database.table("frame")
     except (duckdb.Error, TypeError, ImportError) as error:
-        kind = type(frame).__name__
-        raise LogError(f"log of type {kind} cannot be read ({error}); expected a file or a pandas frame") from None
+        raise LogError(
+            f"log of type {kind} cannot be read ({' '.join(str(error).split())[:200]}); expected a file, or a frame of "
+            "pandas or one with to_pandas()"
+        ) from None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rotting.logs.noise import noise_variance
 from rotting.logs.reading import Arm, Cells, Log
 
 FALSE_DISCOVERIES = 0.05
@@ -56,7 +57,7 @@ def wear_out(log: Log, generator: np.random.Generator, step: Callable[[], None] 
             many = int(np.ceil(2 * len(log.arms) / FALSE_DISCOVERIES))
             falling[place] = _p_value(merged(arm.cells, TESTED_BINS), log.binary, generator, permutations=many)
     return [
-        WearOut(*_fit_and_band(arm, log.binary, generator), falling[place], rising[place], recovering[place])
+        WearOut(*_fit_and_band(arm, log, generator), falling[place], rising[place], recovering[place])
         for place, arm in enumerate(log.arms)
     ]
 
@@ -176,11 +177,11 @@ def _permuted(cells: Cells, binary: bool, generator: np.random.Generator, times:
     return np.asarray(centre + generator.permuted(np.tile(deviation, (times, 1)), axis=1) / np.sqrt(cells.count))
 
 
-def _fit_and_band(arm: Arm, binary: bool, generator: np.random.Generator) -> Band:
+def _fit_and_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
     """Return exposures, means, the isotonic fit and its band: refits to rewards drawn around the fit."""
     cells = merged(arm.cells, SHOWN_BINS)
     fit = decreasing(cells.mean, cells.count)
-    draws = resampled(fit, cells.count, arm.noise_variance, binary, generator, RESAMPLES)
+    draws = resampled(fit, cells.count, noise_variance(arm, log), log.binary, generator, RESAMPLES)
     refits = np.stack([decreasing(mean, cells.count) for mean in draws])
     # The spread of refits around the fit, turned round: where refits tend to lie too high, so does the fit.
     low, high = np.quantile(refits - fit, ((1 - BAND) / 2, (1 + BAND) / 2), axis=0)
