@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from rotting.curves import as_curve
 from rotting.files import replacing
 from rotting.logs import make_log
 from rotting.logs.diagnosis import half_life
@@ -96,38 +97,58 @@ def driver(count: int = 50) -> dict[str, Any]:
     return found
 
 
+GAINERS = ("FEWA", "UCB1", "Thompson sampling")
+
+
 def gain(count: int = 100) -> dict[str, Any]:
-    """Return how often the true gain of FEWA lies within its interval."""
+    """Return how often true gains lie within their intervals.
+
+    Two truths: arms that keep their last value beyond the log, as `gain` has it, and arms that go on falling as they
+    really do in these logs, as `pessimistic` has it. `gain` is also held against the latter.
+    """
     settings = {"arms": 8, "exposures": 2000, "spread": 0.3}
-    inside = {"gain": 0, "pessimistic": 0}
-    rows = []
+    compared = (("gain", "held"), ("pessimistic", "falling"), ("gain", "falling"))
+    told = {name: {pair: [] for pair in compared} for name in GAINERS}
     for seed, frame, log in logs(count, **settings):
         fitted = fit_log(log, EXPOSURE)
-        estimate = estimate_gains(fitted, seed, only=["FEWA"])[1]
-        truth = true_gain(frame, log, contestants(fitted.sigma, log.binary, 1)["FEWA"], seed)
-        for name in inside:
-            interval = getattr(estimate, name)
-            inside[name] += interval.low <= truth <= interval.high
-        rows.append((truth, estimate.gain.point, estimate.pessimistic.point, estimate.gain.high - estimate.gain.low))
-    means = np.mean(rows, axis=0)
-    return {
-        "settings": settings,
-        "logs": count,
-        "coverage": inside["gain"] / count,
-        "coverage_pessimistic": inside["pessimistic"] / count,
-        **dict(zip(("mean_truth", "mean_gain", "mean_pessimistic", "mean_width"), means.tolist(), strict=True)),
+        players = contestants(fitted.sigma, log.binary, 1)
+        truths = {
+            way: true_gains(frame, log, {name: players[name] for name in GAINERS}, seed, held=way == "held")
+            for way in ("held", "falling")
+        }
+        for estimate in estimate_gains(fitted, seed, only=GAINERS)[1:]:
+            for which, way in compared:
+                interval, truth = getattr(estimate, which), truths[way][estimate.policy]
+                inside = interval.low <= truth <= interval.high
+                told[estimate.policy][which, way].append((inside, truth, interval.point, interval.high - interval.low))
+    columns = ("coverage", "mean_truth", "mean_estimate", "mean_width")
+    policies = {
+        name: {
+            f"{which}, arms {way} beyond the log": dict(zip(columns, np.mean(rows, axis=0).tolist(), strict=True))
+            for (which, way), rows in found.items()
+        }
+        for name, found in told.items()
     }
+    return {"settings": settings, "logs": count, "policies": policies}
 
 
-def true_gain(frame: Any, log: Log, policy: Any, seed: int, runs: int = 20) -> float:
-    """Return what a policy would really have gained over the logged allocation, per 1000 exposures."""
+def true_gains(
+    frame: Any, log: Log, policies: dict[str, Any], seed: int, held: bool, runs: int = 20
+) -> dict[str, float]:
+    """Return what policies would really have gained over the logged allocation, per 1000 exposures.
+
+    With `held`, arms keep the value of their last exposure in the log beyond it.
+    """
     truth = dict(zip(frame.attrs["truth"].arms, frame.attrs["truth"].curves, strict=True))
-    curves = [truth[arm.name] for arm in log.arms]
+    values = [truth[arm.name](np.arange(arm.exposures)) for arm in log.arms]
+    curves = [as_curve(own) for own in values] if held else [truth[arm.name] for arm in log.arms]
     problem = Problem(tuple(curves), noise="bernoulli", horizon=log.exposures)
-    played = simulate(policy, problem, runs=runs, seed=seed, rounds=1, progress=False)
-    earned = float(played["oracle_reward"].values[-1]) - float(played["regret"].isel(round=-1).mean())
-    logged = sum(float(curve(np.arange(arm.exposures)).sum()) for curve, arm in zip(curves, log.arms, strict=True))
-    return 1000 * (earned - logged) / log.exposures
+    played = simulate(policies, problem, runs=runs, seed=seed, rounds=1, progress=False)
+    earned = float(played["oracle_reward"].values[-1]) - played["regret"].isel(round=-1).mean("run").values
+    logged = sum(float(own.sum()) for own in values)
+    return {
+        name: 1000 * float(each - logged) / log.exposures for name, each in zip(policies, earned, strict=True)
+    }
 
 
 def rows(count: int = 10_000_000) -> dict[str, Any]:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis
 
 SHOWN_ARMS = 20
-# A campaign as it might be: a dozen creatives, launched one after the other, clicked less and less.
-DEMO: dict[str, Any] = {"arms": 12, "exposures": 5000, "start": 0.06, "end": 0.02, "spread": 0.5}
+# A campaign as it might be: ten creatives, launched one after the other and shown equally often, clicked less and less.
+# Some are twice as good as others, so there is something to gain, and 100,000 exposures are enough to say so.
+DEMO: dict[str, Any] = {"arms": 10, "exposures": 10_000, "start": 0.08, "end": 0.02, "spread": 0.7}
 
 
 def diagnose(

@@ -13,8 +13,9 @@ from rotting.logs.wearout import merged
 
 EXPOSURE, CALENDAR, CANNOT_TELL = "exposure", "calendar", "cannot tell"
 FITTED_BINS = 256
-# One is believed when its log-likelihood is so much higher: "positive evidence" by Kass and Raftery (1995).
-ENOUGH = 1.0
+# One is named when its log-likelihood is so much higher; below CLEAR ("positive evidence" by Kass and Raftery, 1995) the
+# reason says that the evidence is weak.
+ENOUGH, CLEAR = 0.5, 1.0
 # Where exposures and time are more nearly proportional than this, both fits are the same fit.
 PROPORTIONAL = 0.995
 
@@ -25,15 +26,16 @@ class Driver:
 
     name: str  # "exposure", "calendar" or "cannot tell"
     reason: str
-    log_likelihood_exposure: float  # above that of constant values
+    log_likelihood_exposure: float
     log_likelihood_calendar: float
 
 
 def find_driver(log: Log, worn: list[bool]) -> Driver:
     """Compare wear-out along exposures with wear-out along the calendar.
 
-    An exponential is fitted to every arm along each axis, with a level of its own and a speed from one distribution for
-    all arms. Along the right axis that is more likely, because launches and busy days bend the curves along the other.
+    An exponential is fitted to every arm along each axis, with speed and level from one distribution each for all arms.
+    Along the right axis that is more likely: launches and busy days bend the curves along the other, and arms that are
+    launched late begin lower if the calendar wears them out, and as high as others if exposures do.
 
     Parameters
     ----------
@@ -52,9 +54,11 @@ def find_driver(log: Log, worn: list[bool]) -> Driver:
     variances = [reward_variance(arm, log) for arm in arms]
 
     def evidence(axis: str) -> float:
-        places = [getattr(own, axis) - getattr(own, axis).min() for own in cells]
         return log_evidence(
-            [Sample(x, own.mean, own.count, noise) for x, own, noise in zip(places, cells, variances, strict=True)]
+            [
+                Sample(getattr(own, axis), own.mean, own.count, noise)
+                for own, noise in zip(cells, variances, strict=True)
+            ]
         )
 
     exposure, calendar = evidence("exposure"), evidence("time")
@@ -65,7 +69,8 @@ def _verdict(difference: float) -> tuple[str, str]:
     if abs(difference) < ENOUGH:
         return CANNOT_TELL, f"both explain the log alike (log-likelihoods differ by {abs(difference):.1f})"
     better, worse = (EXPOSURE, CALENDAR) if difference > 0 else (CALENDAR, EXPOSURE)
-    return better, f"{better} explains the log better than {worse} (log-likelihood {abs(difference):.1f} higher)"
+    how = "" if abs(difference) >= CLEAR else ", which is weak evidence"
+    return better, f"{better} explains the log better than {worse} (log-likelihood {abs(difference):.1f} higher{how})"
 
 
 def _proportionality(cells: Cells) -> float:

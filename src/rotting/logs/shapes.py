@@ -21,6 +21,8 @@ RATES = 61
 STRONG = 6.0
 # How far the distribution of speeds is smeared, in log units, and how often it is refined.
 SMEAR, REFINEMENTS = 0.15, 40
+# What arms have in common is asked of so many at least, beginning with levels that differ by this share.
+FEWEST_IN_COMMON, SPREAD = 3, 0.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +62,7 @@ def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
     """
     base = _base(samples)
     rates = _rates(samples)
-    losses = np.stack([_exponential_losses(sample, rates, base) for sample in samples])
+    losses = np.stack([_least_squares(sample, rates, base)[2] for sample in samples])
     likelihood = np.exp(-0.5 * (losses - losses.min(axis=1, keepdims=True)))
     posterior = likelihood * _shared_prior(likelihood, rates)
     speeds = [_typical_rate(row / row.sum(), rates) for row in posterior]
@@ -122,13 +124,15 @@ def _level(sample: Sample, rate: float, base: float) -> tuple[float, float]:
     return max(level, 0.0), math.sqrt(sample.variance * float(sample.count.sum())) / decayed
 
 
-def _exponential_losses(sample: Sample, rates: np.ndarray, base: float) -> np.ndarray:
-    """Return, for every rate, minus twice the log-likelihood of the exponential of the best level."""
+def _least_squares(sample: Sample, rates: np.ndarray, base: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, for every rate, the best level, its error, and minus twice the log-likelihood of that exponential."""
     shape = sample.decays(rates)
     value = sample.mean - base
-    level = np.maximum(shape @ (sample.count * value) / ((shape**2) @ sample.count), 0.0)
+    information = (shape**2) @ sample.count
+    level = np.maximum(shape @ (sample.count * value) / information, 0.0)
     residual = value - level[:, None] * shape
-    return np.asarray((residual**2) @ sample.count / max(sample.variance, 1e-300))
+    variance = max(sample.variance, 1e-300)
+    return level, np.sqrt(variance / information), (residual**2) @ sample.count / variance
 
 
 def _shared_prior(likelihood: np.ndarray, rates: np.ndarray) -> np.ndarray:
@@ -153,13 +157,34 @@ def _shared_prior(likelihood: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def log_evidence(samples: list[Sample]) -> float:
-    """Return the log-likelihood of exponentials whose rates come from one distribution, above that of constants."""
-    rates = _rates(samples)
-    base = _base(samples)
-    losses = np.stack([_exponential_losses(sample, rates, base) for sample in samples])
-    likelihood = np.exp(-0.5 * (losses - losses.min(axis=1, keepdims=True)))
-    prior = _shared_prior(likelihood, rates)
-    return float(np.log(likelihood @ prior).sum() + 0.5 * (losses[:, 0] - losses.min(axis=1)).sum())
+    """Return the log-likelihood of exponentials whose speeds and levels are each from one distribution.
+
+    The distribution of levels is normal, with the mean and spread that make the samples likeliest; of fewer than three
+    arms nothing is asked in common.
+    """
+    from scipy.optimize import minimize
+
+    rates, base = _rates(samples), _base(samples)
+    levels, errors, losses = np.swapaxes([_least_squares(sample, rates, base) for sample in samples], 0, 1)
+    if len(samples) < FEWEST_IN_COMMON:
+        return _mixed(-0.5 * losses, rates)
+
+    def unlikelihood(logarithms: np.ndarray) -> float:
+        centre, spread = np.exp(logarithms)
+        variance = errors**2 + (spread * centre) ** 2
+        fit = np.log(errors) - 0.5 * np.log(variance) - 0.5 * (levels - centre) ** 2 / variance
+        return -_mixed(fit - 0.5 * losses, rates)
+
+    start = np.log([max(float(np.median(levels[:, 0])), 1e-300), SPREAD])
+    found = minimize(unlikelihood, start, method="Nelder-Mead", options={"maxiter": 60, "xatol": 0.02, "fatol": 0.02})
+    return -float(found.fun)
+
+
+def _mixed(log_likelihood: np.ndarray, rates: np.ndarray) -> float:
+    """Return the log-likelihood of all arms, given log_likelihood[arm, rate], with rates from one distribution."""
+    highest = log_likelihood.max(axis=1, keepdims=True)
+    likelihood = np.exp(log_likelihood - highest)
+    return float(np.log(likelihood @ _shared_prior(likelihood, rates)).sum() + highest.sum())
 
 
 def _typical_rate(probabilities: np.ndarray, rates: np.ndarray) -> float:
@@ -171,7 +196,7 @@ def _typical_rate(probabilities: np.ndarray, rates: np.ndarray) -> float:
 
 def _drawn_together(levels: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return levels drawn towards their mean by as much as their scatter is noise (DerSimonian and Laird, 1986)."""
-    if len(levels) < 3 or np.any(errors == 0):
+    if len(levels) < FEWEST_IN_COMMON or np.any(errors == 0):
         return levels
     weight = 1 / errors**2
     centre = float(weight @ levels / weight.sum())
