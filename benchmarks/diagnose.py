@@ -26,7 +26,8 @@ from rotting.files import replacing
 from rotting.logs import make_log
 from rotting.logs.diagnosis import half_life
 from rotting.logs.driver import CALENDAR, EXPOSURE, find_driver
-from rotting.logs.gain import contestants, estimate_gains, fit_log
+from rotting.logs.fitting import fit_log
+from rotting.logs.gain import contestants, estimate_gains
 from rotting.logs.reading import Log, read_log
 from rotting.logs.wearout import discoveries, wear_out
 from rotting.problems import Problem
@@ -146,9 +147,7 @@ def true_gains(
     played = simulate(policies, problem, runs=runs, seed=seed, rounds=1, progress=False)
     earned = float(played["oracle_reward"].values[-1]) - played["regret"].isel(round=-1).mean("run").values
     logged = sum(float(own.sum()) for own in values)
-    return {
-        name: 1000 * float(each - logged) / log.exposures for name, each in zip(policies, earned, strict=True)
-    }
+    return {name: 1000 * float(each - logged) / log.exposures for name, each in zip(policies, earned, strict=True)}
 
 
 def rows(count: int = 10_000_000) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def test_drivers_are_told_apart(script):
 
 def test_gains_are_of_the_right_size(script, monkeypatch):
     monkeypatch.setattr(gain, "REFITS", 10)
-    for found in script.gain(2)["policies"].values():
+    for found in script.gain(1)["policies"].values():
         for own in (found["gain, arms held beyond the log"], found["pessimistic, arms falling beyond the log"]):
             assert abs(own["mean_estimate"] - own["mean_truth"]) < 2 * own["mean_width"]
 

@@ -44,6 +44,29 @@ def test_the_demo(run, monkeypatch):
     assert "600 rows" in out
 
 
+def test_the_demo_has_a_clear_answer(run):
+    """At its own size, with a few refits: wear-out, what drives it, and a gain, near what is true."""
+    code, *_ = run("--demo")
+    assert code == 0
+    written = json.loads(Path("report/diagnosis.json").read_text())
+    assert (written["verdict"], written["driver"]) == ("rotting", "exposure")
+    assert "FEWA would have earned about" in written["summary"]
+    found = written["gain"]["FEWA"]
+    # On the curves that made it, FEWA gains 1.6 if arms go on falling, and 3.3 if they keep their last value.
+    assert found["pessimistic"]["point"] == pytest.approx(1.6, abs=0.8)
+    assert found["gain"]["point"] == pytest.approx(3.3, abs=1.2)
+
+
+@pytest.mark.parametrize("log", ["nowhere.csv", "log.csv::shown", "empty.csv"])
+def test_no_empty_folder_stays_behind(run, log):
+    Path("empty.csv").write_text("arm,reward\n")
+    Path("mine").mkdir()
+    assert run(log, "--out", "mine/new/report")[0] == 2
+    assert list(Path("mine").iterdir()) == []
+    assert run(log, "--out", "mine")[0] == 2
+    assert Path("mine").is_dir()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

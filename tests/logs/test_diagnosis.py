@@ -11,7 +11,7 @@ import rotting
 from browser import open_page
 from rotting.logs import Diagnosis, gain, make_log
 from rotting.logs.gain import LOGGED
-from rotting.logs.report import report_page
+from rotting.logs.report import arm_rows, report_page
 
 NASTY = "<script>alert('x')</script> & \u00fcber"
 
@@ -85,11 +85,70 @@ def test_json_has_the_fields_that_scripts_read(worn, tmp_path):
 # Logs that are odd.
 
 
-def test_one_arm():
-    found = rotting.diagnose(make_log(arms=1, exposures=300))
+@pytest.mark.parametrize("end", [0.4, 0.05])
+def test_one_arm(end):
+    found = rotting.diagnose(make_log(arms=1, exposures=600, start=0.4, end=end))
     assert found.gain == ()
+    assert found.recommended is None
     assert any("only one arm" in caveat for caveat in found.caveats)
     assert found.summary.startswith("The only arm ")
+    assert "their" not in found.summary
+    assert ("losing half its value" in found.summary) == (end == 0.05)
+    page = report_page(found)
+    assert "Nothing: with one arm there is nothing to choose between." in page
+    assert "arms" not in page.split("What would be gained")[0].split("<body")[1].lower()
+    assert "What to do" not in page
+
+
+def test_half_lives_beyond_the_log_are_marked():
+    """Exponentials that fall by a third in the log halve after 1.7 times as many exposures."""
+    frame = make_log(arms=3, exposures=1500, sigma=0.3, start=3.0, end=2.0, seed=4)
+    found = rotting.diagnose(frame)
+    assert all(arm.half_life > arm.exposures for arm in found.arms)
+    assert all(arm.half_life_beyond_log for arm in found.arms)
+    assert "(more than the log holds)" in found.summary
+    assert report_page(found).count("half-life beyond the log") == 3
+
+
+def test_half_lives_within_the_log_are_not(worn):
+    inside = [arm for arm in worn.arms if arm.half_life <= arm.exposures]
+    assert inside
+    assert not any(arm.half_life_beyond_log for arm in inside)
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(1e6, 1.0), (1e9, 0.001), (-1e6, 1.0)])
+def test_rewards_far_from_zero_say_the_same(offset, scale):
+    frame = make_log(arms=2, exposures=800, start=0.4, end=0.1, seed=6)
+    earned = frame["click"].mean()
+    found = rotting.diagnose(frame.assign(click=offset + scale * frame["click"]))
+    assert [arm.rotting for arm in found.arms] == [True, True]
+    assert found.sigma == pytest.approx(scale * np.sqrt(earned * (1 - earned)), rel=0.1)
+    for arm in found.arms:
+        assert arm.half_life is None  # of a million, hardly anything is lost
+        assert arm.value_first - offset == pytest.approx(0.4 * scale, rel=0.2)
+        assert arm.value_lost == pytest.approx(0.3 * scale, rel=0.3)
+        assert offset < arm.curve["fit"][-1] < arm.curve["fit"][0] < offset + scale
+    assert found.gain_of(LOGGED).reward.point - 1000 * offset == pytest.approx(1000 * scale * earned, rel=0.01)
+    assert 0 <= found.gain_of("oracle").gain.high < 100 * scale
+    assert any("fall towards the smallest" in caveat for caveat in found.caveats)
+    first, last = (float(text.replace(",", "")) for text in arm_rows(found)[0][5:7])
+    assert first - last == pytest.approx(found.arms[0].value_lost, rel=0.02)
+
+
+def test_arms_that_fall_at_once_are_mentioned():
+    frame = make_log(arms=3, exposures=1000, sigma=0.2, effect="none", start=2.0, seed=5)
+    own = frame["creative"] == "creative 2"
+    frame.loc[own, "value"] -= np.where(np.arange(own.sum()) >= 400, 1.5, 0.0)
+    found = rotting.diagnose(frame)
+    [dropped] = [arm for arm in found.arms if arm.drop_at is not None]
+    assert dropped.arm == "creative 2"
+    assert dropped.drop_at == pytest.approx(400, abs=8)
+    assert any("An arm falls at once" in caveat and "creative 2" in caveat for caveat in found.caveats)
+
+
+def test_proportional_exposures_are_told_without_a_perfect_correlation():
+    frame = make_log(arms=3, exposures=1000, pace="steady", sigma=0.5, start=3.0, end=1.0, seed=1)
+    assert "correlation above 0.995" in rotting.diagnose(frame).driver_reason
 
 
 @pytest.mark.parametrize("value", [0, 1, 2.5, -3.0])

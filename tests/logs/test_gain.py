@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-import rotting
-from rotting.curves import Constant, Exponential
-from rotting.logs import LogError, gain, make_log
-from rotting.logs.gain import EQUAL, LOGGED, ORACLE, batch_of, estimate_gains, fit_log, problem_of
+from rotting.logs import gain, make_log
+from rotting.logs.fitting import fit_log, logged_reward
+from rotting.logs.gain import EQUAL, LOGGED, ORACLE, estimate_gains, simulate_fits
 from rotting.logs.reading import read_log
 
 
@@ -33,46 +32,70 @@ def test_the_same_seed_gives_the_same_gains(few):
     assert estimate_gains(fitted, seed=4, only=["FEWA"]) == estimate_gains(fitted, seed=4, only=["FEWA"])
 
 
-@pytest.mark.parametrize("batch", [1, 4])
-@pytest.mark.parametrize("pessimistic", [False, True])
-def test_beyond_the_last_exposure(pessimistic, batch):
-    fitted = fit_log(read_log(make_log(arms=3, exposures=1200, sigma=0.2, start=3.0, end=1.0, seed=1)), "exposure")
-    problem = problem_of(fitted, "log", batch, pessimistic)
-    assert problem.horizon == 3600 // batch
-    assert problem.noise_scale == pytest.approx(fitted.sigma / batch**0.5)
-    at_the_end, beyond = problem.means([1200 // batch - 1, 2400 // batch]).T
-    assert np.allclose(at_the_end, 1.0, atol=0.1)
-    assert np.all(beyond < at_the_end - 0.2) if pessimistic else np.array_equal(beyond, at_the_end)
+# What must hold whatever the arms do.
+
+SHAPES = {
+    "abrupt": lambda share, arm: np.where(share < 0.2 + 0.1 * arm, 0.085, 0.005),
+    "abrupt to nothing": lambda share, arm: np.where(share < 0.5, 0.05, 0.0),
+    "flash": lambda share, arm: np.where(share < 0.02, 0.6, 0.03),
+    "exponential": lambda share, arm: 0.1 * np.exp(-share * (0.5 + 0.3 * arm)),
+    "linear": lambda share, arm: 0.1 * (1 - share),
+    "constant": lambda share, arm: 0.02 * arm + 0 * share,
+    "wear-in": lambda share, arm: 0.1 * (1 - np.exp(-3 * share)),
+}
 
 
-def test_values_that_follow_the_calendar_make_a_restless_problem():
-    frame = make_log(arms=4, exposures=1000, effect="calendar", sigma=0.3, start=3.0, end=1.0, seed=1)
-    problem = rotting.Problem.from_log(frame)
-    assert problem.restless
-    assert problem.means([problem.horizon - 1]) == pytest.approx(1.0, abs=0.15)
+def shaped(shape, sigma=None, arms=4, exposures=600):
+    """Return a log whose values follow a shape along the exposures of each arm."""
+    frame = make_log(arms=arms, exposures=exposures, seed=1)
+    share = frame.groupby("creative").cumcount().to_numpy() / exposures
+    arm = frame["creative"].str.split().str[1].astype(int).to_numpy()
+    value, generator = SHAPES[shape](share, arm), np.random.default_rng(3)
+    frame["click"] = (
+        (generator.random(len(value)) < value) * 1.0
+        if sigma is None
+        else value + sigma * generator.standard_normal(len(value))
+    )
+    return frame
 
 
-def test_problem_from_log():
-    frame = make_log(arms=2, exposures=1000, sigma=0.1, start=3.0, end=1.0, seed=1)
-    problem = rotting.Problem.from_log(frame)
-    assert not problem.restless
-    truth = Exponential(start=3.0, rate=np.log(3) / 1000)
-    assert problem.means(range(0, 1000, 100)) == pytest.approx(np.tile(truth(range(0, 1000, 100)), (2, 1)), abs=0.1)
-    assert rotting.Problem.from_log(frame, pessimistic=True).means([1900])[0] < 0.5
-    with pytest.raises(LogError, match="expected no unit"):
-        rotting.Problem.from_log(frame, unit="user_id")
+@pytest.mark.parametrize("sigma", [None, 0.05])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_logged_allocation_earns_on_the_fit_what_the_log_earned(shape, sigma):
+    frame = shaped(shape, sigma)
+    log, earned = read_log(frame), 1000 * frame["click"].mean()
+    assert logged_reward(fit_log(log, "exposure")) == pytest.approx(earned, rel=0.003)
+    # Along the calendar, values are known by slices of time only.
+    assert logged_reward(fit_log(log, "calendar")) == pytest.approx(earned, rel=0.05 if shape == "flash" else 0.01)
 
 
-def test_refits_scatter_around_the_fit():
-    fitted = fit_log(read_log(make_log(arms=3, exposures=500, effect="none", seed=5)), "exposure")
-    again = [fitted.refit(np.random.default_rng(seed)) for seed in range(20)]
-    levels = np.array([[curve(0) for curve in each.curves] for each in again])
-    assert levels.std() > 0
-    assert levels.mean() == pytest.approx(np.mean([curve(0) for curve in fitted.curves]), rel=0.25)
-    assert all(isinstance(curve, Constant | Exponential | rotting.curves.Drop) for curve in again[0].curves)
+@pytest.mark.parametrize(
+    ("shape", "driver"), [*((shape, "exposure") for shape in SHAPES), ("abrupt", "calendar"), ("linear", "calendar")]
+)
+def test_estimates_agree_with_each_other(few, shape, driver):
+    fitted = fit_log(read_log(shaped(shape, exposures=400)), driver)
+    only = ["FEWA", EQUAL, ORACLE]
+    names, point, draws = simulate_fits(fitted, 0, lambda: None, only)
+    assert np.all(point[:, names.index(ORACLE)] >= point[:, names.index(LOGGED)] - 1e-9)
+    assert np.all(draws[:, :, names.index(ORACLE)] >= draws[:, :, names.index(LOGGED)] - 1e-9)
+    for row in estimate_gains(fitted, 0, only=only):
+        for estimate in (row.reward, row.gain, row.pessimistic):
+            assert estimate.low <= estimate.point <= estimate.high
+        assert row.pessimistic.point <= row.gain.point
+        assert row.pessimistic.low <= row.gain.low
+        assert row.pessimistic.high <= row.gain.high
+        if row.policy == ORACLE:
+            assert row.gain.low >= 0
+            assert row.pessimistic.low >= 0
 
 
-def test_long_logs_are_played_in_batches():
-    assert batch_of(gain.MOST_ROUNDS) == 1
-    assert batch_of(gain.MOST_ROUNDS + 1) == 2
-    assert 10_000_000 / batch_of(10_000_000) <= gain.MOST_ROUNDS
+def test_the_calendar_has_the_traffic_of_the_log():
+    """Most exposures came early, when values were high: no allocation can do better than those days were."""
+    frame = shaped("constant", sigma=0.01)
+    late = np.arange(len(frame)) >= 0.8 * len(frame)
+    frame["timestamp"] = np.where(late, 10 * np.arange(len(frame)), np.arange(len(frame)))
+    frame["click"] -= 0.2 * frame["timestamp"] / frame["timestamp"].max() - 1.0
+    fitted = fit_log(read_log(frame), "calendar")
+    logged, best = (row.reward.point for row in estimate_gains(fitted, 0, only=[ORACLE]))
+    assert logged == pytest.approx(1000 * frame["click"].mean(), rel=0.001)
+    assert logged < best < logged + 40

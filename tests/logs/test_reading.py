@@ -165,7 +165,9 @@ def test_unparsable_times(tmp_path):
     frame = small().astype({"time": object})
     frame.loc[4, "time"] = "yesterday"
     frame.to_csv(tmp_path / "log.csv", index=False)
-    with pytest.raises(LogError, match="time column 'time', row 5: 'yesterday' is not a time that can be read: expected ISO 8601"):
+    with pytest.raises(
+        LogError, match="time column 'time', row 5: 'yesterday' is not a time that can be read: expected ISO 8601"
+    ):
         read_log(tmp_path / "log.csv")
 
 
@@ -232,6 +234,10 @@ def test_time_going_backwards_is_counted_and_put_right():
         (["2024-01-01T00:00:00Z", "2024-01-01T00:00:10+00:00"], 10),
         (["2024-01-01T00:00:00Z", "2024-01-01T05:01:00+05:00"], 60),
         (["2024-10-27 02:30:00+02:00", "2024-10-27 02:10:00+01:00"], 2400),
+        (["2024-01-01T00:00Z", "2024-01-01T00:01Z"], 60),
+        (["2024/01/01 00:00", "2024/01/01 00:01"], 60),
+        (["2024-01-01 00:00:00.25 UTC", "2024-01-01 00:00:01.25 UTC"], 1),
+        (["1704067200000", "1704067260000"], 60),
         (["5", "6.5"], 1.5),
     ],
 )
@@ -241,6 +247,17 @@ def test_times_as_texts(texts, seconds, tmp_path):
     log = read_log(tmp_path / "log.csv")
     assert log.backwards == 0
     assert {round(float(time), 6) for arm in log.arms for time in arm.cells.time} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["01/01/2024 00:00", "31.01.2024", "Jan 1 2024", "2024-01-01 10:00 PM", "2024-01-01 (BC)", "infinity", "24:00"],
+)
+def test_times_that_could_be_read_in_two_ways_are_refused(text, tmp_path):
+    small(time=["2024-01-01"] * 7 + [text] * 53).to_csv(tmp_path / "log.csv", index=False)
+    with pytest.raises(LogError, match=r"time column 'time', row 8: .*ISO 8601 \(2024-01-31.*milliseconds") as error:
+        read_log(tmp_path / "log.csv")
+    assert repr(text) in str(error.value)
 
 
 def test_rare_arms_are_left_out_and_counted():
@@ -274,7 +291,11 @@ def test_no_rows(tmp_path):
         ("log.xyz", b"hello", "of no kind that can be read"),
         ("log.parquet", b"PAR1 but nothing else", "cannot be read"),
         ("log.db", b"SQLite format 3\0 and then nonsense", "cannot be read"),
-        ("log.csv", b"\xff\xfe\x00\x01" * 50, "log"),
+        ("log.csv", b"\xff\xfe\x00\x01" * 50, "not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, "not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"arm,reward,time\na,1\nb,2,3,4\n", "not fit the header"),
+        ("log.csv", b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n", "line 40002 does not fit the header"),
+        ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
     ],
 )
 def test_broken_files(name, content, said, tmp_path):
@@ -296,8 +317,54 @@ def test_missing_file_and_table(tmp_path):
 
 @pytest.mark.parametrize("thing", [None, 5, object(), [1, 2]])
 def test_what_is_no_log(thing):
-    with pytest.raises(LogError):
+    with pytest.raises(LogError, match="expected a file, or a frame"):
         read_log(thing)
+
+
+class Elsewhere:
+    """A frame of another library, such as Polars or Arrow: it can turn into one of pandas, if all is installed."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def to_pandas(self):
+        if self.frame is None:
+            raise ImportError("pyarrow is required\nfor that")
+        return self.frame
+
+
+def test_frames_of_other_libraries():
+    assert sums_of(read_log(Elsewhere(small()))) == sums_of(read_log(small()))
+    with pytest.raises(
+        LogError, match=r"Elsewhere cannot be read \(pyarrow is required for that\); expected a file"
+    ) as error:
+        read_log(Elsewhere(None))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_separators_are_seen_in_the_header(separator, tmp_path):
+    small().to_csv(tmp_path / "log.csv", index=False, sep=separator)
+    assert sums_of(read_log(tmp_path / "log.csv")) == sums_of(read_log(small()))
+
+
+# Rewards far from zero.
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(1e6, 1.0), (1e9, 0.001), (-1e6, 1.0)])
+def test_rewards_far_from_zero_are_centred(offset, scale):
+    log = read_log(small(reward=offset + scale * small().reward))
+    assert log.offset == offset
+    assert not log.binary
+    for mine, other in zip(log.arms, read_log(small()).arms, strict=True):
+        assert mine.cells.total == pytest.approx(scale * other.cells.total, abs=1e-6)
+        assert mine.cells.squares == pytest.approx(scale**2 * other.cells.squares, abs=1e-9)
+        assert mine.noise_variance == pytest.approx(scale**2 * other.noise_variance, rel=1e-3)
+
+
+@pytest.mark.parametrize("rewards", [[0.0, 1.0], [2.5, 2.5], [10.0, 11.0], [-1.0, 1.0]])
+def test_other_rewards_are_not(rewards):
+    assert read_log(small(reward=rewards * 30)).offset == 0
 
 
 def test_without_duckdb_it_is_said_what_to_install(monkeypatch):

@@ -112,6 +112,7 @@ def test_overwrite(run, tmp_path):
         (["tune", "FEWA"], ["--problem"]),
         (["tune", "FEWA", "--problem", "nine_arm"], ["'nine_arm'"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha"], ["--grid 'alpha'"]),
+        (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=x"], ["alpha=x", "'x' cannot be read as values"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=-1"], ["alpha=-1"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "beta=1"], ["'beta'", "alpha"]),
         (["tune", "Greedy", "--problem", "ten_arm"], ["no number to tune"]),

@@ -2,7 +2,8 @@
 
 from rotting.logs.columns import LogError
 from rotting.logs.diagnosis import ArmDiagnosis, Diagnosis, diagnose
-from rotting.logs.gain import Estimate, Gain, problem_from_log
+from rotting.logs.fitting import problem_from_log
+from rotting.logs.gain import Estimate, Gain
 from rotting.logs.generating import Truth, make_log
 from rotting.logs.recommending import Recommendation
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rotting.logs.driver import CALENDAR, Driver
-from rotting.logs.gain import MOST_ROUNDS, Gain, batch_of
+from rotting.logs.fitting import MOST_ROUNDS, batch_of
+from rotting.logs.gain import Gain
 from rotting.logs.reading import LEAST_EXPOSURES, MOST_ARMS, Log
 
 if TYPE_CHECKING:
@@ -53,29 +54,22 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
 
 
 def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
-    for names, one, several, rest in (
-        (
-            [arm.arm for arm in arms if arm.rising],
-            "rises with exposure",
-            "rise with exposure",
-            "FEWA and RAW-UCB assume that arms never do, and promise nothing there",
-        ),
+    never = "FEWA and RAW-UCB assume that arms never do, and promise nothing there"
+    happened = "find out what happened there. The gains assume that it would have happened at the same exposure"
+    for names, one, several, (how, remark) in (
+        ([arm.arm for arm in arms if arm.rising], "rises", "rise", ("with exposure", never)),
         (
             [arm.arm for arm in arms if arm.recovering and not arm.rising],
-            "recovers after falling",
-            "recover after falling",
-            "FEWA and RAW-UCB assume that arms never do, and promise nothing there",
+            "recovers",
+            "recover",
+            ("after falling", never),
         ),
-        (
-            [arm.arm for arm in arms if arm.rotting and arm.drop_at is not None],
-            "falls at once rather than bit by bit",
-            "fall at once rather than bit by bit",
-            "find out what happened there. The gains assume that it would have happened at the same exposure",
-        ),
+        ([arm.arm for arm in arms if arm.rotting and arm.drop_at is not None], "falls", "fall", ("at once", happened)),
     ):
         if names:
+            what = f"An arm {one}" if len(names) == 1 else f"Some arms {several}"
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-            yield f"{'An arm' if len(names) == 1 else 'Some arms'} {one if len(names) == 1 else several} ({shown}): {rest}."
+            yield f"{what} {how} ({shown}): {remark}."
     yield f"Exposure or calendar: {driver.reason}."
 
 
@@ -84,10 +78,10 @@ def _about_rows(log: Log) -> Iterator[str]:
         yield f"Dropped {count:,} of {_counted(log.rows, 'row')}: {reason}."
     if log.copies_kept:
         yield (
-            f"Repeated in every column: {log.duplicates:,} of {_counted(log.rows, 'row')}. They were kept: two exposures "
-            "in one second look the same. If they are copies, drop them (--drop-duplicates): copies make p-values and "
-            "intervals look surer than they are. The noise was estimated from the scatter within short stretches, "
-            "which copies do not change."
+            f"Repeated in every column: {log.duplicates:,} of {_counted(log.rows, 'row')}. They were kept: two "
+            "exposures in one second look the same. If they are copies, drop them (--drop-duplicates): copies make "
+            "p-values and intervals look surer than they are. The noise was estimated from the scatter within short "
+            "stretches, which copies hardly change."
         )
     if log.backwards:
         yield f"Time goes backwards at {_counted(log.backwards, 'row')}; rows were put in order of time."
@@ -95,13 +89,13 @@ def _about_rows(log: Log) -> Iterator[str]:
         yield "The log has no time column: the order of its rows was taken for that of time."
     if log.arms_left_out:
         yield (
-            f"Left out: {_counted(log.arms_left_out, 'arm')} with {_counted(log.rows_left_out, 'row')}, having fewer than "
-            f"{LEAST_EXPOSURES} exposures or being beyond the {MOST_ARMS} most shown."
+            f"Left out: {_counted(log.arms_left_out, 'arm')} with {_counted(log.rows_left_out, 'row')} (fewer than "
+            f"{LEAST_EXPOSURES} exposures, or beyond the {MOST_ARMS} most shown)."
         )
     if log.offset:
         yield (
-            f"All rewards are far from 0, with little between them: curves fall towards the smallest, {log.offset:.12g}, "
-            "and not towards 0."
+            "All rewards are far from 0, with little between them: curves fall towards the smallest, "
+            f"{log.offset:.12g}, and not towards 0."
         )
     if log.columns.possible_unit is not None:
         yield (

@@ -14,7 +14,8 @@ from rotting.curves import Curve, Drop, Exponential
 from rotting.files import replacing
 from rotting.logs import caveats, progress
 from rotting.logs.driver import EXPOSURE, Driver, find_driver
-from rotting.logs.gain import REFITS, Fitted, Gain, estimate_gains, fit_log
+from rotting.logs.fitting import Fitted, fit_log
+from rotting.logs.gain import REFITS, Gain, estimate_gains
 from rotting.logs.noise import sigma_of
 from rotting.logs.reading import Log, read_log
 from rotting.logs.recommending import Recommendation, recommend
@@ -243,10 +244,9 @@ def _summary(
         said = f"None of the {len(arms)} arms is" if len(arms) > 1 else "The only arm is not"
         said += " seen to wear out"
     else:
-        share, their = (f"{len(worn)} of {len(arms)} arms wear out", "their") if len(arms) > 1 else (
-            "The only arm wears out",
-            "its",
-        )
+        share, their = "The only arm wears out", "its"
+        if len(arms) > 1:
+            share, their = f"{len(worn)} of {len(arms)} arms wear out", "their"
         what = {"exposure": ", driven by exposures", "calendar": ", driven by the calendar rather than by exposures"}
         said = share + _speed(worn, their) + what.get(driver.name, "")
     return f"{said}{_promise(advice, gains)}."
@@ -269,7 +269,9 @@ def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
         return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
     logged = gains[0].reward.point
     least, most = gain.pessimistic.point, gain.gain.point
-    relative = f" ({_span(100 * least / logged, 100 * most / logged)} %)" if logged > 0 and least > 0.005 * logged else ""
+    relative = ""
+    if logged > 0 and least > 0.005 * logged:
+        relative = f" ({_span(100 * least / logged, 100 * most / logged)} %)"
     return f"; {advice.label} would have earned about {_span(least, most)} more per 1000 exposures{relative}"
 
 

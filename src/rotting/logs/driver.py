@@ -13,8 +13,8 @@ from rotting.logs.wearout import merged
 
 EXPOSURE, CALENDAR, CANNOT_TELL = "exposure", "calendar", "cannot tell"
 FITTED_BINS = 256
-# One is named when its log-likelihood is so much higher; below CLEAR ("positive evidence" by Kass and Raftery, 1995) the
-# reason says that the evidence is weak.
+# One is named when its log-likelihood is so much higher. Below the second figure ("positive evidence" by Kass and
+# Raftery, 1995) the reason calls the evidence weak.
 ENOUGH, CLEAR = 0.5, 1.0
 # Where exposures and time are more nearly proportional than this, both fits are the same fit.
 PROPORTIONAL = 0.995

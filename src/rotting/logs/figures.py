@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis
 
 SHOWN_ARMS, ACROSS = 12, 2
+FAR = 10
 _CALM, _ALARM, _DOTS = COLOURS[0], COLOURS[1], "0.6"
 
 
@@ -46,7 +47,9 @@ def arms_figure(diagnosis: Diagnosis) -> Figure:
     # Noise in a bin of a few rows must not press the fits flat.
     low, high = (np.array([value for arm in arms for value in arm.curve[name]]) for name in ("low", "high"))
     room = 0.1 * float(high.max() - low.min()) or 1.0
-    bottom = 0.0 if low.min() >= 0 else float(low.min()) - room
+    # An axis from 0 shows how much is lost of the whole, unless all lies so far away from 0 that nothing would be seen.
+    from_zero = 0 <= low.min() < FAR * (high.max() - low.min() or 1.0)
+    bottom = 0.0 if from_zero else float(low.min()) - room
     grid[0, 0].set_ylim(bottom, float(high.max()) + room)
     figure.supxlabel("exposures", fontsize=11)
     return figure

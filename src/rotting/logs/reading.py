@@ -26,13 +26,13 @@ FAR_FROM_ZERO = 100
 MEMORY = "1GB"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
 
-_DATE, _CLOCK, _FROM_UTC = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}", "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?", (
-    " ?[Zz]| ?[+-][0-9]{2}(:?[0-9]{2})?"
-)
+# Times as texts, in regular expressions.
+_DATE, _CLOCK = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}", "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
+_FROM_UTC = " ?[Zz]| ?[+-][0-9]{2}(:?[0-9]{2})?"
 EXPECTED = {
     "reward": "a finite number, true or false",
-    "time": "a time that can be read: expected ISO 8601 (2024-01-31, 2024-01-31 18:30, 2024-01-31T18:30:00Z) or a number "
-    "such as seconds or milliseconds since 1970",
+    "time": "a time that can be read: expected ISO 8601 (2024-01-31, 2024-01-31 18:30, 2024-01-31T18:30:00Z) or a "
+    "number such as seconds or milliseconds since 1970",
 }
 
 Step = Callable[[str], None]
@@ -245,9 +245,8 @@ def _time_of(kind: str, column: str) -> str:
     # Read as a TIMESTAMP, a time with an offset from UTC would lose it as silently.
     zoned = f"regexp_matches({said}, ':.*({_FROM_UTC})$')"
     local, instant = f"epoch(try_cast({said} AS TIMESTAMP))", f"epoch(try_cast({said} AS TIMESTAMPTZ))"
-    return (
-        f"coalesce(try_cast({said} AS DOUBLE), CASE WHEN {iso} THEN CASE WHEN {zoned} THEN {instant} ELSE {local} END END)"
-    )
+    moment = f"CASE WHEN NOT {iso} THEN NULL WHEN {zoned} THEN {instant} ELSE {local} END"
+    return f"coalesce(try_cast({said} AS DOUBLE), {moment})"
 
 
 def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:

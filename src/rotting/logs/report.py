@@ -76,21 +76,21 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
 
 
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
-    """Return how values are shown: rates as percentages, others with digits enough to tell the arms apart."""
+    """Return how values are shown: rates as percentages, others with decimals enough to tell the arms apart."""
     if diagnosis.rewards == "0/1":
         return lambda value: f"{100 * value:.3g}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
-    digits = _digits(max(map(abs, values)), max(values) - min(values), least=4)
-    return lambda value: f"{value:.{digits}g}"
+    decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
+    return lambda value: f"{value:,.{decimals}f}"
 
 
-def _digits(largest: float, apart: float, least: int) -> int:
-    """Return how many digits show numbers of this size that lie so far apart, if these many show what lies apart.
+def _decimals(apart: float) -> int:
+    """Return how many decimals show numbers that lie so far apart, to two digits of the difference.
 
-    >>> _digits(12.0, 3.0, least=4), _digits(1e9, 0.001, least=3)
-    (4, 14)
+    >>> _decimals(3.3), _decimals(0.0042), _decimals(700.0), _decimals(0.0)
+    (1, 4, 0, 0)
     """
-    return least if not 0 < apart < largest else min(least - 1 + math.ceil(math.log10(largest / apart)), 17)
+    return min(max(1 - math.floor(math.log10(apart)), 0), 15) if apart > 0 else 0
 
 
 def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
@@ -104,10 +104,14 @@ def told(estimate: Estimate) -> str:
 
     >>> from rotting.logs import Estimate
     >>> told(Estimate(1_000_025.31, 1_000_024.9, 1_000_025.8)), told(Estimate(1.23456, 0.5, 2.0))
-    ('1000025.31 (1000024.9 to 1000025.8)', '1.23 (0.5 to 2)')
+    ('1,000,025.31 (1,000,024.90 to 1,000,025.80)', '1.2 (0.5 to 2.0)')
     """
-    digits = _digits(max(abs(estimate.low), abs(estimate.high)), estimate.high - estimate.low, least=3)
-    return f"{estimate.point:.{digits}g} ({estimate.low:.{digits}g} to {estimate.high:.{digits}g})"
+    decimals = _decimals(estimate.high - estimate.low)
+    # Adding 0.0 turns a rounded -0.0 into 0.0.
+    point, low, high = (
+        f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in (estimate.point, estimate.low, estimate.high)
+    )
+    return f"{point} ({low} to {high})"
 
 
 def _gains(diagnosis: Diagnosis) -> list[str]:

@@ -78,7 +78,7 @@ def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
 def _total_kept(samples: list[Sample], curves: list[Curve], base: float, binary: bool) -> list[Curve]:
     """Return the curves stretched from the base so that they earn the total of the samples.
 
-    Drawing arms together moves reward between them, and must neither make nor lose any: the total is what is known best.
+    Drawing arms together moves reward between them, and must not make or lose any: the total is what is known best.
     """
     earned = sum(float(sample.count @ (sample.mean - base)) for sample in samples)
     fitted = sum(

@@ -59,11 +59,11 @@ def open_source(
 
 
 def _why(said: str) -> str:
-    """Return what the engine says against a log in one line, without advice that only those who call it can follow.
+    r"""Return what the engine says against a log in one line, without advice that only those who call it can follow.
 
-    >>> _why("Invalid Input Error: CSV Error on Line: 7\\nThis file is not utf-8 encoded.\\nPossible Solution: encoding=")
+    >>> _why("Invalid Input Error: CSV Error on Line: 7\nThis file is not utf-8 encoded.\nPossible Solution: ...")
     'line 7 is not UTF-8 text; save the file as UTF-8'
-    >>> _why("IO Error: no such thing\\n\\nPossible Solution: none")
+    >>> _why("IO Error: no such thing\n\nPossible Solution: none")
     'no such thing'
     """
     line = re.search(r"CSV Error on Line: (\d+)", said)

@@ -187,6 +187,8 @@ def _fit_and_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
     low, high = np.quantile(refits - fit, ((1 - BAND) / 2, (1 + BAND) / 2), axis=0)
     # Turned round as it is, such a band need not decrease, nor hold the fit.
     low, high = decreasing(fit - high, cells.count), decreasing(fit - low, cells.count)
+    if log.binary:
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     return cells.exposure, cells.mean, fit, np.minimum(low, fit), np.maximum(high, fit)
 
 
