@@ -79,14 +79,13 @@ def test_estimates_agree_with_each_other(few, shape, driver):
     assert np.all(point[:, names.index(ORACLE)] >= point[:, names.index(LOGGED)] - 1e-9)
     assert np.all(draws[:, :, names.index(ORACLE)] >= draws[:, :, names.index(LOGGED)] - 1e-9)
     for row in estimate_gains(fitted, 0, only=only):
-        for estimate in (row.reward, row.gain, row.pessimistic):
+        for estimate in (row.reward, row.gain, row.held, row.pessimistic):
             assert estimate.low <= estimate.point <= estimate.high
-        assert row.pessimistic.point <= row.gain.point
-        assert row.pessimistic.low <= row.gain.low
-        assert row.pessimistic.high <= row.gain.high
-        if row.policy == ORACLE:
-            assert row.gain.low >= 0
-            assert row.pessimistic.low >= 0
+            assert row.policy != ORACLE or estimate.low >= 0
+        for more in (row.gain, row.held):
+            assert row.pessimistic.point <= more.point
+            assert row.pessimistic.low <= more.low
+            assert row.pessimistic.high <= more.high
 
 
 def test_the_calendar_has_the_traffic_of_the_log():

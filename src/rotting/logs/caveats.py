@@ -33,14 +33,16 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
         )
         if driver.name == CALENDAR:
             yield (
-                "Values follow the calendar here, so every arm is available from the first day to the last in the "
-                "simulation, with the value it had on its first or last day in the log beyond those."
+                "Values follow the calendar here. In the simulation every arm is available from the first day to the "
+                "last: before its own first day with the value of that day, after its last with the value of that, or "
+                "falling further."
             )
         else:
             most = max(arm.exposures for arm in log.arms)
             yield (
-                f"No arm was shown more than {most:,} times in the log. Beyond its last exposure an arm is held "
-                "constant; the pessimistic gain lets it go on falling along its fitted curve."
+                f"No arm was shown more than {most:,} times in the log, and policies push good arms further. Beyond "
+                "its last exposure an arm is held constant, or goes on falling along its fitted curve: both are shown, "
+                "and the gain gives each one half."
             )
         if (batch := batch_of(log.exposures)) > 1:
             yield f"The simulation decides {MOST_ROUNDS:,} times or less: one decision stands for {batch:,} exposures."

@@ -268,7 +268,7 @@ def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
     if gain.pessimistic.low <= 0:
         return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
     logged = gains[0].reward.point
-    least, most = gain.pessimistic.point, gain.gain.point
+    least, most = gain.pessimistic.point, gain.held.point
     relative = ""
     if logged > 0 and least > 0.005 * logged:
         relative = f" ({_span(100 * least / logged, 100 * most / logged)} %)"

@@ -58,16 +58,17 @@ def arms_figure(diagnosis: Diagnosis) -> Figure:
 def gain_figure(diagnosis: Diagnosis) -> Figure:
     """Return the gain of every policy over the logged allocation, with intervals, the best on top."""
     gains = sorted((gain for gain in diagnosis.gain if gain.policy != LOGGED), key=lambda gain: gain.gain.point)
-    figure = new_figure(7.0, 1.2 + 0.5 * len(gains))
+    figure = new_figure(7.0, 1.2 + 0.6 * len(gains))
     axes = figure.add_subplot()
     for height, gain in enumerate(gains):
-        for estimate, shift, colour, hollow in (
-            (gain.gain, 0.12, _CALM, False),
-            (gain.pessimistic, -0.12, _ALARM, True),
+        for estimate, shift, colour, size in (
+            (gain.gain, 0.2, _CALM, 7),
+            (gain.held, 0.0, _DOTS, 5),
+            (gain.pessimistic, -0.2, _ALARM, 5),
         ):
             axes.plot([estimate.low, estimate.high], [height + shift] * 2, color=colour, linewidth=2)
-            face = "white" if hollow else colour
-            axes.plot(estimate.point, height + shift, "o", color=colour, markerfacecolor=face, markersize=7)
+            face = colour if size > 5 else "white"
+            axes.plot(estimate.point, height + shift, "o", color=colour, markerfacecolor=face, markersize=size)
     axes.axvline(0, color="0.3", linewidth=1)
     advised = diagnosis.recommended.label if diagnosis.recommended else ""
     axes.set_yticks(range(len(gains)), [_label(gain.policy, advised) for gain in gains], fontsize=11)

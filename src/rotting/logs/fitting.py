@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rotting.curves import Curve, Drop, Exponential, as_curve
+from rotting.curves import Curve, Drop, Drops, Exponential, as_curve
 from rotting.logs.columns import LogError
 from rotting.logs.driver import CALENDAR, find_driver
 from rotting.logs.noise import reward_variance, sigma_of
 from rotting.logs.reading import Log, read_log
-from rotting.logs.shapes import Sample, fit_curves
+from rotting.logs.shapes import Sample, fit_curves, with_values
 from rotting.logs.wearout import discoveries, merged, resampled, wear_out
 from rotting.problems import Problem
 
@@ -115,12 +115,20 @@ def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = Fa
     offset
         What is added to every value.
     """
-    tables = _tables(fitted, batch, pessimistic)
     bernoulli = fitted.binary and batch == 1
     sigma = fitted.sigma / math.sqrt(batch)
     shown = name if batch == 1 else f"{name}, {batch} exposures per pull"
+    if fitted.traffic is not None:
+        curves = [as_curve(row + offset) for row in _rows_of_calendar(fitted, batch, pessimistic)]
+    else:
+        curves = [
+            with_values(_per_pull(curve, batch), lambda value: value + offset)
+            if pessimistic
+            else as_curve(_known_values(curve, int(pulls), batch) + offset)
+            for curve, pulls in zip(fitted.curves, fitted.pulls, strict=True)
+        ]
     return Problem(
-        tuple(as_curve(table + offset) for table in tables),
+        tuple(curves),
         noise="bernoulli" if bernoulli else "gaussian",
         sigma=sigma,
         restless=fitted.traffic is not None,
@@ -133,23 +141,39 @@ def _horizon(fitted: Fitted, batch: int) -> int:
     return max(fitted.exposures // batch, 1)
 
 
-def _tables(fitted: Fitted, batch: int, pessimistic: bool) -> list[np.ndarray]:
-    """Return each arm's values pull by pull: means over the exposures that a pull stands for."""
-    horizon = _horizon(fitted, batch)
-    tables = []
-    if fitted.traffic is not None:
-        moments = fitted.traffic.moment_of((np.arange(horizon) + 0.5) * batch)
-        for sample, curve in zip(fitted.samples, fitted.curves, strict=True):
-            known = np.clip(moments, sample.x[0], np.inf if pessimistic else sample.x[-1])
-            tables.append(dataclasses.replace(sample, x=known, width=1.0).along(curve))
-        return tables
-    for curve, pulls in zip(fitted.curves, fitted.pulls, strict=True):
-        last = horizon * batch if pessimistic else int(pulls)
-        edges = np.minimum(np.arange(-(-last // batch) + 1) * batch, last)
-        # Differences of sums may rise by a rounding error, which is no curve for a rotting arm.
-        table = np.minimum.accumulate(np.diff(_earned(curve, edges)) / np.diff(edges))
-        tables.append(np.clip(table, 0, 1) if fitted.binary else table)
-    return tables
+def _rows_of_calendar(fitted: Fitted, batch: int, pessimistic: bool) -> list[np.ndarray]:
+    """Return each arm's values round by round; the rounds come when the rows of the log came."""
+    assert fitted.traffic is not None
+    moments = fitted.traffic.moment_of((np.arange(_horizon(fitted, batch)) + 0.5) * batch)
+    rows = []
+    for sample, curve in zip(fitted.samples, fitted.curves, strict=True):
+        known = np.clip(moments, sample.x[0], np.inf if pessimistic else sample.x[-1])
+        rows.append(dataclasses.replace(sample, x=known, width=1.0).along(curve))
+    return rows
+
+
+def _known_values(curve: Curve, exposures: int, batch: int) -> np.ndarray:
+    """Return an arm's values pull by pull, as far as the log goes: means over the exposures that a pull stands for."""
+    edges = np.minimum(np.arange(-(-exposures // batch) + 1) * batch, exposures)
+    values = np.clip(np.diff(_earned(curve, edges)) / np.diff(edges), curve.limit(), float(curve(0)))
+    # Differences of sums may rise by a rounding error, which is no curve for a rotting arm.
+    return np.minimum.accumulate(values)
+
+
+def _per_pull(curve: Curve, batch: int) -> Curve:
+    """Return the curve of pulls that stand for several exposures each, without an end.
+
+    >>> _per_pull(Drop(before=1.0, after=0.0, at=7), 5)
+    Drops(values=(1.0, 0.4, 0.0), at=(1, 2))
+    """
+    if isinstance(curve, Exponential):
+        first = float(_earned(curve, np.array(batch))) / batch
+        return Exponential(start=first, rate=curve.rate * batch, floor=curve.floor)
+    if isinstance(curve, Drop):
+        whole, rest = divmod(curve.at, batch)
+        between = (curve.before * rest + curve.after * (batch - rest)) / batch
+        return Drops(values=(curve.before, between, curve.after), at=(whole, whole + 1))
+    return curve
 
 
 def _earned(curve: Curve, exposures: np.ndarray) -> np.ndarray:
@@ -211,7 +235,7 @@ def logged_reward(fitted: Fitted, batch: int = 1, pessimistic: bool = False) -> 
     if fitted.traffic is None:
         total = sum(float(_earned(curve, pulls)) for curve, pulls in zip(fitted.curves, fitted.pulls, strict=True))
         return total / fitted.exposures * PER
-    tables = np.array(_tables(fitted, batch, pessimistic))
+    tables = np.array(_rows_of_calendar(fitted, batch, pessimistic))
     slices = min(SLICES, tables.shape[1])
     cuts = np.arange(tables.shape[1]) * slices // tables.shape[1]
     means = np.stack([np.bincount(cuts, table) / np.bincount(cuts) for table in tables], axis=1)

@@ -36,15 +36,24 @@ class Estimate:
         """
         return Estimate(min(self.point, other.point), min(self.low, other.low), min(self.high, other.high))
 
+    def at_least(self, other: Estimate) -> Estimate:
+        """Return the greater of two estimates."""
+        return Estimate(max(self.point, other.point), max(self.low, other.low), max(self.high, other.high))
+
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """One way of choosing, per 1000 exposures: its reward, and what it gains over the logged allocation."""
+    """One way of choosing, per 1000 exposures: its reward, and what it gains over the logged allocation.
+
+    What arms would do beyond the log is not in the log: they may keep their last value, or go on falling along their
+    curves. `reward` and `gain` give each guess one half.
+    """
 
     policy: str
     reward: Estimate
     gain: Estimate
-    pessimistic: Estimate  # the gain where arms go on falling beyond what the log covers, if that is less
+    held: Estimate  # the gain if arms keep their last value
+    pessimistic: Estimate  # the gain if arms go on falling, where that is less
 
 
 def contestants(sigma: float, binary: bool, batch: int) -> dict[str, Any]:
@@ -83,21 +92,23 @@ def estimate_gains(
 ) -> list[Gain]:
     """Play every policy on the fitted problem and on problems fitted to resampled logs.
 
-    All policies meet the same random numbers, and the pessimistic way the same refits as the other. Intervals have the
-    width of the refits' scatter and lie around the estimate from the fit itself: taking the mean shift of the refits
-    off the estimate as its bias (as the basic bootstrap does) moved it further from the truth of generated logs.
+    All policies meet the same random numbers, and both guesses of what lies beyond the log the same refits. Intervals
+    have the width of the refits' scatter and lie around the estimate from the fit itself: taking the mean shift of the
+    refits off the estimate as its bias (as the basic bootstrap does) moved it further from the truth of generated logs.
     `only` names the policies to play (default: all).
     """
     names, point, draws = simulate_fits(fitted, seed, step, only)
+    around = draws - draws.mean(axis=0) + point
     gains = []
     for place, name in enumerate(names):
         least = 0.0 if name == ORACLE else -math.inf  # it earns no less than any allocation, by definition
-        held, falling = (
-            _interval(point[way, place] - point[way, 0], draws[:, way, place] - draws[:, way, 0], least)
-            for way in (0, 1)
-        )
-        reward = _interval(point[0, place], draws[:, 0, place]).moved(fitted.offset * PER)
-        gains.append(Gain(name, reward, held, falling.at_most(held)))
+        gained, its_draws = point[:, place] - point[:, 0], around[:, :, place] - around[:, :, 0]
+        held, falling = (_interval(gained[way], its_draws[:, way], least) for way in (0, 1))
+        pessimistic = falling.at_most(held)
+        either = _interval((held.point + pessimistic.point) / 2, its_draws, least)
+        either = either.at_least(pessimistic).at_most(held)  # few draws have rough quantiles
+        reward = _interval(point[:, place].mean(), around[:, :, place]).moved(fitted.offset * PER)
+        gains.append(Gain(name, reward, either, held, pessimistic))
     return gains
 
 
@@ -140,8 +151,6 @@ def _rewards(
 
 
 def _interval(point: float, draws: np.ndarray, least: float = -math.inf) -> Estimate:
-    """Return an estimate with an interval as wide as the draws are, around the point; nothing is below `least`."""
-    low, high = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)) - draws.mean()
-    # The mean may lie outside of the quantiles of very skewed draws.
-    bounds = (point, point + min(low, 0.0), point + max(high, 0.0))
-    return Estimate(*(max(float(bound), least) for bound in bounds))
+    """Return an estimate with the interval of the draws; it holds the point, and nothing is below `least`."""
+    low, high = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return Estimate(*(max(float(bound), least) for bound in (point, min(low, point), max(high, point))))

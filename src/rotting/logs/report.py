@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_ROWS = 100
 ARM_COLUMNS = ("arm", "exposures", "wears out", "p", "half-life", "first value", "last value", "note")
-GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain", "gain if arms go on falling")
+GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain", "if arms keep their last value", "if they go on falling")
 
 
 def report_page(diagnosis: Diagnosis) -> str:
@@ -96,7 +96,7 @@ def _decimals(apart: float) -> int:
 def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
     """Return the gains as rows of texts, the best first."""
     best_first = sorted(diagnosis.gain, key=lambda row: -row.reward.point)
-    return [[row.policy, told(row.reward), told(row.gain), told(row.pessimistic)] for row in best_first]
+    return [[row.policy, *map(told, (row.reward, row.gain, row.held, row.pessimistic))] for row in best_first]
 
 
 def told(estimate: Estimate) -> str:
@@ -120,14 +120,14 @@ def _gains(diagnosis: Diagnosis) -> list[str]:
     if not diagnosis.gain:
         return []
     caption = (
-        "A simulation from curves fitted to the log, with 90 % intervals. Filled: arms keep their last value beyond "
-        "what the log covers. Hollow: they go on falling. Believe what both promise."
+        "A simulation from curves fitted to the log, with 90 % intervals. What arms would do beyond the log is a "
+        "guess: blue gives both guesses one half, grey lets them keep their last value, orange lets them go on falling."
     )
     advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
     return [
         "<h2>What would be gained</h2>",
         figure(gain_figure(diagnosis), f"Gain of each policy over the logged allocation.{advised}", caption),
-        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3}),
+        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3, 4}),
     ]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rotting.curves import Constant, Curve, Drop, Exponential
+from rotting.curves import Constant, Curve, Drop, Drops, Exponential
 
 RATES = 61
 # A richer shape must beat the exponential by this much in BIC: "strong evidence" by Kass and Raftery (1995).
@@ -99,6 +99,8 @@ def with_values(curve: Curve, change: Callable[[float], float]) -> Curve:
     >>> with_values(Exponential(start=1.0, rate=0.1, floor=0.5), lambda value: value + 2)
     Exponential(start=3.0, rate=0.1, floor=2.5)
     """
+    if isinstance(curve, Drops):
+        return dataclasses.replace(curve, values=tuple(map(change, curve.values)))
     names = {field.name for field in dataclasses.fields(curve)} & {"value", "start", "floor", "before", "after"}
     return dataclasses.replace(curve, **{name: change(getattr(curve, name)) for name in names})
 
