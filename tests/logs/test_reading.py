@@ -151,7 +151,7 @@ def test_odd_column_names_are_only_names():
 # Rows.
 
 
-@pytest.mark.parametrize("value", ["abc", "1,5", "inf", "--"])
+@pytest.mark.parametrize("value", ["abc", "1,5", "inf", "-1e60", "--"])
 def test_unparsable_rewards(value, tmp_path):
     frame = small().astype({"reward": object})
     frame.loc[[6, 9], "reward"] = value

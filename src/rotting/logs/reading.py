@@ -23,6 +23,8 @@ MOST_BINS, SLICES = 2048, 64
 LEAST_EXPOSURES, MOST_ARMS = 30, 500
 # Rewards whose smallest is this many times their range are counted from the smallest: digits would be lost.
 FAR_FROM_ZERO = 100
+# Squares and sums of larger rewards would not be numbers any more.
+LARGEST = 1e50
 MEMORY = "1GB"
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
 
@@ -30,7 +32,7 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOU
 _DATE, _CLOCK = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}", "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
 _FROM_UTC = " ?[Zz]| ?[+-][0-9]{2}(:?[0-9]{2})?"
 EXPECTED = {
-    "reward": "a finite number, true or false",
+    "reward": f"a finite number (of at most {LARGEST:g}), true or false",
     "time": "a time that can be read: expected ISO 8601 (2024-01-31, 2024-01-31 18:30, 2024-01-31T18:30:00Z) or a "
     "number such as seconds or milliseconds since 1970",
 }
@@ -204,13 +206,14 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
         whole_row.alias("whole_row"),
     )
     reward = _reward_of(types[columns.reward])
+    beyond = f"(abs({reward}) > {LARGEST} AND NOT isnan({reward}))"
     time = "NULL::DOUBLE" if columns.time is None else _time_of(types[columns.time], columns.time)
     database.execute(
         f"""
         CREATE TEMP TABLE log AS
         SELECT nullif(trim(arm::VARCHAR), '') AS arm, nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time,
                unit::VARCHAR AS unit, whole_row,
-               CASE WHEN {reward} IS NULL OR isinf({reward}) THEN {_text("reward")} END AS odd_reward,
+               CASE WHEN {reward} IS NULL OR {beyond} THEN {_text("reward")} END AS odd_reward,
                CASE WHEN {time} IS NULL OR isinf({time}) THEN {_text("time")} END AS odd_time
         FROM source_rows
         """
