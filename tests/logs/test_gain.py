@@ -98,3 +98,19 @@ def test_the_calendar_has_the_traffic_of_the_log():
     logged, best = (row.reward.point for row in estimate_gains(fitted, 0, only=[ORACLE]))
     assert logged == pytest.approx(1000 * frame["click"].mean(), rel=0.001)
     assert logged < best < logged + 40
+
+
+@pytest.mark.parametrize(("scatter", "is_skewed"), [(np.geomspace(0.1, 8, 60), True), (np.eye(60)[0] * 1e4, False)])
+def test_intervals_have_the_shape_of_the_scatter_and_hold_the_estimate(monkeypatch, scatter, is_skewed):
+    """Refits that all lie 3 higher than the fit say nothing about where the truth lies, but their scatter does."""
+    point = np.array([[50.0, 60.0], [50.0, 55.0]])
+    draws = np.tile(point, (60, 1, 1))
+    draws[:, :, 1] += 3 + scatter[:, None]
+    monkeypatch.setattr(gain, "simulate_fits", lambda *_: ([LOGGED, "FEWA"], point, draws))
+    _, row = estimate_gains(fit_log(read_log(make_log(arms=2, exposures=50)), "exposure"))
+    assert [row.held.point, row.pessimistic.point, row.gain.point] == [10, 5, 7.5]
+    for estimate in (row.held, row.pessimistic, row.gain):
+        assert estimate.low <= estimate.point <= estimate.high
+    if is_skewed:
+        assert row.held.high - 10 > 10 - row.held.low > 1
+        assert (row.gain.low, row.gain.high) == pytest.approx((row.pessimistic.low, row.held.high), abs=2)
