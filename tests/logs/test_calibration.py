@@ -48,8 +48,13 @@ def test_committed_results_meet_the_bars():
     assert results["calibration"]["share_called"] <= 0.05
     assert results["power"]["power"] >= 0.90
     assert results["power"]["half_life_median_error"] <= 0.20
-    assert results["driver"]["12 arms, 5000 exposures"]["told_apart"] >= 0.90
+    assert all(results["driver"][size]["told_apart"] >= 0.90 for size in results["driver"] if size != "logs_each")
     for found in results["gain"]["policies"].values():
-        assert 0.80 <= found["gain, arms falling beyond the log"]["coverage"] <= 0.97
+        # Each guess against its own truth; the gain holds either, so its interval may be wider than one alone needs.
+        assert 0.80 <= found["held, arms held beyond the log"]["coverage"] <= 0.97
+        assert 0.80 <= found["pessimistic, arms falling beyond the log"]["coverage"] <= 0.97
+        truths = [found[f"gain, arms {way} beyond the log"]["coverage"] for way in ("falling", "held")]
+        assert truths[0] >= 0.80
+        assert 0.80 <= sum(truths) / 2 <= 0.97
     assert results["rows"]["seconds"] < 90
     assert results["rows"]["peak_megabytes"] < 2000
