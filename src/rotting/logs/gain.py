@@ -94,7 +94,7 @@ def estimate_gains(
 
     All policies meet the same random numbers, and both guesses of what lies beyond the log the same refits. Intervals
     have the width of the refits' scatter and lie around the estimate from the fit itself: taking the mean shift of the
-    refits off the estimate as its bias (as the basic bootstrap does) moved it further from the truth of generated logs.
+    refits off the estimate as its bias (as the basic bootstrap does) raised its squared error on generated logs.
     `only` names the policies to play (default: all).
     """
     names, point, draws = simulate_fits(fitted, seed, step, only)
