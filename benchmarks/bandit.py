@@ -56,16 +56,21 @@ def singles(url: str) -> tuple[float, float]:
         rows = []
         for place in range(ROUNDS):
             decided = Event(
-                seq + 1, "decided", time.time(), place % 10, decision=bare._identifier(seq + 1), probability=1.0
+                seq + 1,
+                "decided",
+                time.time(),
+                place % 10,
+                decision=bare._journal.identifiers.make(seq + 1),
+                probability=1.0,
             )
             rows += [decided, Event(seq + 2, "rewarded", time.time(), place % 10, target=seq + 1, value=1.0)]
             seq += 2
-        engine = bare._storage.engine.execution_options(writing=True)
+        engine = bare._journal.database.engine.execution_options(writing=True)
 
         def work() -> None:
             for row in rows:
                 with engine.begin() as connection:
-                    storage.append_events(connection, bare._row.id, [row])
+                    storage.append_events(connection, bare._journal.bandit, [row])
 
         return seconds_of(work) / ROUNDS
 
@@ -110,11 +115,11 @@ def opening(url: str, policy: EffFEWA | FEWA) -> tuple[float, float]:
         return seconds_of(lambda: Bandit.open(url, name).decide())
 
     (quick,) = fastest(3, open_it)
-    fresh = bandit._fresh_fold()
+    fresh = bandit._journal.fresh_fold()
 
     def replay() -> None:
-        with bandit._storage.reading() as connection:
-            for event in storage.every_event(connection, bandit._row.id):
+        with bandit._journal.database.reading() as connection:
+            for event in storage.every_event(connection, bandit._journal.bandit):
                 fresh.apply(event)
         _ = fresh.agent
 

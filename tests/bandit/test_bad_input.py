@@ -230,7 +230,7 @@ def test_a_read_only_postgres_session(postgres):
     before = bandit.history()
     with pytest.raises(StorageError, match="read-only"):
         Bandit.open(postgres + "%20-cdefault_transaction_read_only%3Don", "other", HALF, COLOURS)
-    bandit._storage.engine.dispose()
+    bandit._journal.database.engine.dispose()
     assert bandit.history().equals(before)
 
 
@@ -275,7 +275,7 @@ def test_a_database_that_says_it_is_full(sqlite):
 
     from sqlalchemy.event import listen
 
-    listen(bandit._storage.engine, "checkout", lambda connection, *_: limit(connection, None))
+    listen(bandit._journal.database.engine, "checkout", lambda connection, *_: limit(connection, None))
     with pytest.raises(StorageError, match="full"):
         bandit.decide(5000)
     with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:

@@ -114,7 +114,7 @@ def test_identifiers_of_other_bandits_and_made_up_ones_are_unknown(url):
             bandit.shown(wrong)
     # The seal of an event that is no decision.
     with pytest.raises(UnknownDecision):
-        bandit.reward(bandit._identifier(1), 1.0)
+        bandit.reward(bandit._journal.identifiers.make(1), 1.0)
     assert len(bandit.history()) == 4
 
 
@@ -143,7 +143,7 @@ def clock(monkeypatch):
     class Clock:
         now = 1_000_000.0
 
-    monkeypatch.setattr("rotting.bandit.bandit.time.time", lambda: Clock.now)
+    monkeypatch.setattr("rotting.bandit.journal.time.time", lambda: Clock.now)
     return Clock
 
 

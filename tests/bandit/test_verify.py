@@ -7,7 +7,7 @@ import sqlalchemy
 from sqlalchemy import func, select, update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BanditError, DamagedLog, VerificationFailed, schema, storage
+from rotting.bandit import BanditError, DamagedLog, VerificationFailed, database, schema, storage
 
 COLOURS = ["red", "green", "blue"]
 EVENTS = schema.events.c
@@ -80,11 +80,11 @@ def test_a_missing_event_is_noticed(played):
 
 
 def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played, monkeypatch):
-    monkeypatch.setattr(storage, "PATIENCE", 0.1)
+    monkeypatch.setattr(database, "PATIENCE", 0.1)
     bandit = Bandit.open(played, "hero")
     again = storage.Event(84, "rewarded", 0.0, 0, target=4, value=1.0)
     with pytest.raises(BanditError):
-        bandit._storage.write(lambda connection: storage.append_events(connection, 1, [again]))
+        bandit._journal.database.write(lambda connection: storage.append_events(connection, 1, [again]))
 
 
 # Snapshots.
@@ -96,16 +96,16 @@ def test_opening_from_a_snapshot_is_opening_from_the_log(played):
     bandit.snapshot()
     bandit.decide(2)
     from_snapshot = Bandit.open(played, "hero")
-    assert from_snapshot._snapshot_seq == 86
+    assert from_snapshot._journal._snapshot_seq == 86
     bandit.verify()
     change(played, schema.snapshots.delete())
     from_log = Bandit.open(played, "hero")
-    assert from_log._snapshot_seq == 0
+    assert from_log._journal._snapshot_seq == 0
     assert from_log._fold.same_as(from_snapshot._fold)
 
 
 def test_snapshots_are_taken_now_and_then(url, monkeypatch):
-    monkeypatch.setattr("rotting.bandit.bandit.EVENTS_PER_SNAPSHOT", 20)
+    monkeypatch.setattr("rotting.bandit.journal.EVENTS_PER_SNAPSHOT", 20)
     bandit = Bandit.open(url, "hero", EffFEWA(), COLOURS)
     seqs = set()
     for _ in range(30):
@@ -130,7 +130,7 @@ def test_a_damaged_snapshot_is_ignored(played, damage):
         checksum = storage._checksum(content)
     change(played, update(schema.snapshots).values(content=content, checksum=checksum))
     again = Bandit.open(played, "hero")
-    assert again._snapshot_seq == 0
+    assert again._journal._snapshot_seq == 0
     assert again._fold.same_as(bandit._fold)
     again.verify()
 

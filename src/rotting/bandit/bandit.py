@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import difflib
-import hashlib
-import json
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sqlalchemy import Connection
 
-from rotting.bandit import schema, storage
-from rotting.bandit.checking import good_arms, good_name, good_reward, listed, name_list, reward_pairs, whole_number
-from rotting.bandit.errors import (
-    BadName,
-    DamagedLog,
-    NoArms,
-    RetiredArm,
-    RewardConflict,
-    StorageError,
-    UnknownArm,
-    UnknownBandit,
-    UnknownDecision,
-)
+from rotting.bandit import opening, planning, storage, verifying
+from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs, whole_number
+from rotting.bandit.database import Database
+from rotting.bandit.errors import StorageError
 from rotting.bandit.fold import Fold
+from rotting.bandit.journal import Journal
 from rotting.bandit.settings import Settings
-from rotting.bandit.storage import BanditRow, Event, Storage
-from rotting.bandit.verifying import Verification, check_same, replay
+from rotting.bandit.storage import Event
+from rotting.bandit.verifying import Verification
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
@@ -41,9 +26,6 @@ if TYPE_CHECKING:
     from rotting.bandit.reporting import Report
 
 MOST_AT_ONCE = 1_000_000  # decisions in a batch
-QUIET = 20  # looks at the log that must find nobody else writing before we do without
-# A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size.
-EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,19 +65,8 @@ class Bandit:
     Verification(events=7, decisions=4, rewards=1)
     """
 
-    def __init__(self, database: Storage, row: BanditRow, settings: Settings):
-        self._storage = database
-        self._row = row
-        self.settings = settings
-        self._lock = threading.RLock()
-        self._key = bytes.fromhex(row.secret)
-        self._quiet = QUIET  # looks at the log in a row that found nobody else writing
-        self._snapshot_seq = 0
-        self._snapshot_size = 0
-        with database.reading() as connection:
-            self._fold = self._stored_fold(connection) or self._fresh_fold()
-            for event in storage.every_event(connection, row.id, self._fold.seq):
-                self._fold.apply(event)
+    def __init__(self, journal: Journal):
+        self._journal = journal
 
     @classmethod
     def open(
@@ -155,17 +126,13 @@ class Bandit:
         wanted = {setting: value for setting, value in given.items() if value is not None}
         fresh = Settings(**wanted) if policy is not None else None
         names = None if arms is None else good_arms(arms)
-        database = Storage(url)
-        if fresh is None and database.is_missing():
-            raise UnknownBandit(
-                f"there is no database {database.shown}; give a policy and arms to make bandit {name!r}"
-            )
-        row = database.write(lambda connection: _found_or_made(connection, name, fresh, names))
+        database = Database(url)
+        row = opening.find_or_make(database, name, fresh, names)
         settings = Settings.from_dict(row.settings)
         settings.check_same(name, given)
-        bandit = cls(database, row, settings)
+        bandit = cls(Journal(database, row, settings))
         for arm in names or ():
-            bandit._known_arm(arm)
+            planning.known_arm(bandit._journal, arm)
         return bandit
 
     # Deciding.
@@ -187,15 +154,14 @@ class Bandit:
         reasons: list[str] = []
 
         def plan(_: Connection) -> list[Event]:
-            now = self._now()
-            if expired := self._expiry(now):
+            if expired := planning.expiry(self._journal):
                 return expired
-            reasons[:], decided = self._decisions(number, wanted, now)
+            reasons[:], decided = planning.decisions(self._journal, number, wanted)
             return decided
 
-        with self._lock:
+        with self._journal.lock:
             while True:
-                events = self._append(plan)
+                events = self._journal.append(plan)
                 if events[0].kind == "decided":
                     break
             names = self._fold.names
@@ -205,53 +171,11 @@ class Bandit:
             ]
         return choices[0] if n is None else choices
 
-    def _decisions(self, number: int, among: list[str] | None, now: float) -> tuple[list[str], list[Event]]:
-        """Return the reasons and the events of the next decisions."""
-        fold = self._fold
-        arms = self._arms_among(among)
-        in_flight = list(fold.in_flight)
-        text = None if among is None else json.dumps(arms)
-        reasons, events = [], []
-        for seq in range(fold.seq + 1, fold.seq + 1 + number):
-            arm, why, probability = fold.pick(seq, arms, in_flight)
-            in_flight[arm] += self.settings.count == "decided"
-            reasons.append(why)
-            events.append(Event(seq, "decided", now, arm, None, self._identifier(seq), None, None, probability, text))
-        return reasons, events
-
-    def _arms_among(self, among: list[str] | None) -> list[int]:
-        """Return the numbers of the arms to choose from, increasing."""
-        fold = self._fold
-        if among is None:
-            arms = fold.available()
-            if not arms:
-                raise NoArms(f"every arm of bandit {self.name!r} is retired; restore one, or add one")
-            return arms
-        if not among:
-            raise NoArms("among=[] leaves nothing to choose from; name at least one arm, or leave it out for all")
-        for name in among:
-            if not fold.live[self._known_arm(name)]:
-                raise RetiredArm(
-                    f"arm {name!r} of bandit {self.name!r} is retired; restore it, or leave it out of among"
-                )
-        return sorted({fold.index[name] for name in among})
-
     # What came of it.
 
     def shown(self, decision: str) -> bool:
         """Note that a decision has really been shown; False if that was known."""
-
-        def plan(connection: Connection) -> list[Event]:
-            seq = self._seq_of(decision)
-            waiting = self._fold.pending.get(seq)
-            if waiting is None:
-                about = self._about(connection, seq, decision)
-                known, arm = any(event.kind == "shown" for event in about), about[0].arm
-            else:
-                known, arm = waiting.shown, waiting.arm
-            return [] if known else [Event(self._fold.seq + 1, "shown", self._now(), arm, target=seq)]
-
-        return bool(self._append(plan))
+        return bool(self._journal.append(lambda connection: planning.exposure(self._journal, connection, decision)))
 
     def reward(self, decision: str, value: float) -> bool:
         """Take in the reward of a decision, however late; False if it was known.
@@ -266,40 +190,9 @@ class Bandit:
         Returns how many were new.
         """
         pairs = [(decision, good_reward(value)) for decision, value in reward_pairs(rewards)]
-
-        def plan(connection: Connection) -> list[Event]:
-            fold, now = self._fold, self._now()
-            new: dict[int, Event] = {}
-            for decision, value in pairs:
-                seq = self._seq_of(decision)
-                if seq in new:
-                    self._check_reward(decision, value, new[seq])
-                    continue
-                waiting = fold.pending.get(seq)
-                arm = waiting.arm if waiting is not None else self._arm_to_reward(connection, seq, decision, value)
-                if arm is not None:
-                    event = Event(fold.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
-                    new[seq] = event
-            return list(new.values())
-
-        return len(self._append(plan)) if pairs else 0
-
-    def _arm_to_reward(self, connection: Connection, seq: int, decision: str, value: float) -> int | None:
-        """Return the arm of a decision that does not wait for a reward, or None if this is the reward it has."""
-        about = self._about(connection, seq, decision)
-        settled = [event for event in about if event.value is not None]
-        if not settled:
-            return about[0].arm  # expired, but without a reward
-        self._check_reward(decision, value, settled[0])
-        return None
-
-    def _check_reward(self, decision: str, value: float, settled: Event) -> None:
-        if settled.value != value:
-            how = "has the reward" if settled.kind == "rewarded" else "was overdue and got the default reward"
-            raise RewardConflict(
-                f"decision {decision!r} already {how} {settled.value!r}, so it cannot have {value!r}; "
-                "a reward is given once and not changed"
-            )
+        if not pairs:
+            return 0
+        return len(self._journal.append(lambda connection: planning.rewards(self._journal, connection, pairs)))
 
     def expire(self) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
@@ -307,105 +200,69 @@ class Bandit:
         `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
         decision is only dropped from those that are waited for.
         """
-        return len(self._append(lambda _: self._expiry(self._now())))
-
-    def _expiry(self, now: float) -> list[Event]:
-        first, default = self._fold.seq + 1, self.settings.default_reward
-        return [
-            Event(
-                first + place,
-                "expired",
-                now,
-                waiting.arm,
-                None,
-                None,
-                seq,
-                default if self._fold.counts(waiting) else None,
-            )
-            for place, (seq, waiting) in enumerate(self._fold.overdue(now))
-        ]
+        return len(self._journal.append(lambda _: planning.expiry(self._journal)))
 
     # Arms.
 
     def add_arm(self, name: str) -> None:
         """Add an arm; it is chosen as soon as it is available."""
         name = good_name("arm", name)
-
-        def plan(_: Connection) -> list[Event]:
-            if name in self._fold.index:
-                retired = not self._fold.live[self._fold.index[name]]
-                hint = "it is retired: use restore_arm" if retired else "choose another name"
-                raise BadName(f"bandit {self.name!r} already has an arm {name!r}; {hint}")
-            return [Event(self._fold.seq + 1, "added", self._now(), len(self._fold.names), name)]
-
-        self._append(plan)
+        self._journal.append(lambda _: planning.new_arm(self._journal, name))
 
     def retire_arm(self, name: str) -> bool:
         """Choose an arm no more; its history is kept, and rewards on their way are welcome. False if it was retired."""
-        return self._switch(name, "retired", was=True)
+        return bool(self._journal.append(lambda _: planning.switched_arm(self._journal, name, live=False)))
 
     def restore_arm(self, name: str) -> bool:
         """Make a retired arm available again, with its history. False if it was not retired."""
-        return self._switch(name, "restored", was=False)
-
-    def _switch(self, name: str, kind: str, was: bool) -> bool:
-        def plan(_: Connection) -> list[Event]:
-            arm = self._known_arm(name)
-            return [Event(self._fold.seq + 1, kind, self._now(), arm)] if self._fold.live[arm] is was else []
-
-        return bool(self._append(plan))
+        return bool(self._journal.append(lambda _: planning.switched_arm(self._journal, name, live=True)))
 
     @property
     def arms(self) -> dict[str, bool]:
         """The arms in the order of being added, and whether each is available (that is, not retired)."""
-        with self._lock:
-            self._refresh()
+        with self._journal.lock:
+            self._journal.refresh()
             return dict(zip(self._fold.names, self._fold.live, strict=True))
-
-    def _known_arm(self, name: Any) -> int:
-        known = self._fold.index
-        if not isinstance(name, str) or name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {listed(known)}; add_arm adds one"
-            raise UnknownArm(f"bandit {self.name!r} has no arm {str(name)[:80]!r}; {hint}")
-        return known[name]
 
     # Looking.
 
     @property
     def name(self) -> str:
         """The name of the bandit."""
-        return self._row.name
+        return self._journal.name
 
     @property
     def policy(self) -> Policy:
         """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
-        with self._lock:
-            self._refresh()
+        with self._journal.lock:
+            self._journal.refresh()
             return self._fold.policy
 
     def history(self) -> pandas.DataFrame:
         """Return the log: one row per event, in order."""
         from rotting.bandit.reporting import history_frame
 
-        with self._lock, self._storage.reading() as connection:
-            self._catch_up(connection)
-            events = storage.events_after(connection, self._row.id, 0, self._fold.seq)
-            return history_frame(events, self._fold.names, self._identifier)
+        journal = self._journal
+        with journal.lock, journal.database.reading() as connection:
+            journal.catch_up(connection)
+            events = storage.events_after(connection, journal.bandit, 0, journal.fold.seq)
+            return history_frame(events, journal.fold.names, journal.identifiers.make)
 
     def report(self) -> Report:
         """Return how the arms are doing."""
         from rotting.bandit.reporting import make_report
 
-        with self._lock, self._storage.reading() as connection:
-            self._catch_up(connection)
-            return make_report(self.name, self._fold, *storage.rewards_until(connection, self._row.id, self._fold.seq))
+        journal = self._journal
+        with journal.lock, journal.database.reading() as connection:
+            journal.catch_up(connection)
+            rewards = storage.rewards_until(connection, journal.bandit, journal.fold.seq)
+            return make_report(self.name, journal.fold, *rewards)
 
     def export(self, path: str | Path) -> int:
         """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
         from rotting.bandit.reporting import write_history
 
-        if self._storage.is_part_of_it(path):
+        if self._journal.database.is_part_of_it(path):
             raise StorageError(f"{str(path)!r} is the database itself; expected the name of another file")
         frame = self.history()
         write_history(frame, Path(path))
@@ -416,49 +273,16 @@ class Bandit:
 
         Raises `VerificationFailed` otherwise. `progress` is called now and then with the events done and all events.
         """
-        with self._lock:
-            self._refresh()
-            last = self._fold.seq
-            with self._storage.reading() as connection:
-                events = storage.every_event(connection, self._row.id, upto=last)
-                replayed = self._fresh_fold()
-                verification = replay(
-                    replayed, events, self._identifier, lambda done: progress and progress(done, last)
-                )
-                states = {"in memory": self._fold}
-                if (stored := self._stored_fold(connection)) is not None:
-                    for event in storage.every_event(connection, self._row.id, stored.seq, last):
-                        stored.apply(event)
-                    states["of the snapshot"] = stored
-            check_same(replayed, states)
-            return verification
-
-    # Snapshots.
+        with self._journal.lock:
+            return verifying.verify(self._journal, progress)
 
     def snapshot(self) -> None:
         """Keep the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
-        with self._lock:
-            self._refresh()
-            content, seq = self._fold.to_bytes(), self._fold.seq
-            self._storage.write(
-                lambda connection: storage.put_snapshot(connection, self._row.id, seq, content), self._row.id
-            )
-            self._snapshot_seq, self._snapshot_size = seq, len(content)
-
-    def _snapshot_if_due(self) -> None:
-        wait = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // BYTES_PER_EVENT)
-        if self._fold.seq < self._snapshot_seq + wait:
-            return
-        # It only saves time: trouble with it is no trouble with what has just been written.
-        with contextlib.suppress(StorageError):
-            with self._storage.reading() as connection:
-                self._snapshot_seq = storage.snapshot_seq(connection, self._row.id)  # perhaps somebody else's
-            if self._fold.seq >= self._snapshot_seq + wait:
-                self.snapshot()
+        self._journal.snapshot()
 
     def close(self) -> None:
         """Close the connections to the database. A bandit that is not closed loses nothing either."""
-        self._storage.close()
+        self._journal.database.close()
 
     def __enter__(self) -> Bandit:
         return self
@@ -470,123 +294,11 @@ class Bandit:
         fold = self._fold
         return f"<Bandit {self.name!r} {fold.policy} with {len(fold.names)} arms after {fold.seq} events>"
 
-    # The log.
+    @property
+    def settings(self) -> Settings:
+        """What the bandit was made with."""
+        return self._journal.settings
 
-    def _append(self, plan: Callable[[Connection], list[Event]]) -> list[Event]:
-        """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
-
-        While nobody else writes, the newest state is the one in memory, so events are appended right away: had
-        somebody else written meanwhile, their number would be taken, and the database refuse them. Whenever that
-        happens, or `plan` has nothing to append or objects, it is asked again, with a lock and the newest state.
-        """
-
-        def work(connection: Connection, catch_up: bool = False) -> list[Event]:
-            if catch_up:
-                self._quiet = self._quiet + 1 if self._catch_up(connection) == 0 else 0
-            elif not self._log_is_whole(connection):
-                return []
-            events = plan(connection)
-            if events:
-                storage.append_events(connection, self._row.id, events)
-            return events
-
-        with self._lock:
-            events = self._storage.write_unless_overtaken(work) if self._quiet >= QUIET else None
-            if not events:
-                events = self._storage.write(partial(work, catch_up=True), self._row.id)
-            for event in events:
-                self._fold.apply(event)
-            self._snapshot_if_due()
-            return events
-
-    def _catch_up(self, connection: Connection) -> int:
-        """Take in what other processes have appended; returns how many events that were."""
-        events = storage.events_after(connection, self._row.id, self._fold.seq)
-        if not events and not self._log_is_whole(connection):
-            raise DamagedLog(
-                f"the log of bandit {self.name!r} ends before event {self._fold.seq}, which was there: an older copy "
-                "has taken its place; open the bandit again"
-            )
-        for event in events:
-            self._fold.apply(event)
-        return len(events)
-
-    def _log_is_whole(self, connection: Connection) -> bool:
-        """Say whether the last event that is known is still in the log."""
-        seq = self._fold.seq
-        return seq == 0 or bool(storage.events_after(connection, self._row.id, seq - 1, seq))
-
-    def _refresh(self) -> None:
-        with self._storage.reading() as connection:
-            self._catch_up(connection)
-
-    def _about(self, connection: Connection, seq: int, decision: str) -> list[Event]:
-        """Return a decision, which must exist, and what became of it."""
-        about = storage.events_about(connection, self._row.id, seq)
-        if not about or about[0].kind != "decided":
-            raise self._unknown(decision)
-        return about
-
-    def _fresh_fold(self) -> Fold:
-        return Fold(self.settings, self._rewards)
-
-    def _stored_fold(self, connection: Connection) -> Fold | None:
-        """Return the state of the newest snapshot. One that cannot be read is as good as none: the log has it all."""
-        content = storage.get_snapshot(connection, self._row.id)
-        if content is None:
-            return None
-        try:
-            fold = Fold.from_bytes(self.settings, self._rewards, content)
-        except (KeyError, TypeError, ValueError, OSError, EOFError):
-            return None
-        self._snapshot_seq, self._snapshot_size = fold.seq, len(content)
-        return fold
-
-    def _rewards(self, seq: int) -> Any:
-        with self._storage.reading() as connection:
-            return storage.rewards_until(connection, self._row.id, seq)
-
-    def _now(self) -> float:
-        """Return the time, which in a log never runs backwards."""
-        return max(time.time(), self._fold.at)
-
-    # Identifiers of decisions: which bandit, which event, and a part that cannot be guessed.
-
-    def _identifier(self, seq: int) -> str:
-        seal = hashlib.blake2b(b"%d" % seq, key=self._key, digest_size=6).hexdigest()
-        return f"{self._row.token}-{seq}-{seal}"
-
-    def _seq_of(self, decision: Any) -> int:
-        parts = decision.split("-") if isinstance(decision, str) and len(decision) < 100 else []
-        if (
-            len(parts) == 3
-            and parts[1].isdecimal()
-            and len(parts[1]) < 19
-            and self._identifier(int(parts[1])) == decision
-        ):
-            return int(parts[1])
-        raise self._unknown(decision)
-
-    def _unknown(self, decision: Any) -> UnknownDecision:
-        return UnknownDecision(
-            f"bandit {self.name!r} took no decision {str(decision)[:80]!r}; expected the id of a choice of this bandit"
-        )
-
-
-def _found_or_made(connection: Connection, name: str, settings: Settings | None, arms: list[str] | None) -> BanditRow:
-    """Return the bandit of that name, made if need be."""
-    schema.prepare(connection)
-    found = storage.find_bandit(connection, name)
-    if found is not None:
-        return found
-    if settings is None:
-        known = storage.bandit_names(connection)
-        raise UnknownBandit(f"there is no bandit {name!r}, only {listed(known)}; give a policy and arms to make one")
-    if not arms:
-        raise NoArms(f"a new bandit {name!r} needs arms; give arms=['red', 'green'], say")
-    row = storage.add_bandit(connection, name, settings.to_dict())
-    now = time.time()
-    storage.append_events(
-        connection, row.id, [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
-    )
-    return row
+    @property
+    def _fold(self) -> Fold:
+        return self._journal.fold

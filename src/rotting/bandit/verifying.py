@@ -6,8 +6,10 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 
+from rotting.bandit import storage
 from rotting.bandit.errors import VerificationFailed
 from rotting.bandit.fold import Fold
+from rotting.bandit.journal import Journal
 from rotting.bandit.storage import Event
 
 TOLD_EVERY = 1000  # events
@@ -20,6 +22,27 @@ class Verification:
     events: int
     decisions: int
     rewards: int
+
+
+def verify(journal: Journal, progress: Callable[[int, int], None] | None) -> Verification:
+    """Check the log of a journal, and the states that were made of it."""
+    journal.refresh()
+    last = journal.fold.seq
+    with journal.database.reading() as connection:
+        replayed = journal.fresh_fold()
+        verification = replay(
+            replayed,
+            storage.every_event(connection, journal.bandit, upto=last),
+            journal.identifiers.make,
+            lambda done: progress and progress(done, last),
+        )
+        states = {"in memory": journal.fold}
+        if (stored := journal.stored_fold(connection)) is not None:
+            for event in storage.every_event(connection, journal.bandit, stored.seq, last):
+                stored.apply(event)
+            states["of the snapshot"] = stored
+    check_same(replayed, states)
+    return verification
 
 
 def replay(

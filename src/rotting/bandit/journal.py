@@ -1,0 +1,149 @@
+"""The log of a bandit, and the state that is kept in step with it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection
+
+from rotting.bandit import storage
+from rotting.bandit.database import Database
+from rotting.bandit.errors import DamagedLog, StorageError
+from rotting.bandit.fold import Fold
+from rotting.bandit.identifiers import Identifiers
+from rotting.bandit.settings import Settings
+from rotting.bandit.storage import BanditRow, Event
+
+QUIET = 20  # looks at the log that must find nobody else writing before we do without
+# A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size.
+EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 500
+
+# Returns events to append, given a connection that sees the newest state.
+Plan = Callable[[Connection], list[Event]]
+
+
+class Journal:
+    """Appends to the log of one bandit, and keeps `fold`, the state that follows from it, up to date.
+
+    Whoever looks at `fold` for longer than one statement holds `lock`.
+    """
+
+    def __init__(self, database: Database, row: BanditRow, settings: Settings):
+        self.database = database
+        self.lock = threading.RLock()
+        self.bandit = row.id
+        self.name = row.name
+        self.identifiers = Identifiers(row.token, row.secret)
+        self.settings = settings
+        self._quiet = QUIET  # looks at the log in a row that found nobody else writing
+        self._snapshot_seq = 0
+        self._snapshot_size = 0
+        with database.reading() as connection:
+            self.fold = self.stored_fold(connection) or self.fresh_fold()
+            for event in storage.every_event(connection, self.bandit, self.fold.seq):
+                self.fold.apply(event)
+
+    def append(self, plan: Plan) -> list[Event]:
+        """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
+
+        While nobody else writes, the newest state is the one in memory, so events are appended right away: had
+        somebody else written meanwhile, their number would be taken, and the database refuse them. Whenever that
+        happens, or `plan` has nothing to append or objects, it is asked again, with a lock and the newest state.
+        """
+
+        def work(connection: Connection, catch_up: bool = False) -> list[Event]:
+            if catch_up:
+                self._quiet = self._quiet + 1 if self.catch_up(connection) == 0 else 0
+            elif not self._log_is_whole(connection):
+                return []
+            events = plan(connection)
+            if events:
+                storage.append_events(connection, self.bandit, events)
+            return events
+
+        with self.lock:
+            events = self.database.write_unless_overtaken(work) if self._quiet >= QUIET else None
+            if not events:
+                events = self.database.write(partial(work, catch_up=True), self.bandit)
+            for event in events:
+                self.fold.apply(event)
+            self._snapshot_if_due()
+            return events
+
+    def catch_up(self, connection: Connection) -> int:
+        """Take in what other processes have appended; returns how many events that were."""
+        events = storage.events_after(connection, self.bandit, self.fold.seq)
+        if not events and not self._log_is_whole(connection):
+            raise DamagedLog(
+                f"the log of bandit {self.name!r} ends before event {self.fold.seq}, which was there: an older "
+                "copy has taken its place; open the bandit again"
+            )
+        for event in events:
+            self.fold.apply(event)
+        return len(events)
+
+    def refresh(self) -> None:
+        """Take in what other processes have appended, in a transaction of its own."""
+        with self.database.reading() as connection:
+            self.catch_up(connection)
+
+    def _log_is_whole(self, connection: Connection) -> bool:
+        """Say whether the last event that is known is still in the log."""
+        seq = self.fold.seq
+        return seq == 0 or bool(storage.events_after(connection, self.bandit, seq - 1, seq))
+
+    def about(self, connection: Connection, seq: int) -> list[Event]:
+        """Return a decision and what became of it."""
+        return storage.events_about(connection, self.bandit, seq)
+
+    def now(self) -> float:
+        """Return the time, which in a log never runs backwards."""
+        return max(time.time(), self.fold.at)
+
+    # States.
+
+    def fresh_fold(self) -> Fold:
+        """Return the state before the first event."""
+        return Fold(self.settings, self._rewards)
+
+    def stored_fold(self, connection: Connection) -> Fold | None:
+        """Return the state of the newest snapshot. One that cannot be read is as good as none: the log has it all."""
+        content = storage.get_snapshot(connection, self.bandit)
+        if content is None:
+            return None
+        try:
+            fold = Fold.from_bytes(self.settings, self._rewards, content)
+        except (KeyError, TypeError, ValueError, OSError, EOFError):
+            return None
+        self._snapshot_seq, self._snapshot_size = fold.seq, len(content)
+        return fold
+
+    def _rewards(self, seq: int) -> Any:
+        with self.database.reading() as connection:
+            return storage.rewards_until(connection, self.bandit, seq)
+
+    def snapshot(self) -> None:
+        """Keep the state, so that opening the bandit is quick."""
+        with self.lock:
+            self.refresh()
+            content, seq = self.fold.to_bytes(), self.fold.seq
+            self.database.write(
+                lambda connection: storage.put_snapshot(connection, self.bandit, seq, content), self.bandit
+            )
+            self._snapshot_seq, self._snapshot_size = seq, len(content)
+
+    def _snapshot_if_due(self) -> None:
+        wait = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // BYTES_PER_EVENT)
+        if self.fold.seq < self._snapshot_seq + wait:
+            return
+        # It only saves time: trouble with it is no trouble with what has just been written.
+        with contextlib.suppress(StorageError):
+            with self.database.reading() as connection:
+                self._snapshot_seq = storage.snapshot_seq(connection, self.bandit)  # perhaps somebody else's
+            if self.fold.seq >= self._snapshot_seq + wait:
+                self.snapshot()
