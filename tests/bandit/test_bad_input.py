@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from sqlalchemy.event import listen
 
 from rotting import FEWA, UCB1, Bandit, EffFEWA, Oracle, sigma_for
 from rotting.bandit import (
@@ -230,7 +231,7 @@ def test_a_read_only_postgres_session(postgres):
     before = bandit.history()
     with pytest.raises(StorageError, match="read-only"):
         Bandit.open(postgres + "%20-cdefault_transaction_read_only%3Don", "other", HALF, COLOURS)
-    bandit._journal.database.engine.dispose()
+    bandit._journal.database.disconnect()
     assert bandit.history().equals(before)
 
 
@@ -270,12 +271,9 @@ def test_a_database_that_says_it_is_full(sqlite):
     bandit = Bandit.open(sqlite, "hero", HALF, COLOURS)
     before = bandit.history()
 
-    def limit(connection, _):
-        connection.execute("PRAGMA max_page_count = 1")
-
-    from sqlalchemy.event import listen
-
-    listen(bandit._journal.database.engine, "checkout", lambda connection, *_: limit(connection, None))
+    database = bandit._journal.database
+    listen(database.engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count = 1"))
+    database.disconnect()
     with pytest.raises(StorageError, match="full"):
         bandit.decide(5000)
     with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:

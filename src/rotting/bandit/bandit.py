@@ -282,7 +282,7 @@ class Bandit:
 
     def close(self) -> None:
         """Close the connections to the database. A bandit that is not closed loses nothing either."""
-        self._journal.database.close()
+        self._journal.database.disconnect()
 
     def __enter__(self) -> Bandit:
         return self

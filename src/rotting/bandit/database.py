@@ -1,18 +1,20 @@
-"""The database: its address, its engine, and transactions that are durable and wait for each other."""
+"""The database: its address, its one connection, and transactions that are durable and wait for each other."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import secrets
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, select
+from sqlalchemy import Connection, NullPool, create_engine, select
 from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.event import listen
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from rotting.bandit import schema
 from rotting.bandit.errors import BadAddress, BanditError, StorageError
@@ -20,16 +22,35 @@ from rotting.bandit.errors import BadAddress, BanditError, StorageError
 PATIENCE = 60.0  # seconds to wait for other writers
 _TRY_AGAIN = {"40001", "40P01", "23505"}  # PostgreSQL: serialization failure, deadlock, a key that exists by now
 
+# How transactions begin. SQLite: one that read first and wanted to write later could fail however long it waited.
+# PostgreSQL: all that is read in one transaction is of one moment.
+_WRITING = {"sqlite": "BEGIN IMMEDIATE", "postgresql": "BEGIN"}
+_READING = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"}
+
 Result = TypeVar("Result")
 
 
 class Database:
-    """A database that holds bandits."""
+    """A database that holds bandits, and one connection to it, made when it is first needed.
+
+    Whoever uses it from several threads holds `lock`. An exception may strike anywhere, raised by a signal handler:
+    `_unfinished` is set before a transaction begins and cleared when it has ended, so that one which was torn is known
+    by it. The next transaction then closes the connection, which ends whatever was left, and makes another.
+    """
 
     def __init__(self, url: str):
         self.url = _checked_url(url)
         self.engine = _make_engine(self.url)
-        self._writing = self.engine.execution_options(writing=True)
+        self.lock = threading.RLock()
+        self._kind = self.engine.dialect.name
+        self._errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error)
+        self._connection: Connection | None = None
+        self._driver: Any = None  # the driver's own connection
+        self._unfinished = False
+        self._process = os.getpid()
+        _OPEN.add(self)
+
+    # Transactions.
 
     def write(self, work: Callable[[Connection], Result], bandit: int | None = None) -> Result:
         """Do some work in one durable transaction; a bandit that is named is locked against other writers.
@@ -39,33 +60,102 @@ class Database:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                with self._writing.begin() as connection:
+                with self._transaction(_WRITING) as connection:
                     if bandit is not None:
-                        self._lock(connection, bandit)
+                        self._lock_out_others(connection, bandit)
                     return work(connection)
-            except DBAPIError as error:
+            except self._errors as error:
                 if not _worth_repeating(error) or time.monotonic() > deadline:
                     raise StorageError(f"{self.shown} cannot be written: {_reason(error)}") from error
-            except SQLAlchemyError as error:
-                raise StorageError(f"{self.shown} cannot be written: {_reason(error)}") from error
             time.sleep(0.0005 * (1 + secrets.randbelow(8)))
 
     def write_unless_overtaken(self, work: Callable[[Connection], Result]) -> Result | None:
         """Do some work in one durable transaction without a lock; None if it fails, for whatever reason."""
         try:
-            with self._writing.begin() as connection:
+            with self._transaction(_WRITING) as connection:
                 return work(connection)
-        except (SQLAlchemyError, BanditError):
+        except (*self._errors, BanditError):
             return None
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """Yield a connection that sees one state of the database, whatever is written meanwhile."""
         try:
-            with self.engine.connect() as connection, connection.begin():
+            with self._transaction(_READING) as connection:
                 yield connection
-        except SQLAlchemyError as error:
+        except self._errors as error:
             raise StorageError(f"{self.shown} cannot be read: {_reason(error)}") from error
+
+    @contextlib.contextmanager
+    def reading_along(self) -> Iterator[Connection]:
+        """Yield the connection of the transaction that is under way; if there is none, it is `reading`."""
+        if self._unfinished and self._connection is not None:
+            yield self._connection
+        else:
+            with self.reading() as connection:
+                yield connection
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: dict[str, str]) -> Iterator[Connection]:
+        connection = self._begun(begin[self._kind])
+        # Not SQLAlchemy's transactions: an exception in the middle of them can come out as another one.
+        try:
+            yield connection
+            self._driver.execute("COMMIT")
+        except BanditError:  # ours, between two statements
+            self._driver.execute("ROLLBACK")
+            self._unfinished = False
+            raise
+        except BaseException:  # perhaps in the middle of one, so that the connection cannot even be asked to undo it
+            self.disconnect()
+            raise
+        self._unfinished = False
+
+    def _begun(self, begin: str) -> Connection:
+        """Return the connection with a transaction that has just begun."""
+        connection = self._connected()
+        self._unfinished = True
+        try:
+            self._driver.execute(begin)
+        except self._errors:
+            if not getattr(self._driver, "broken", False):
+                raise
+            connection = self._connected()  # the server had closed the old one: nothing is lost yet
+            self._unfinished = True
+            self._driver.execute(begin)
+        return connection
+
+    def _lock_out_others(self, connection: Connection, bandit: int) -> None:
+        """Keep other writers of a bandit waiting. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
+        if self._kind != "sqlite":
+            row = schema.bandits.c.id
+            connection.execute(select(row).where(row == bandit).with_for_update())
+
+    # The connection.
+
+    def _connected(self) -> Connection:
+        """Return the connection, made anew if need be, with no transaction under way."""
+        if self._process != os.getpid():  # forked, without our knowing
+            _LEFT_BEHIND.append(self._driver)
+            self._connection, self._driver, self._unfinished, self._process = None, None, False, os.getpid()
+        if self._unfinished:
+            self.disconnect()
+        if self._connection is None:
+            connection = self.engine.connect()
+            self._driver = connection.connection.driver_connection
+            connection.detach()  # it is ours alone: nobody else may close it or bring it back into shape
+            self._connection = connection
+        return self._connection
+
+    def disconnect(self) -> None:
+        """Close the connection; whatever it had not committed is undone. The next transaction makes another."""
+        if self._driver is not None:
+            with contextlib.suppress(Exception):
+                if self._kind == "sqlite":
+                    self._driver.rollback()  # closing alone would wait until nobody holds a cursor any more
+            with contextlib.suppress(Exception):
+                self._driver.close()
+        self._connection, self._driver, self._unfinished = None, None, False
 
     @property
     def shown(self) -> str:
@@ -75,24 +165,45 @@ class Database:
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
         path = str(self.url.database)
-        return self.url.drivername == "sqlite" and not path.startswith("file:") and not os.path.exists(path)
+        return self._kind == "sqlite" and not path.startswith("file:") and not os.path.exists(path)
 
     def is_part_of_it(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this database, or one of those that SQLite keeps beside it."""
-        if self.url.drivername != "sqlite":
+        if self._kind != "sqlite":
             return False
         own = os.path.realpath(str(self.url.database))
         return os.path.realpath(path) in (own, f"{own}-wal", f"{own}-shm", f"{own}-journal")
 
-    def _lock(self, connection: Connection, bandit: int) -> None:
-        """Keep other writers of a bandit waiting. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
-        if self.engine.dialect.name != "sqlite":
-            row = schema.bandits.c.id
-            connection.execute(select(row).where(row == bandit).with_for_update())
 
-    def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
+# Forks. A SQLite connection that a child inherits makes the child believe that it holds locks which only its parent
+# holds, even for connections that it makes itself: when the parent closes its own, the child's writes are lost. So no
+# connection is inherited.
+
+_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_FORKING = threading.Lock()
+_HELD: list[Database] = []
+_LEFT_BEHIND: list[Any] = []  # connections of a parent that was forked behind our back; closing them would disturb it
+
+
+def _before_fork() -> None:
+    _FORKING.acquire()
+    for database in list(_OPEN):
+        database.lock.acquire()
+        _HELD.append(database)
+        database.disconnect()
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop().lock.release()
+    _FORKING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+# Addresses and engines.
 
 
 def _checked_url(text: str) -> URL:
@@ -116,32 +227,27 @@ def _expected() -> str:
 
 
 def _make_engine(url: URL) -> Engine:
+    """Return an engine that keeps no connections and begins no transactions: both are the business of `Database`."""
     if url.drivername != "sqlite":
-        return create_engine(url, pool_pre_ping=False)
-    engine = create_engine(url, connect_args={"timeout": PATIENCE, "check_same_thread": False})
+        return create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    options = {"timeout": PATIENCE, "check_same_thread": False}
+    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=options)
     listen(engine, "connect", _set_up_sqlite)
-    listen(engine, "begin", _begin_sqlite)
     return engine
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun below, not by the driver
     # Readers do not wait for writers; what has been committed survives a power cut.
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    # A transaction that read first and wanted to write later could fail however long it waited.
-    writing = connection.get_execution_options().get("writing", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-def _worth_repeating(error: DBAPIError) -> bool:
+def _worth_repeating(error: Exception) -> bool:
     """Say whether only another writer was in the way."""
-    return getattr(error.orig, "sqlstate", None) in _TRY_AGAIN or "database is locked" in str(error.orig)
+    original = getattr(error, "orig", error)
+    return getattr(original, "sqlstate", None) in _TRY_AGAIN or "database is locked" in str(original)
 
 
-def _reason(error: SQLAlchemyError) -> str:
+def _reason(error: Exception) -> str:
     return " ".join(str(getattr(error, "orig", None) or error).split())

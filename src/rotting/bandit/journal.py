@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,7 +34,7 @@ class Journal:
 
     def __init__(self, database: Database, row: BanditRow, settings: Settings):
         self.database = database
-        self.lock = threading.RLock()
+        self.lock = database.lock
         self.bandit = row.id
         self.name = row.name
         self.identifiers = Identifiers(row.token, row.secret)
@@ -43,10 +42,11 @@ class Journal:
         self._quiet = QUIET  # looks at the log in a row that found nobody else writing
         self._snapshot_seq = 0
         self._snapshot_size = 0
-        with database.reading() as connection:
-            self.fold = self.stored_fold(connection) or self.fresh_fold()
-            for event in storage.every_event(connection, self.bandit, self.fold.seq):
-                self.fold.apply(event)
+        # An exception may strike while events are applied, raised by a signal handler: a state that is not whole is
+        # made anew before it is used.
+        self.fold = self.fresh_fold()
+        self._whole = False
+        self.refresh()
 
     def append(self, plan: Plan) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
@@ -67,25 +67,38 @@ class Journal:
             return events
 
         with self.lock:
-            events = self.database.write_unless_overtaken(work) if self._quiet >= QUIET else None
+            events = self.database.write_unless_overtaken(work) if self._whole and self._quiet >= QUIET else None
             if not events:
                 events = self.database.write(partial(work, catch_up=True), self.bandit)
-            for event in events:
-                self.fold.apply(event)
+            self._apply(events)
             self._snapshot_if_due()
             return events
 
     def catch_up(self, connection: Connection) -> int:
         """Take in what other processes have appended; returns how many events that were."""
+        if not self._whole:
+            self._load(connection)
         events = storage.events_after(connection, self.bandit, self.fold.seq)
         if not events and not self._log_is_whole(connection):
             raise DamagedLog(
                 f"the log of bandit {self.name!r} ends before event {self.fold.seq}, which was there: an older "
                 "copy has taken its place; open the bandit again"
             )
+        self._apply(events)
+        return len(events)
+
+    def _apply(self, events: Sequence[Event]) -> None:
+        self._whole = False
         for event in events:
             self.fold.apply(event)
-        return len(events)
+        self._whole = True
+
+    def _load(self, connection: Connection) -> None:
+        """Make the state from the newest snapshot and the log."""
+        fold = self.stored_fold(connection) or self.fresh_fold()
+        for event in storage.every_event(connection, self.bandit, fold.seq):
+            fold.apply(event)
+        self.fold, self._whole = fold, True
 
     def refresh(self) -> None:
         """Take in what other processes have appended, in a transaction of its own."""
@@ -124,14 +137,15 @@ class Journal:
         return fold
 
     def _rewards(self, seq: int) -> Any:
-        with self.database.reading() as connection:
+        with self.database.reading_along() as connection:
             return storage.rewards_until(connection, self.bandit, seq)
 
     def snapshot(self) -> None:
         """Keep the state, so that opening the bandit is quick."""
         with self.lock:
-            self.refresh()
-            content, seq = self.fold.to_bytes(), self.fold.seq
+            with self.database.reading() as connection:
+                self.catch_up(connection)
+                content, seq = self.fold.to_bytes(), self.fold.seq
             self.database.write(
                 lambda connection: storage.put_snapshot(connection, self.bandit, seq, content), self.bandit
             )

@@ -113,9 +113,8 @@ def events_after(connection: Connection, bandit: int, seq: int, upto: int = MANY
 
 def every_event(connection: Connection, bandit: int, after: int = 0, upto: int = MANY) -> Iterator[Event]:
     """Yield what `events_after` returns, for long logs: some thousand at a time."""
-    rows = connection.execution_options(yield_per=10_000).execute(
-        _AFTER, {"bandit": bandit, "seq": after, "upto": upto}
-    )
+    bounds = {"bandit": bandit, "seq": after, "upto": upto}
+    rows = connection.execute(_AFTER, bounds, execution_options={"yield_per": 10_000})
     for row in rows:
         yield Event._make(row)
 

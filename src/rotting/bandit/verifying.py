@@ -26,9 +26,9 @@ class Verification:
 
 def verify(journal: Journal, progress: Callable[[int, int], None] | None) -> Verification:
     """Check the log of a journal, and the states that were made of it."""
-    journal.refresh()
-    last = journal.fold.seq
     with journal.database.reading() as connection:
+        journal.catch_up(connection)
+        last = journal.fold.seq
         replayed = journal.fresh_fold()
         verification = replay(
             replayed,
