@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from functools import partial
 
 from timing import fastest, seconds_of
 
@@ -60,17 +61,16 @@ def singles(url: str) -> tuple[float, float]:
                 "decided",
                 time.time(),
                 place % 10,
-                decision=bare._journal.identifiers.make(seq + 1),
+                decision=bare._journal.identifiers.make(seq + 1, 0.0),
                 probability=1.0,
             )
             rows += [decided, Event(seq + 2, "rewarded", time.time(), place % 10, target=seq + 1, value=1.0)]
             seq += 2
-        engine = bare._journal.database.engine.execution_options(writing=True)
+        journal = bare._journal
 
         def work() -> None:
             for row in rows:
-                with engine.begin() as connection:
-                    storage.append_events(connection, bare._journal.bandit, [row])
+                journal.database.write(partial(storage.append_events, bandit=journal.bandit, events=[row]))
 
         return seconds_of(work) / ROUNDS
 

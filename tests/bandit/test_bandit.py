@@ -114,7 +114,7 @@ def test_identifiers_of_other_bandits_and_made_up_ones_are_unknown(url):
             bandit.shown(wrong)
     # The seal of an event that is no decision.
     with pytest.raises(UnknownDecision):
-        bandit.reward(bandit._journal.identifiers.make(1), 1.0)
+        bandit.reward(bandit._journal.identifiers.make(1, bandit._fold.at), 1.0)
     assert len(bandit.history()) == 4
 
 
@@ -321,7 +321,7 @@ def test_a_bandit_is_found_again_with_its_settings(url):
     play(first, 10)
     again = Bandit.open(url, "hero")
     assert again.settings == first.settings
-    assert again._fold.same_as(first._fold)
+    assert again._fold.difference(first._fold) is None
     Bandit.open(url, "hero", HALF, ["blue"], epsilon=0.1)  # saying it again is fine
     with pytest.raises(SettingsConflict, match=r"epsilon=0\.1, not 0\.2; leave epsilon out"):
         Bandit.open(url, "hero", epsilon=0.2)

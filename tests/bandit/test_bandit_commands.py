@@ -149,5 +149,12 @@ def test_complaints(played, arguments, words):
         assert len(bandit.history()) == before
 
 
-def test_a_database_that_is_not_there(run):
-    assert run("verify")[2].startswith("Error: there is no database 'sqlite:///bandits.db'; give a policy and arms")
+def test_a_bandit_that_is_not_there(run, capsys):
+    complaint = "Error: there is no database 'sqlite:///bandits.db'; make it with: rotting bandit init\n"
+    assert run("verify") == (2, "", complaint)
+    run("init", "--arm", "red")
+    with Bandit.open(URL, "hero"), pytest.raises(SystemExit):
+        cli.main(["bandit", "report", URL, "heroine"])
+    assert capsys.readouterr().err == (
+        "Error: there is no bandit 'heroine', only 'hero'; make it with: rotting bandit init\n"
+    )

@@ -53,7 +53,7 @@ def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     bandit.reward(bandit.decide().id, 1.0)  # everything is compiled
     other = Bandit.open(url, "hero")
     dice, decided, rewarded = random.Random(7), [], {}
-    # PostgreSQL's driver tries for up to 5 seconds to cancel what a KeyboardInterrupt interrupts: only few of them there.
+    # PostgreSQL's driver takes up to 5 seconds to cancel what a KeyboardInterrupt interrupts: only few of them there.
     rare = 2 if url.startswith("sqlite") else 100
     for strike in range(200):
         try:
@@ -64,7 +64,8 @@ def test_interrupted_at_random_moments(url, alarm, monkeypatch):
                 bandit.reward(choice.id, float(len(decided) % 7))
                 rewarded[choice.id] = float(len(decided) % 7)
         except BaseException as error:
-            assert struck(error)
+            if not struck(error):
+                raise
         if strike % 10 == 0:
             other.decide()  # another process would not wait either: nothing stays locked until the next call
     assert len(rewarded) > 50

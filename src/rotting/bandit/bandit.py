@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -12,7 +13,7 @@ from sqlalchemy import Connection
 from rotting.bandit import opening, planning, storage, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs, whole_number
 from rotting.bandit.database import Database
-from rotting.bandit.errors import StorageError
+from rotting.bandit.errors import BadAddress, StorageError
 from rotting.bandit.fold import Fold
 from rotting.bandit.journal import Journal
 from rotting.bandit.settings import Settings
@@ -206,16 +207,21 @@ class Bandit:
 
     def add_arm(self, name: str) -> None:
         """Add an arm; it is chosen as soon as it is available."""
-        name = good_name("arm", name)
-        self._journal.append(lambda _: planning.new_arm(self._journal, name))
+        self.change_arms(add=[name])
 
     def retire_arm(self, name: str) -> bool:
         """Choose an arm no more; its history is kept, and rewards on their way are welcome. False if it was retired."""
-        return bool(self._journal.append(lambda _: planning.switched_arm(self._journal, name, live=False)))
+        return self.change_arms(retire=[name]) == 1
 
     def restore_arm(self, name: str) -> bool:
         """Make a retired arm available again, with its history. False if it was not retired."""
-        return bool(self._journal.append(lambda _: planning.switched_arm(self._journal, name, live=True)))
+        return self.change_arms(restore=[name]) == 1
+
+    def change_arms(self, *, add: Iterable[str] = (), retire: Iterable[str] = (), restore: Iterable[str] = ()) -> int:
+        """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
+        new = good_arms(add)
+        old, back = name_list("retire", retire), name_list("restore", restore)
+        return len(self._journal.append(lambda _: planning.arm_changes(self._journal, new, old, back)))
 
     @property
     def arms(self) -> dict[str, bool]:
@@ -245,8 +251,7 @@ class Bandit:
         journal = self._journal
         with journal.lock, journal.database.reading() as connection:
             journal.catch_up(connection)
-            events = storage.events_after(connection, journal.bandit, 0, journal.fold.seq)
-            return history_frame(events, journal.fold.names, journal.identifiers.make)
+            return history_frame(journal.events(connection), journal.fold.names)
 
     def report(self) -> Report:
         """Return how the arms are doing."""
@@ -255,13 +260,15 @@ class Bandit:
         journal = self._journal
         with journal.lock, journal.database.reading() as connection:
             journal.catch_up(connection)
-            rewards = storage.rewards_until(connection, journal.bandit, journal.fold.seq)
-            return make_report(self.name, journal.fold, *rewards)
+            exposures = storage.exposures_until(connection, journal.bandit, journal.fold.seq)
+            return make_report(self.name, journal.fold, exposures)
 
-    def export(self, path: str | Path) -> int:
+    def export(self, path: str | os.PathLike[str]) -> int:
         """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
         from rotting.bandit.reporting import write_history
 
+        if not isinstance(path, str | os.PathLike):
+            raise BadAddress(f"path={path!r} is not the name of a file; expected for example 'log.csv'")
         if self._journal.database.is_part_of_it(path):
             raise StorageError(f"{str(path)!r} is the database itself; expected the name of another file")
         frame = self.history()
@@ -281,8 +288,11 @@ class Bandit:
         self._journal.snapshot()
 
     def close(self) -> None:
-        """Close the connections to the database. A bandit that is not closed loses nothing either."""
-        self._journal.database.disconnect()
+        """Close the connection to the database; the bandit cannot be used any more, but opened again.
+
+        A bandit that is not closed loses nothing either.
+        """
+        self._journal.database.close()
 
     def __enter__(self) -> Bandit:
         return self

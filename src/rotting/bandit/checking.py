@@ -26,12 +26,12 @@ def good_name(what: str, name: Any) -> str:
     return name
 
 
-def good_reward(value: Any) -> float:
+def good_reward(value: Any, name: str = "reward") -> float:
     """Return a reward as a number, or say why it is none."""
     try:
         return checked_reward(value)
     except (TypeError, ValueError) as error:
-        raise BadReward(str(error)) from None
+        raise BadReward(str(error).replace("reward=", f"{name}=", 1)) from None
 
 
 def good_arms(arms: Iterable[str]) -> list[str]:

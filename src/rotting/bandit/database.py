@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, NullPool, create_engine, select
 from sqlalchemy.engine import URL, Engine, make_url
@@ -17,7 +18,7 @@ from sqlalchemy.event import listen
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from rotting.bandit import schema
-from rotting.bandit.errors import BadAddress, BanditError, StorageError
+from rotting.bandit.errors import BadAddress, BanditError, ClosedBandit, StorageError
 
 PATIENCE = 60.0  # seconds to wait for other writers
 _TRY_AGAIN = {"40001", "40P01", "23505"}  # PostgreSQL: serialization failure, deadlock, a key that exists by now
@@ -43,11 +44,15 @@ class Database:
         self.engine = _make_engine(self.url)
         self.lock = threading.RLock()
         self._kind = self.engine.dialect.name
+        self._path = _sqlite_file(self.url) if self._kind == "sqlite" else None
         self._errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error)
         self._connection: Connection | None = None
         self._driver: Any = None  # the driver's own connection
         self._unfinished = False
+        self._writes_ahead = False  # SQLite keeps it with the file, but setting it writes: not for those who only read
+        self._closed = False
         self._process = os.getpid()
+        self._file: tuple[int, int] | None = None  # what identifies a SQLite file, once it is there
         _OPEN.add(self)
 
     # Transactions.
@@ -114,6 +119,9 @@ class Database:
     def _begun(self, begin: str) -> Connection:
         """Return the connection with a transaction that has just begun."""
         connection = self._connected()
+        if begin == _WRITING["sqlite"] and not self._writes_ahead:
+            self._driver.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
+            self._writes_ahead = True
         self._unfinished = True
         try:
             self._driver.execute(begin)
@@ -135,6 +143,10 @@ class Database:
 
     def _connected(self) -> Connection:
         """Return the connection, made anew if need be, with no transaction under way."""
+        if self._closed:
+            raise ClosedBandit("this bandit is closed; open it again")
+        if self._file is not None:
+            self._check_file(self._file)
         if self._process != os.getpid():  # forked, without our knowing
             _LEFT_BEHIND.append(self._driver)
             self._connection, self._driver, self._unfinished, self._process = None, None, False, os.getpid()
@@ -143,9 +155,31 @@ class Database:
         if self._connection is None:
             connection = self.engine.connect()
             self._driver = connection.connection.driver_connection
+            self._file = self._file or self._file_now()
+            self._writes_ahead = False
             connection.detach()  # it is ours alone: nobody else may close it or bring it back into shape
             self._connection = connection
         return self._connection
+
+    def _check_file(self, known: tuple[int, int]) -> None:
+        """Refuse to go on with a file that is no longer the one at this address: nobody would ever find it again."""
+        if (now := self._file_now()) != known:
+            what = "was deleted" if now is None else "was replaced by another file"
+            raise StorageError(f"{self.shown} {what} since it was opened; put it back, or open the bandit again")
+
+    def _file_now(self) -> tuple[int, int] | None:
+        """Return what identifies the SQLite file at this address, None if there is none."""
+        try:
+            found = os.stat(self._path) if self._path is not None else None
+        except OSError:
+            return None
+        return None if found is None else (found.st_dev, found.st_ino)
+
+    def close(self) -> None:
+        """Close the connection for good."""
+        with self.lock:
+            self.disconnect()
+            self._closed = True
 
     def disconnect(self) -> None:
         """Close the connection; whatever it had not committed is undone. The next transaction makes another."""
@@ -164,14 +198,13 @@ class Database:
 
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
-        path = str(self.url.database)
-        return self._kind == "sqlite" and not path.startswith("file:") and not os.path.exists(path)
+        return self._path is not None and not os.path.exists(self._path)
 
     def is_part_of_it(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this database, or one of those that SQLite keeps beside it."""
-        if self._kind != "sqlite":
+        if self._path is None:
             return False
-        own = os.path.realpath(str(self.url.database))
+        own = os.path.realpath(self._path)
         return os.path.realpath(path) in (own, f"{own}-wal", f"{own}-shm", f"{own}-journal")
 
 
@@ -215,11 +248,19 @@ def _checked_url(text: str) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
         raise BadAddress(f"{url.drivername!r} databases cannot hold bandits; {_expected()}")
+    if "\0" in str(url.database):
+        raise BadAddress(f"{text!r} has a character that no file or database can have in its name; {_expected()}")
     if url.drivername == "sqlite" and url.query and not str(url.database).startswith("file:"):
         raise BadAddress(f"{text!r} has options after a '?', which are not supported; {_expected()}")
     if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
         raise BadAddress(f"{text!r} would forget everything; {_expected()}")
     return url
+
+
+def _sqlite_file(url: URL) -> str:
+    """Return the name of a SQLite file, which the address may give as a file: URI of its own."""
+    name = str(url.database)
+    return unquote(name.removeprefix("file:")) if name.startswith("file:") else name
 
 
 def _expected() -> str:
@@ -237,9 +278,7 @@ def _make_engine(url: URL) -> Engine:
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:
-    # Readers do not wait for writers; what has been committed survives a power cut.
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA synchronous = FULL")  # what has been committed survives a power cut
     connection.execute("PRAGMA foreign_keys = ON")
 
 

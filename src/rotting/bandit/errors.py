@@ -55,12 +55,16 @@ class StorageError(BanditError, OSError):
     """The database cannot be reached, read or written."""
 
 
+class ClosedBandit(BanditError, ValueError):
+    """The bandit was closed."""
+
+
 class WrongSchema(BanditError):
     """The tables in the database are not, or not yet, those of this version."""
 
 
 class DamagedLog(BanditError):
-    """Events are missing from the log."""
+    """Something in the tables cannot have been written by us, or is missing."""
 
 
 class VerificationFailed(BanditError):

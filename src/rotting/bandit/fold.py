@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rotting.bandit.damage import check_event, damaged
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.noise import NoiseEstimate
 from rotting.bandit.settings import Settings
@@ -18,7 +19,7 @@ from rotting.policies import Agent
 from rotting.randomness import CHOICE, stream_key
 
 FLOOR = 3  # what a random stream is for, see `rotting.randomness`: the exploration floor
-SNAPSHOT_FORMAT = 1
+SNAPSHOT_FORMAT = 2
 
 # (arms, values) of all rewards up to an event.
 Rewards = Callable[[int], tuple[np.ndarray, np.ndarray]]
@@ -30,6 +31,7 @@ class Pending(NamedTuple):
     arm: int
     since: float  # when it was decided, or shown
     shown: bool
+    decision: str  # its identifier
 
 
 class Pick(NamedTuple):
@@ -52,7 +54,6 @@ class Fold:
         self.index: dict[str, int] = {}
         self.live: list[bool] = []
         self.decided: list[int] = []  # per arm: decisions, ...
-        self.shown: list[int] = []  # ... those that were shown, ...
         self.in_flight: list[int] = []  # ... exposures that wait for their reward, ...
         self.received: list[int] = []  # ... and rewards
         self.pending: dict[int, Pending] = {}  # in the order of `since`
@@ -65,19 +66,32 @@ class Fold:
 
     def apply(self, event: Event) -> None:
         """Take in the next event."""
-        if event.seq != self.seq + 1:
-            raise DamagedLog(
-                f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the log"
-            )
         getattr(self, f"_{event.kind}")(event)
         self.seq, self.at = event.seq, event.at
+
+    def check(self, event: Event) -> None:
+        """Refuse an event, read from the database, that cannot be the next one."""
+        if event.seq != self.seq + 1:
+            raise DamagedLog(
+                f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the database"
+            )
+        added = event.kind == "added"
+        check_event(event, len(self.names) + added)
+        if event.at < self.at:
+            raise damaged(event, "at", f"a time that is not before that of event {self.seq}, {self.at!r}")
+        if added and (event.arm < len(self.names) or event.name in self.index):
+            field, expected = ("name", "one that is new") if event.name in self.index else ("arm", f"{len(self.names)}")
+            raise damaged(event, field, expected)
+        waiting = self.pending.get(event.target) if event.target is not None else None
+        if waiting is not None and waiting.arm != event.arm:
+            raise damaged(event, "arm", f"{waiting.arm}, that of decision {event.target}")
 
     def _added(self, event: Event) -> None:
         assert event.name is not None
         self.index[event.name] = len(self.names)
         self.names.append(event.name)
         self.live.append(True)
-        for counts in (self.decided, self.shown, self.in_flight, self.received):
+        for counts in (self.decided, self.in_flight, self.received):
             counts.append(0)
         self._forget_agent()  # agents have a fixed number of arms
 
@@ -89,16 +103,16 @@ class Fold:
 
     def _decided(self, event: Event) -> None:
         self.decided[event.arm] += 1
-        self.pending[event.seq] = Pending(event.arm, event.at, shown=False)
+        self.pending[event.seq] = Pending(event.arm, event.at, False, event.decision or "")
         if self.settings.count == "decided":
             self.in_flight[event.arm] += 1
 
     def _shown(self, event: Event) -> None:
         assert event.target is not None
-        self.shown[event.arm] += 1
-        # Waiting starts anew; taken out and put back, it comes last.
-        if self.pending.pop(event.target, None) is not None:
-            self.pending[event.target] = Pending(event.arm, event.at, shown=True)
+        waiting = self.pending.pop(event.target, None)
+        if waiting is not None:
+            # Waiting starts anew; taken out and put back, it comes last.
+            self.pending[event.target] = waiting._replace(since=event.at, shown=True)
             if self.settings.count == "shown":
                 self.in_flight[event.arm] += 1
 
@@ -135,11 +149,22 @@ class Fold:
         if self._agent is None:
             agent = self.policy.start(max(1, len(self.names)), seed=self.settings.seed)
             if any(self.received):
-                arms, values = self._rewards(self.seq)
+                arms, values = self.rewards()
                 for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
                     agent.update(arm, value)
             self._agent = agent
         return self._agent
+
+    def rewards(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the arms and the values of all rewards so far, from the log."""
+        arms, values = self._rewards(self.seq)
+        counts = np.bincount(arms, minlength=len(self.names)).tolist()
+        if counts != self.received:
+            raise DamagedLog(
+                f"the log has {counts} rewards of the arms up to event {self.seq}, the state {self.received}: events "
+                "are missing or changed; restore a backup of the database"
+            )
+        return arms, values
 
     def _forget_agent(self) -> None:
         self._agent = self._left = None
@@ -219,7 +244,6 @@ class Fold:
             "names": self.names,
             "live": self.live,
             "decided": self.decided,
-            "shown": self.shown,
             "in_flight": self.in_flight,
             "received": self.received,
             "noise": None if self._noise is None else self._noise.to_dict(),
@@ -233,6 +257,7 @@ class Fold:
             arms=np.array([each.arm for _, each in waiting], np.int64),
             since=np.array([each.since for _, each in waiting], np.float64),
             was_shown=np.array([each.shown for _, each in waiting], np.bool_),
+            decisions=np.array([each.decision for _, each in waiting], np.str_),
         )
         return file.getvalue()
 
@@ -245,10 +270,10 @@ class Fold:
         head: dict[str, Any] = json.loads(arrays["head"].tobytes())
         if head["format"] != SNAPSHOT_FORMAT:
             raise ValueError(f"format {head['format']} is not {SNAPSHOT_FORMAT}")
-        for name in ("seq", "at", "names", "live", "decided", "shown", "in_flight", "received"):
+        for name in ("seq", "at", "names", "live", "decided", "in_flight", "received"):
             setattr(fold, name, head[name])
         fold.index = {name: arm for arm, name in enumerate(fold.names)}
-        columns = (arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown"))
+        columns = (arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown", "decisions"))
         fold.pending = {seq: Pending(*rest) for seq, *rest in zip(*columns, strict=True)}
         if fold._noise is not None:
             fold._noise = NoiseEstimate.from_dict(head["noise"])
@@ -256,7 +281,10 @@ class Fold:
         fold.policy = fold._agent.policy
         return fold
 
-    def same_as(self, other: Fold) -> bool:
-        """Say whether both states are the same, bit for bit."""
-        names = ("seq", "at", "names", "live", "decided", "shown", "in_flight", "received", "pending", "policy")
-        return all(getattr(self, name) == getattr(other, name) for name in names) and self.agent.same_as(other.agent)
+    def difference(self, other: Fold) -> str | None:
+        """Return what is not the same in both states, bit for bit; None if everything is."""
+        names = ("seq", "at", "names", "live", "decided", "in_flight", "received", "pending", "policy")
+        for name in names:
+            if getattr(self, name) != getattr(other, name):
+                return name
+        return None if self.agent.same_as(other.agent) else "agent"

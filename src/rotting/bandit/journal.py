@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+from zipfile import BadZipFile
 
 from sqlalchemy import Connection
 
 from rotting.bandit import storage
+from rotting.bandit.damage import check_event
 from rotting.bandit.database import Database
 from rotting.bandit.errors import DamagedLog, StorageError
 from rotting.bandit.fold import Fold
@@ -78,25 +81,37 @@ class Journal:
         """Take in what other processes have appended; returns how many events that were."""
         if not self._whole:
             self._load(connection)
-        events = storage.events_after(connection, self.bandit, self.fold.seq)
-        if not events and not self._log_is_whole(connection):
+        last, new = self._last_and_new(connection)
+        if not self._is_last(last):
             raise DamagedLog(
-                f"the log of bandit {self.name!r} ends before event {self.fold.seq}, which was there: an older "
-                "copy has taken its place; open the bandit again"
+                f"event {self.fold.seq} of bandit {self.name!r} is no longer the one that was there: an older copy has "
+                "taken the place of the log; open the bandit again"
             )
-        self._apply(events)
-        return len(events)
+        self._apply(new, checked=False)
+        return len(new)
 
-    def _apply(self, events: Sequence[Event]) -> None:
+    def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._whole = False
         for event in events:
+            if not checked:
+                self.fold.check(event)
             self.fold.apply(event)
         self._whole = True
 
     def _load(self, connection: Connection) -> None:
         """Make the state from the newest snapshot and the log."""
+        if not storage.events_after(connection, self.bandit, 0, 1):
+            raise self._missing(1)  # the log begins with arms
         fold = self.stored_fold(connection) or self.fresh_fold()
+        last = storage.events_after(connection, self.bandit, fold.seq - 1, fold.seq)
+        if [event.at for event in last] != [fold.at] * (fold.seq > 0):
+            raise DamagedLog(
+                f"bandit {self.name!r} has a snapshot that ends with event {fold.seq}, which its log does not have, or "
+                "not at the same time: events are missing or changed; restore a backup of the database, or, if the "
+                "log is right as it is, delete the bandit's row in rotting_snapshots"
+            )
         for event in storage.every_event(connection, self.bandit, fold.seq):
+            fold.check(event)
             fold.apply(event)
         self.fold, self._whole = fold, True
 
@@ -108,11 +123,36 @@ class Journal:
     def _log_is_whole(self, connection: Connection) -> bool:
         """Say whether the last event that is known is still in the log."""
         seq = self.fold.seq
-        return seq == 0 or bool(storage.events_after(connection, self.bandit, seq - 1, seq))
+        return any(map(self._is_last, storage.events_after(connection, self.bandit, seq - 1, seq)))
+
+    def _last_and_new(self, connection: Connection) -> tuple[Event | None, Sequence[Event]]:
+        """Return the last event that is known, from the log, and those after it."""
+        events = storage.events_after(connection, self.bandit, self.fold.seq - 1)
+        return (events[0], events[1:]) if events else (None, events)
+
+    def _is_last(self, event: Event | None) -> bool:
+        return event is not None and (event.seq, event.at) == (self.fold.seq, self.fold.at)
 
     def about(self, connection: Connection, seq: int) -> list[Event]:
         """Return a decision and what became of it."""
-        return storage.events_about(connection, self.bandit, seq)
+        events = storage.events_about(connection, self.bandit, seq)
+        for event in events:
+            check_event(event, len(self.fold.names))
+        return events
+
+    def events(self, connection: Connection) -> Sequence[Event]:
+        """Return everything that has happened so far."""
+        events = storage.events_after(connection, self.bandit, 0, self.fold.seq)
+        for place, event in enumerate(events, start=1):
+            if event.seq != place:
+                raise self._missing(place)
+            check_event(event, len(self.fold.names))
+        if len(events) < self.fold.seq:
+            raise self._missing(len(events) + 1)
+        return events
+
+    def _missing(self, seq: int) -> DamagedLog:
+        return DamagedLog(f"event {seq} of bandit {self.name!r} is missing; restore a backup of the database")
 
     def now(self) -> float:
         """Return the time, which in a log never runs backwards."""
@@ -131,7 +171,7 @@ class Journal:
             return None
         try:
             fold = Fold.from_bytes(self.settings, self._rewards, content)
-        except (KeyError, TypeError, ValueError, OSError, EOFError):
+        except (LookupError, TypeError, ValueError, OSError, EOFError, RuntimeError, BadZipFile, zlib.error):
             return None
         self._snapshot_seq, self._snapshot_size = fold.seq, len(content)
         return fold

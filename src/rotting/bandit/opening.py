@@ -18,17 +18,32 @@ def find_or_make(database: Database, name: str, settings: Settings | None, arms:
     """Return the bandit of that name, made with these settings and arms if there is none."""
     if settings is None and database.is_missing():
         raise UnknownBandit(f"there is no database {database.shown}; give a policy and arms to make bandit {name!r}")
+    if not database.is_missing():
+        with database.reading() as connection:
+            found = _found(connection, name, settings)
+        if found is not None:
+            return found
     return database.write(lambda connection: _found_or_made(connection, name, settings, arms))
+
+
+def _found(connection: Connection, name: str, settings: Settings | None) -> BanditRow | None:
+    """Return the bandit of that name, or None if only a transaction that writes could say."""
+    version = schema.version_of(connection)
+    if 0 < version < schema.VERSION:
+        return None
+    found = storage.find_bandit(connection, name) if version else None
+    if found is None and settings is None:
+        known = storage.bandit_names(connection) if version else []
+        raise UnknownBandit(f"there is no bandit {name!r}, only {listed(known)}; give a policy and arms to make one")
+    return found
 
 
 def _found_or_made(connection: Connection, name: str, settings: Settings | None, arms: list[str] | None) -> BanditRow:
     schema.prepare(connection)
-    found = storage.find_bandit(connection, name)
+    found = _found(connection, name, settings)
     if found is not None:
         return found
-    if settings is None:
-        known = storage.bandit_names(connection)
-        raise UnknownBandit(f"there is no bandit {name!r}, only {listed(known)}; give a policy and arms to make one")
+    assert settings is not None
     if not arms:
         raise NoArms(f"a new bandit {name!r} needs arms; give arms=['red', 'green'], say")
     row = storage.add_bandit(connection, name, settings.to_dict())

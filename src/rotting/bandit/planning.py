@@ -14,6 +14,8 @@ from sqlalchemy import Connection
 
 from rotting.bandit.checking import listed
 from rotting.bandit.errors import BadName, NoArms, RetiredArm, RewardConflict, UnknownArm, UnknownDecision
+from rotting.bandit.fold import Pending
+from rotting.bandit.identifiers import seq_of
 from rotting.bandit.journal import Journal
 from rotting.bandit.storage import Event
 
@@ -29,7 +31,7 @@ def decisions(journal: Journal, number: int, among: list[str] | None) -> tuple[l
         arm, why, probability = fold.pick(seq, arms, in_flight)
         in_flight[arm] += fold.settings.count == "decided"
         reasons.append(why)
-        identifier = journal.identifiers.make(seq)
+        identifier = journal.identifiers.make(seq, now)
         events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, text))
     return reasons, events
 
@@ -71,8 +73,7 @@ def expiry(journal: Journal) -> list[Event]:
 
 def exposure(journal: Journal, connection: Connection, decision: Any) -> list[Event]:
     """Return the event of a decision's being shown; none if that is known."""
-    seq = _seq_of(journal, decision)
-    waiting = journal.fold.pending.get(seq)
+    seq, waiting = _looked_up(journal, decision)
     if waiting is None:
         about = _about(journal, connection, seq, decision)
         known, arm = any(event.kind == "shown" for event in about), about[0].arm
@@ -86,11 +87,10 @@ def rewards(journal: Journal, connection: Connection, pairs: Iterable[tuple[Any,
     fold, now = journal.fold, journal.now()
     new: dict[int, Event] = {}
     for decision, value in pairs:
-        seq = _seq_of(journal, decision)
+        seq, waiting = _looked_up(journal, decision)
         if seq in new:
             _check_reward(decision, value, new[seq])
             continue
-        waiting = fold.pending.get(seq)
         arm = waiting.arm if waiting is not None else _arm_to_reward(journal, connection, seq, decision, value)
         if arm is not None:
             new[seq] = Event(fold.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
@@ -119,16 +119,18 @@ def _check_reward(decision: str, value: float, settled: Event) -> None:
 def _about(journal: Journal, connection: Connection, seq: int, decision: str) -> list[Event]:
     """Return a decision, which must exist, and what became of it."""
     about = journal.about(connection, seq)
-    if not about or about[0].kind != "decided":
+    if not about or about[0].decision != decision:
         raise _unknown(journal, decision)
     return about
 
 
-def _seq_of(journal: Journal, decision: Any) -> int:
-    seq = journal.identifiers.seq_of(decision)
-    if seq is None:
+def _looked_up(journal: Journal, decision: Any) -> tuple[int, Pending | None]:
+    """Return the number of a decision's event and, if it waits, the decision; if not, only the log knows it."""
+    seq = seq_of(decision)
+    waiting = None if seq is None else journal.fold.pending.get(seq)
+    if seq is None or (waiting is not None and waiting.decision != decision):
         raise _unknown(journal, decision)
-    return seq
+    return seq, waiting
 
 
 def _unknown(journal: Journal, decision: Any) -> UnknownDecision:
@@ -137,21 +139,25 @@ def _unknown(journal: Journal, decision: Any) -> UnknownDecision:
     )
 
 
-def new_arm(journal: Journal, name: str) -> list[Event]:
-    """Return the event of an arm's being added."""
-    fold = journal.fold
-    if name in fold.index:
-        retired = not fold.live[fold.index[name]]
-        hint = "it is retired: use restore_arm" if retired else "choose another name"
-        raise BadName(f"bandit {journal.name!r} already has an arm {name!r}; {hint}")
-    return [Event(fold.seq + 1, "added", journal.now(), len(fold.names), name)]
-
-
-def switched_arm(journal: Journal, name: str, live: bool) -> list[Event]:
-    """Return the event of an arm's being retired or restored; none if it is so already."""
-    fold, arm = journal.fold, known_arm(journal, name)
-    kind = "restored" if live else "retired"
-    return [] if fold.live[arm] is live else [Event(fold.seq + 1, kind, journal.now(), arm)]
+def arm_changes(journal: Journal, add: list[str], retire: list[str], restore: list[str]) -> list[Event]:
+    """Return the events of arms' being added, retired and restored, in this order; none for what is so already."""
+    fold, now = journal.fold, journal.now()
+    events: list[Event] = []
+    index, live = dict(fold.index), list(fold.live)
+    for name in add:
+        if name in index:
+            hint = "choose another name" if live[index[name]] else "it is retired: use restore_arm"
+            raise BadName(f"bandit {journal.name!r} already has an arm {name!r}; {hint}")
+        index[name] = len(live)
+        live.append(True)
+        events.append(Event(fold.seq + 1 + len(events), "added", now, index[name], name))
+    for names, kind in ((retire, "retired"), (restore, "restored")):
+        for name in names:
+            arm = index[name] if name in add else known_arm(journal, name)
+            if live[arm] is (kind == "retired"):
+                live[arm] = not live[arm]
+                events.append(Event(fold.seq + 1 + len(events), kind, now, arm))
+    return events
 
 
 def known_arm(journal: Journal, name: Any) -> int:

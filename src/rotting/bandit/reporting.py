@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rotting.bandit.damage import damaged
 from rotting.bandit.errors import BadAddress, StorageError
 from rotting.bandit.fold import Fold
 from rotting.bandit.storage import Event
@@ -28,10 +29,11 @@ EXPORTS = (".csv", ".jsonl")
 class ArmReport:
     """How one arm is doing.
 
-    `means` are those of the last 10, 100, 1000 rewards (where there are as many) and of all. `wear_start` and
-    `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic regression on blocks).
-    `active` says whether the policy's filter lets the arm pass, and `window` which window stopped it if not; both are
-    None for policies without a filter and for arms that are not available.
+    `shows` are decisions or, for a bandit with count="shown", those that were shown or have a reward; `pending` are
+    those of them that wait for one. `means` are those of the last 10, 100, 1000 rewards (where there are as many) and
+    of all. `wear_start` and `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic
+    regression on blocks). `active` says whether the policy's filter lets the arm pass, and `window` which window
+    stopped it if not; both are None for policies without a filter and for arms that are not available.
     """
 
     arm: str
@@ -69,11 +71,12 @@ class Report:
         return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)
 
 
-def make_report(name: str, fold: Fold, arms: np.ndarray, values: np.ndarray) -> Report:
-    """Return the report on a state, given all rewards so far."""
+def make_report(name: str, fold: Fold, exposures: Mapping[int, int]) -> Report:
+    """Return the report on a state, given how often each arm has been shown."""
+    arms, values = fold.rewards()
     verdicts = _verdicts(fold)
     split = {each: values[arms == arm] for arm, each in enumerate(fold.names)}
-    shows = fold.decided if fold.settings.count == "decided" else fold.shown
+    shows = dict(enumerate(fold.decided)) if fold.settings.count == "decided" else exposures
     rows = []
     for arm, each in enumerate(fold.names):
         fit = isotonic(split[each])
@@ -82,7 +85,7 @@ def make_report(name: str, fold: Fold, arms: np.ndarray, values: np.ndarray) -> 
             ArmReport(
                 arm=each,
                 available=fold.live[arm],
-                shows=shows[arm],
+                shows=shows.get(arm, 0),
                 pending=fold.in_flight[arm],
                 rewards=fold.received[arm],
                 means=_means(split[each]),
@@ -132,17 +135,21 @@ def _verdicts(fold: Fold) -> dict[int, tuple[bool | None, int | None]]:
     return verdicts
 
 
-def history_frame(events: Sequence[Event], names: Sequence[str], identifier: Callable[[int], str]) -> pandas.DataFrame:
+def history_frame(events: Sequence[Event], names: Sequence[str]) -> pandas.DataFrame:
     """Return events as a table, with names instead of numbers."""
     import pandas
 
+    decisions = {event.seq: event.decision for event in events if event.kind == "decided"}
+    for event in events:
+        if event.target is not None and event.target not in decisions:
+            raise damaged(event, "target", "the number of a decision")
     return pandas.DataFrame(
         {
             "seq": np.array([event.seq for event in events], np.int64),
             "kind": [event.kind for event in events],
             "at": pandas.to_datetime(np.array([event.at for event in events], np.float64), unit="s", utc=True),
             "arm": [names[event.arm] for event in events],
-            "decision": [event.decision if event.target is None else identifier(event.target) for event in events],
+            "decision": [decisions.get(event.target or event.seq) for event in events],
             "reward": np.array([event.value for event in events], np.float64),
             "probability": np.array([event.probability for event in events], np.float64),
             "among": [

@@ -87,36 +87,43 @@ snapshots = Table(
 
 
 def prepare(connection: Connection) -> None:
-    """Make the tables if there are none, bring older ones up to date, refuse newer or strange ones."""
+    """Make the tables if there are none, and bring older ones up to date."""
     if connection.dialect.name == "postgresql":  # one process at a time; in SQLite that is so anyway
         connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
-    present = set(inspect(connection).get_table_names())
-    ours = {table.name for table in metadata.sorted_tables}
-    if not present & ours:
+    version = version_of(connection)
+    if version == 0:
         metadata.create_all(connection)
         connection.execute(insert(schema_version), {"version": VERSION})
         return
+    for older in range(version, VERSION):
+        MIGRATIONS[older](connection)
+        connection.execute(update(schema_version).values(version=older + 1))
+    _check(connection)
+
+
+def version_of(connection: Connection) -> int:
+    """Return the version of the tables, 0 if there are none; refuse newer or strange ones."""
+    present = set(inspect(connection).get_table_names())
+    ours = {table.name for table in metadata.sorted_tables}
+    if not present & ours:
+        return 0
     if schema_version.name not in present:
         raise WrongSchema(
             f"the database has a table {min(present & ours)!r} but no {schema_version.name!r}: it was not made by "
             "rotting; use another database, or rename that table"
         )
-    _migrate(connection)
-    _check(connection)
-
-
-def _migrate(connection: Connection) -> None:
     versions = connection.execute(select(schema_version.c.version)).scalars().all()
-    if len(versions) != 1 or versions[0] < 1:
+    if len(versions) != 1 or type(versions[0]) is not int or versions[0] < 1:
         raise WrongSchema(f"{schema_version.name} says {versions}; expected one version: restore it from a backup")
-    if versions[0] > VERSION:
+    version = versions[0]
+    if version > VERSION:
         raise WrongSchema(
-            f"the database has version {versions[0]} of the tables, this version of rotting knows {VERSION}; "
+            f"the database has version {version} of the tables, this version of rotting knows {VERSION}; "
             "upgrade rotting"
         )
-    for version in range(versions[0], VERSION):
-        MIGRATIONS[version](connection)
-        connection.execute(update(schema_version).values(version=version + 1))
+    if version == VERSION:
+        _check(connection)
+    return version
 
 
 def _check(connection: Connection) -> None:

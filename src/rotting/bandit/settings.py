@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from rotting.bandit.checking import good_reward, number_between
-from rotting.bandit.errors import BadSettings, SettingsConflict
+from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, SettingsConflict
 from rotting.parsing import ParseError, parse_policy
 from rotting.policies import BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Policy, Rexp3, Uniform
 from rotting.randomness import checked_seed
@@ -46,7 +46,7 @@ class Settings:
                 raise BadSettings(
                     f"default_reward={self.default_reward!r} is never used without reward_wait; give both"
                 )
-            self._set("default_reward", good_reward(self.default_reward))
+            self._set("default_reward", good_reward(self.default_reward, "default_reward"))
         try:
             self._set("seed", checked_seed(self.seed))
         except ValueError as error:
@@ -75,6 +75,11 @@ class Settings:
         except ParseError as error:
             raise BadSettings(
                 f"the bandit's policy is not known here ({error}); import the module it is from"
+            ) from None
+        except (BanditError, KeyError, TypeError) as error:
+            raise DamagedLog(
+                f"the bandit's settings in the database make no sense ({type(error).__name__}: {error}): they were "
+                "changed or damaged; restore a backup of the database"
             ) from None
 
     def check_same(self, name: str, given: dict[str, Any]) -> None:

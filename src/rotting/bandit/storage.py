@@ -10,9 +10,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Dialect, Executable, bindparam, delete, insert, select
+from sqlalchemy import Connection, Dialect, Executable, bindparam, delete, func, insert, select, type_coerce
+from sqlalchemy.types import NullType
 
 from rotting.bandit import schema
+from rotting.bandit.errors import DamagedLog
+from rotting.policies.agent import LARGEST_REWARD
 
 MANY = 2**62  # more events than there will ever be
 
@@ -81,7 +84,19 @@ def _execute(connection: Connection, statement: Executable, rows: list[tuple[Any
 def find_bandit(connection: Connection, name: str) -> BanditRow | None:
     """Return the bandit of that name, if there is one."""
     row = connection.execute(select(schema.bandits).where(schema.bandits.c.name == name)).first()
-    return None if row is None else BanditRow(row.id, row.name, row.token, row.secret, json.loads(row.settings))
+    if row is None:
+        return None
+    try:
+        settings, key = json.loads(row.settings), bytes.fromhex(row.secret)
+    except (TypeError, ValueError, RecursionError):
+        settings, key = None, b""
+    if not isinstance(settings, dict) or not 0 < len(key) <= 64 or not isinstance(row.token, str):
+        what = "secret" if isinstance(settings, dict) else "settings"
+        raise DamagedLog(
+            f"the {what} of bandit {name!r} in {schema.bandits.name} cannot be read: the table was changed or damaged; "
+            "restore a backup of the database"
+        )
+    return BanditRow(row.id, row.name, row.token, row.secret, settings)
 
 
 def bandit_names(connection: Connection) -> list[str]:
@@ -132,9 +147,26 @@ def events_about(connection: Connection, bandit: int, decision: int) -> list[Eve
 def rewards_until(connection: Connection, bandit: int, seq: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the arms and the values of all rewards up to an event, in the order in which they came."""
     table = schema.events.c
-    query = select(table.arm, table.value).where(table.bandit == bandit, table.seq <= seq, table.value.is_not(None))
+    query = select(table.seq, table.arm, table.value).where(
+        table.bandit == bandit, table.seq <= seq, table.value.is_not(None)
+    )
     rows = connection.execute(query.order_by(table.seq)).all()
-    return np.array([row[0] for row in rows], np.int64), np.array([row[1] for row in rows], np.float64)
+    for number, arm, value in rows:
+        if type(arm) is not int or arm < 0 or type(value) is not float or not abs(value) <= LARGEST_REWARD:
+            raise DamagedLog(
+                f"event {number} of the log has arm={arm!r} and value={value!r}; expected the number of an arm and a "
+                "finite reward: the table was changed or damaged; restore a backup of the database"
+            )
+    return np.array([row[1] for row in rows], np.int64), np.array([row[2] for row in rows], np.float64)
+
+
+def exposures_until(connection: Connection, bandit: int, seq: int) -> dict[int, int]:
+    """Return for each arm how many decisions have been shown up to an event: all that have a reward must have been."""
+    table = schema.events.c
+    query = select(table.arm, func.count(table.target.distinct())).where(
+        table.bandit == bandit, table.seq <= seq, (table.kind == "shown") | table.value.is_not(None)
+    )
+    return {row[0]: row[1] for row in connection.execute(query.group_by(table.arm))}
 
 
 # Snapshots.
@@ -143,7 +175,8 @@ def rewards_until(connection: Connection, bandit: int, seq: int) -> tuple[np.nda
 def snapshot_seq(connection: Connection, bandit: int) -> int:
     """Return the last event that the newest snapshot includes, 0 without one."""
     table = schema.snapshots.c
-    return connection.execute(select(table.seq).where(table.bandit == bandit)).scalar() or 0
+    seq = connection.execute(select(table.seq).where(table.bandit == bandit)).scalar()
+    return seq if isinstance(seq, int) else 0
 
 
 def put_snapshot(connection: Connection, bandit: int, seq: int, content: bytes) -> None:
@@ -158,10 +191,12 @@ def put_snapshot(connection: Connection, bandit: int, seq: int, content: bytes) 
 def get_snapshot(connection: Connection, bandit: int) -> bytes | None:
     """Return the newest snapshot, or None if there is none that is whole."""
     table = schema.snapshots.c
-    row = connection.execute(select(table.checksum, table.content).where(table.bandit == bandit)).first()
-    if row is None or _checksum(row.content) != row.checksum:
+    query = select(table.checksum, type_coerce(table.content, NullType)).where(table.bandit == bandit)
+    row = connection.execute(query).first()
+    if row is None or not isinstance(row[1], bytes | memoryview):
         return None
-    return bytes(row.content)
+    content = bytes(row[1])
+    return content if _checksum(content) == row.checksum else None
 
 
 def _checksum(content: bytes) -> str:

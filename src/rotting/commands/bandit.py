@@ -95,11 +95,10 @@ def reward(
 
 @app.command()
 def arms(url: Url, name: Name, add: ShownArms = None, retire: ShownArms = None, restore: ShownArms = None) -> None:
-    """List the arms, after adding, retiring or restoring some."""
+    """List the arms, after adding, retiring or restoring some (all of those named, or none)."""
     with _told(), _opened(url, name) as bandit:
-        for change, names in ((bandit.add_arm, add), (bandit.retire_arm, retire), (bandit.restore_arm, restore)):
-            for each in names or ():
-                change(each)
+        if add or retire or restore:
+            bandit.change_arms(add=add or (), retire=retire or (), restore=restore or ())
         table = make_table("arm", "available")
         for each, available in bandit.arms.items():
             add_row(table, each, "yes" if available else "retired")
@@ -164,9 +163,13 @@ def _told() -> Iterator[None]:
 
 
 def _opened(url: str, name: str) -> Bandit:
-    from rotting.bandit import Bandit
+    from rotting.bandit import Bandit, UnknownBandit
 
-    return Bandit.open(url, name)
+    try:
+        return Bandit.open(url, name)
+    except UnknownBandit as error:
+        what = str(error).rpartition("; ")[0]  # what follows is advice for programmers
+        raise InputError(f"{what}; make it with: rotting bandit init") from None
 
 
 def _number(where: str, text: str) -> float:
