@@ -204,6 +204,20 @@ def test_exposures_may_count_when_shown(url, clock):
     bandit.verify()
 
 
+def test_what_has_a_reward_was_shown(url, clock):
+    bandit = Bandit.open(url, "hero", HALF, COLOURS[:1], count="shown", reward_wait=60)
+    first, second, third, _ = bandit.decide(4)
+    bandit.reward(first.id, 1.0)  # nobody said that it was shown
+    bandit.shown(first.id)
+    bandit.shown(second.id)
+    clock.now += 61
+    bandit.expire()
+    bandit.reward(third.id, 1.0)
+    (report,) = bandit.report().arms
+    assert (report.shows, report.pending, report.rewards) == (3, 0, 2)
+    bandit.verify()
+
+
 def test_a_clock_that_runs_backwards_does_not_disturb_the_log(url, clock):
     bandit = Bandit.open(url, "hero", HALF, COLOURS, reward_wait=60)
     bandit.decide()

@@ -128,6 +128,7 @@ def test_export(played, tmp_path, name):
         (("reward", "--file", "bandits.db"), "--file 'bandits.db'"),
         (("arms", "--add", "red"), "already has an arm 'red'"),
         (("arms", "--retire", "mauve"), "no arm 'mauve'"),
+        (("arms", "--add", "mauve", "--retire", "nope"), "no arm 'nope'"),
         (("export", "log.txt"), "expected .csv or .jsonl"),
         (("export", "no/such/folder.csv"), "there is no folder"),
         (("report", "--plot", "report.txt"), "expected .png"),

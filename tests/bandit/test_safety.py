@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import BadAddress, DamagedLog, StorageError
+from rotting.bandit import BadAddress, BanditError, ClosedBandit, DamagedLog, StorageError, UnknownDecision
 
 
 @pytest.fixture
@@ -34,6 +34,74 @@ def test_nothing_is_written_after_an_older_copy_has_been_put_in_place(bandit):
     with pytest.raises(DamagedLog, match="older copy"):
         bandit.decide()
     assert Bandit.open("sqlite:///log.db", "hero").verify().decisions == 30
+
+
+def test_decisions_of_a_lost_timeline_are_unknown(bandit):
+    """After a backup has been restored, events have the numbers of those that were lost, but not their identifiers."""
+    with sqlite3.connect("log.db") as live, sqlite3.connect("copy.db") as copy:
+        live.backup(copy)
+        waiting, settled = bandit.decide(), bandit.decide()
+        bandit.reward(settled.id, 1.0)
+        copy.backup(live)
+    again = Bandit.open("sqlite:///log.db", "hero")
+    other, another = again.decide(), again.decide()
+    again.reward(another.id, 0.0)
+    assert [choice.id.split("-")[1] for choice in (waiting, settled)] == [
+        choice.id.split("-")[1] for choice in (other, another)
+    ]
+    for lost in (waiting, settled):
+        with pytest.raises(UnknownDecision):
+            again.reward(lost.id, 1.0)
+        with pytest.raises(UnknownDecision):
+            again.shown(lost.id)
+    with pytest.raises(DamagedLog, match="older copy"):
+        bandit.decide()  # as many events as it knows, but others
+    assert again.verify().decisions == 32
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_file_that_was_deleted_or_replaced_is_noticed(bandit, tmp_path, how):
+    """Going on with the old one would lose everything in the end: no name leads to it any more."""
+    with Bandit.open("sqlite:///other.db", "hero", EffFEWA(sigma=0.5), ["red", "green"]):
+        pass
+    (tmp_path / "log.db").unlink()
+    if how == "replaced":
+        (tmp_path / "other.db").rename("log.db")
+    for call in (bandit.decide, bandit.report, bandit.history, bandit.verify):
+        with pytest.raises(StorageError, match=f"'sqlite:///log.db' was {how}.* open the bandit again"):
+            call()
+    assert (tmp_path / "log.db").exists() is (how == "replaced")
+
+
+def test_a_closed_bandit_says_so(bandit):
+    bandit.close()
+    bandit.close()
+    for call in (bandit.decide, bandit.report, bandit.verify, lambda: bandit.reward("x", 1.0), lambda: bandit.arms):
+        with pytest.raises(ClosedBandit, match="closed; open it again"):
+            call()
+    assert Bandit.open("sqlite:///log.db", "hero").verify().rewards == 30
+
+
+def test_arms_change_together_or_not_at_all(bandit):
+    for changes in (
+        {"add": ["blue"], "retire": ["nope"]},
+        {"add": ["blue", "red"]},
+        {"add": ["blue", "blue"]},
+        {"retire": ["red"], "restore": ["nope"]},
+        {"retire": "red"},
+    ):
+        with pytest.raises(BanditError):
+            bandit.change_arms(**changes)
+    assert bandit.arms == {"red": True, "green": True}
+    assert bandit.change_arms(add=["blue", "mauve"], retire=["red", "blue", "red"], restore=["green"]) == 4
+    assert bandit.arms == {"red": False, "green": True, "blue": False, "mauve": True}
+    bandit.verify()
+
+
+@pytest.mark.parametrize("path", [None, 7, b"log.csv"])
+def test_exports_go_to_files(bandit, path):
+    with pytest.raises(BadAddress, match="not the name of a file"):
+        bandit.export(path)
 
 
 def test_options_are_not_taken_for_a_part_of_the_file_name(bandit):

@@ -86,16 +86,16 @@ def find_bandit(connection: Connection, name: str) -> BanditRow | None:
     row = connection.execute(select(schema.bandits).where(schema.bandits.c.name == name)).first()
     if row is None:
         return None
+    what = "settings"
     try:
-        settings, key = json.loads(row.settings), bytes.fromhex(row.secret)
+        settings = dict(json.loads(row.settings))
+        what = "secret"
+        hashlib.blake2b(key=bytes.fromhex(row.secret))
     except (TypeError, ValueError, RecursionError):
-        settings, key = None, b""
-    if not isinstance(settings, dict) or not 0 < len(key) <= 64 or not isinstance(row.token, str):
-        what = "secret" if isinstance(settings, dict) else "settings"
         raise DamagedLog(
             f"the {what} of bandit {name!r} in {schema.bandits.name} cannot be read: the table was changed or damaged; "
             "restore a backup of the database"
-        )
+        ) from None
     return BanditRow(row.id, row.name, row.token, row.secret, settings)
 
 
