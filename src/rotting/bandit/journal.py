@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from rotting.bandit import storage
 from rotting.bandit.damage import check_event
 from rotting.bandit.database import Database
-from rotting.bandit.errors import DamagedLog, StorageError
+from rotting.bandit.errors import BanditError, DamagedLog
 from rotting.bandit.fold import Fold
 from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.settings import Settings
@@ -196,7 +196,7 @@ class Journal:
         if self.fold.seq < self._snapshot_seq + wait:
             return
         # It only saves time: trouble with it is no trouble with what has just been written.
-        with contextlib.suppress(StorageError):
+        with contextlib.suppress(BanditError):
             with self.database.reading() as connection:
                 self._snapshot_seq = storage.snapshot_seq(connection, self.bandit)  # perhaps somebody else's
             if self.fold.seq >= self._snapshot_seq + wait:
