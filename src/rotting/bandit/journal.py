@@ -81,12 +81,12 @@ class Journal:
         """Take in what other processes have appended; returns how many events that were."""
         if not self._whole:
             self._load(connection)
-        last, new = self._last_and_new(connection)
-        if not self._is_last(last):
+        if not self._log_is_whole(connection):
             raise DamagedLog(
                 f"event {self.fold.seq} of bandit {self.name!r} is no longer the one that was there: an older copy has "
                 "taken the place of the log; open the bandit again"
             )
+        new = storage.events_after(connection, self.bandit, self.fold.seq)
         self._apply(new, checked=False)
         return len(new)
 
@@ -100,11 +100,10 @@ class Journal:
 
     def _load(self, connection: Connection) -> None:
         """Make the state from the newest snapshot and the log."""
-        if not storage.events_after(connection, self.bandit, 0, 1):
+        if storage.time_of(connection, self.bandit, 1) is None:
             raise self._missing(1)  # the log begins with arms
         fold = self.stored_fold(connection) or self.fresh_fold()
-        last = storage.events_after(connection, self.bandit, fold.seq - 1, fold.seq)
-        if [event.at for event in last] != [fold.at] * (fold.seq > 0):
+        if fold.seq > 0 and storage.time_of(connection, self.bandit, fold.seq) != fold.at:
             raise DamagedLog(
                 f"bandit {self.name!r} has a snapshot that ends with event {fold.seq}, which its log does not have, or "
                 "not at the same time: events are missing or changed; restore a backup of the database, or, if the "
@@ -122,16 +121,7 @@ class Journal:
 
     def _log_is_whole(self, connection: Connection) -> bool:
         """Say whether the last event that is known is still in the log."""
-        seq = self.fold.seq
-        return any(map(self._is_last, storage.events_after(connection, self.bandit, seq - 1, seq)))
-
-    def _last_and_new(self, connection: Connection) -> tuple[Event | None, Sequence[Event]]:
-        """Return the last event that is known, from the log, and those after it."""
-        events = storage.events_after(connection, self.bandit, self.fold.seq - 1)
-        return (events[0], events[1:]) if events else (None, events)
-
-    def _is_last(self, event: Event | None) -> bool:
-        return event is not None and (event.seq, event.at) == (self.fold.seq, self.fold.at)
+        return storage.time_of(connection, self.bandit, self.fold.seq) == self.fold.at
 
     def about(self, connection: Connection, seq: int) -> list[Event]:
         """Return a decision and what became of it."""

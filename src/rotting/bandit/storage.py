@@ -58,6 +58,16 @@ _AFTER = (
 )
 
 
+_TIME = select(schema.events.c.at).where(
+    schema.events.c.bandit == bindparam("bandit"), schema.events.c.seq == bindparam("seq")
+)
+_PARAMETERS: dict[Executable, tuple[str, ...]] = {
+    _INSERT: ("bandit", *Event._fields),
+    _AFTER: ("bandit", "seq", "upto"),
+    _TIME: ("bandit", "seq"),
+}
+
+
 @lru_cache(maxsize=64)
 def _compiled(statement: Executable, dialect: Dialect) -> tuple[str, bool]:
     """Return a statement as the driver wants it, and whether its parameters go by place rather than by name."""
@@ -66,15 +76,14 @@ def _compiled(statement: Executable, dialect: Dialect) -> tuple[str, bool]:
 
 
 def _execute(connection: Connection, statement: Executable, rows: list[tuple[Any, ...]]) -> Any:
-    """Execute one of the two statements above, once per row.
+    """Execute one of the statements above, once per row.
 
     They are executed all the time, and SQLAlchemy's way of handling parameters would cost more than they do.
     """
     text, by_place = _compiled(statement, connection.dialect)
     if by_place:
         return connection.exec_driver_sql(text, rows if len(rows) > 1 else rows[0])
-    names = ("bandit", *Event._fields) if statement is _INSERT else ("bandit", "seq", "upto")
-    named = [dict(zip(names, row, strict=True)) for row in rows]
+    named = [dict(zip(_PARAMETERS[statement], row, strict=True)) for row in rows]
     return connection.exec_driver_sql(text, named if len(named) > 1 else named[0])
 
 
@@ -124,6 +133,12 @@ def append_events(connection: Connection, bandit: int, events: Sequence[Event]) 
 def events_after(connection: Connection, bandit: int, seq: int, upto: int = MANY) -> Sequence[Event]:
     """Return a bandit's events after `seq`, in order."""
     return [Event._make(row) for row in _execute(connection, _AFTER, [(bandit, seq, upto)])]
+
+
+def time_of(connection: Connection, bandit: int, seq: int) -> float | None:
+    """Return the time of an event, None if it is not in the log."""
+    row = _execute(connection, _TIME, [(bandit, seq)]).first()
+    return None if row is None else row[0]
 
 
 def every_event(connection: Connection, bandit: int, after: int = 0, upto: int = MANY) -> Iterator[Event]:
