@@ -184,10 +184,10 @@ class Database:
     def disconnect(self) -> None:
         """Close the connection; whatever it had not committed is undone. The next transaction makes another."""
         if self._driver is not None:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(*self._errors):
                 if self._kind == "sqlite":
                     self._driver.rollback()  # closing alone would wait until nobody holds a cursor any more
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(*self._errors):
                 self._driver.close()
         self._connection, self._driver, self._unfinished = None, None, False
 
