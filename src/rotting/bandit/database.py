@@ -102,19 +102,23 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, begin: dict[str, str]) -> Iterator[Connection]:
-        connection = self._begun(begin[self._kind])
         # Not SQLAlchemy's transactions: an exception in the middle of them can come out as another one.
         try:
-            yield connection
+            yield self._begun(begin[self._kind])
             self._driver.execute("COMMIT")
-        except BanditError:  # ours, between two statements
-            self._driver.execute("ROLLBACK")
             self._unfinished = False
+        except BanditError:  # ours, between two statements
+            if self._unfinished:
+                self._driver.execute("ROLLBACK")
+                self._unfinished = False
             raise
         except BaseException:  # perhaps in the middle of one, so that the connection cannot even be asked to undo it
-            self.disconnect()
+            try:
+                self.disconnect()
+            except BaseException:  # struck once more, or only now: others should not have to wait for us
+                self.disconnect()
+                raise
             raise
-        self._unfinished = False
 
     def _begun(self, begin: str) -> Connection:
         """Return the connection with a transaction that has just begun."""
@@ -171,7 +175,7 @@ class Database:
         """Return what identifies the SQLite file at this address, None if there is none."""
         try:
             found = os.stat(self._path) if self._path is not None else None
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
         return None if found is None else (found.st_dev, found.st_ino)
 
