@@ -50,10 +50,7 @@ def test_committed_results_meet_the_bars():
     assert results["power"]["half_life_median_error"] <= 0.20
     assert all(results["driver"][size]["told_apart"] >= 0.90 for size in results["driver"] if size != "logs_each")
     for found in results["gain"]["policies"].values():
-        # Each guess against its own truth. The interval of the gain is to hold either truth, so it is too wide for one
-        # alone: its coverage has been measured above 97 % for FEWA, and only the lower end is asked for.
-        assert 0.80 <= found["held, arms held beyond the log"]["coverage"] <= 0.97
-        assert 0.80 <= found["pessimistic, arms falling beyond the log"]["coverage"] <= 0.97
-        assert found["gain, arms falling beyond the log"]["coverage"] >= 0.80
+        # The interval gives one half to arms that go on falling beyond the log and one to arms that keep their value.
+        assert 0.80 <= found["gain, one truth or the other"]["coverage"] <= 0.97
     assert results["rows"]["seconds"] < 90
     assert results["rows"]["peak_megabytes"] < 2000

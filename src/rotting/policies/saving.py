@@ -26,8 +26,8 @@ from rotting.policies.history import History, check_history
 
 FORMAT = 1
 # What NumPy, zipfile and json raise for files that are not as they should be.
-_DAMAGE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-_DAMAGE += (tokenize.TokenError,)  # from NumPy's reading of an array's header
+_DAMAGE: tuple[type[Exception], ...] = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError)
+_DAMAGE += (zipfile.BadZipFile, zlib.error, tokenize.TokenError)
 
 
 def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> None:
