@@ -108,7 +108,7 @@ def gain(count: int = 100) -> dict[str, Any]:
     """Return how often true gains lie within their intervals.
 
     The truth of these logs is that arms go on falling. The gain is also compared with what would be true if they kept
-    their last value beyond the log, with one truth as often as with the other, and each of the two guesses with its own.
+    their last value beyond the log, with both together, and each of the two guesses with its own truth.
     """
     settings = {"arms": 8, "exposures": 2000, "spread": 0.3}
     compared = (("gain", "falling"), ("gain", "held"), ("held", "held"), ("pessimistic", "falling"))

@@ -1,8 +1,10 @@
 """Opening a bandit changes nothing that need not be changed."""
 
 import os
+import shutil
 import signal
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,12 +41,17 @@ def test_a_file_that_may_only_be_read(file, tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="NOT TESTED: this system cannot fork")
-def test_a_user_who_may_only_read(file, tmp_path):
+def test_a_user_who_may_only_read(file):
     """Root may write everything, so it becomes somebody else. SQLite needs to make files of its own beside the log."""
-    file.chmod(0o444)
-    tmp_path.chmod(0o777)
-    for folder in (tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+    with tempfile.TemporaryDirectory() as name:  # in no folder that only its owner may look into
+        folder = Path(name)
+        folder.chmod(0o777)
+        file = Path(shutil.copy(file, folder))
+        file.chmod(0o444)
+        _look_as_somebody_else(file, folder)
+
+
+def _look_as_somebody_else(file, folder):
     with Bandit.open(f"sqlite:///{file}", "hero") as bandit:
         bandit.report()  # everything is imported and compiled
     child = os.fork()
@@ -54,7 +61,7 @@ def test_a_user_who_may_only_read(file, tmp_path):
         try:
             if os.geteuid() == 0:
                 os.setuid(65534)
-            look_at_everything(f"sqlite:///{file}", tmp_path)
+            look_at_everything(f"sqlite:///{file}", folder)
             code = 0
         finally:
             os._exit(code)
