@@ -12,6 +12,7 @@ import time
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
+from rotting.bandit.fold import Fold
 from rotting.policies import Agent
 
 COLOURS = ["red", "green", "blue"]
@@ -77,21 +78,37 @@ def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     assert rewarded.items() <= log[log.kind == "rewarded"].set_index("decision").reward.to_dict().items()
 
 
+def strike_after(monkeypatch, owner, name):
+    """Let a method do its work, and an exception strike right after."""
+    method = getattr(owner, name)
+
+    def struck(*arguments):
+        method(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, struck)
+
+
 def test_a_state_that_was_torn_is_made_anew(url, monkeypatch):
     bandit = Bandit.open(url, "hero", FEWA(sigma=0.2), COLOURS)
     first, second = bandit.decide(2)
-    bandit.decide()  # there is an agent now
-    update = Agent.update
-
-    def torn(agent, arm, value):
-        update(agent, arm, value)
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr(Agent, "update", torn)
+        strike_after(patched, Fold, "_learn")
         with pytest.raises(KeyboardInterrupt):
             bandit.reward_many({first.id: 1.0, second.id: 0.0})
     assert bandit.reward(second.id, 0.0) is False  # that was durable before the state was torn
+    assert bandit.verify().rewards == 2
+
+
+def test_an_agent_that_was_torn_is_made_anew(url, monkeypatch):
+    bandit = Bandit.open(url, "hero", FEWA(sigma=0.2), COLOURS)
+    first, second = bandit.decide(2)  # there is an agent now
+    bandit.reward_many({first.id: 1.0, second.id: 0.0})
+    with monkeypatch.context() as patched:
+        strike_after(patched, Agent, "update_many")
+        with pytest.raises(KeyboardInterrupt):
+            bandit.decide()
+    bandit.decide()
     assert bandit.verify().rewards == 2
 
 

@@ -682,3 +682,26 @@ def test_better_than_uniform_where_all_follow_a_known_trend():
     """AUCB's own setting: every mean is an unknown constant times a known trend."""
     problem = Problem([Power(theta=0.3, start=start) for start in (0.2, 0.5, 1.0)], sigma=0.1)
     assert_better_than_uniform(rotting.AUCB(trend=Power(theta=0.3), sigma=0.1), problem, horizon=2000)
+
+
+def test_many_rewards_at_once_are_learnt_as_one_by_one(policy):
+    arms = np.random.default_rng(3).integers(3, size=500).tolist()
+    rewards = np.random.default_rng(4).normal(size=500).clip(0, 1).tolist()
+    one_by_one, at_once = policy.start(n_arms=3, seed=1), policy.start(n_arms=3, seed=1)
+    for arm, reward in zip(arms, rewards, strict=True):
+        one_by_one.update(arm, reward)
+    at_once.update_many(arms[:1], rewards[:1])
+    at_once.update_many(arms[1:], rewards[1:])
+    assert at_once.same_as(one_by_one)
+    assert (at_once.t, at_once.select()) == (one_by_one.t, one_by_one.select())
+
+
+@pytest.mark.parametrize(
+    ("arms", "rewards", "error"),
+    [([0, 3], [1.0, 1.0], IndexError), ([0, 1], [1.0, float("nan")], ValueError), ([0, 1], [1.0], ValueError)],
+)
+def test_of_many_rewards_all_are_refused_or_none(arms, rewards, error):
+    agent = rotting.FEWA().start(n_arms=3)
+    with pytest.raises(error):
+        agent.update_many(arms, rewards)
+    assert agent.t == agent.pulls.sum() == 0

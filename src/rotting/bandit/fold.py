@@ -60,6 +60,7 @@ class Fold:
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
         self._rewards = rewards
         self._agent: Agent | None = None
+        self._arrived: list[tuple[int, float]] = []  # arms and rewards that the agent has yet to learn of
         self._left: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
 
     # What happened.
@@ -134,7 +135,7 @@ class Fold:
         self.received[arm] += 1
         self._left = None
         if self._agent is not None:
-            self._agent.update(arm, value)
+            self._arrived.append((arm, value))
         if self._noise is not None:
             self._noise.add(arm, value)
             if self._noise.due and self._noise.sigma is not None:
@@ -150,10 +151,19 @@ class Fold:
             agent = self.policy.start(max(1, len(self.names)), seed=self.settings.seed)
             if any(self.received):
                 arms, values = self.rewards()
-                for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
-                    agent.update(arm, value)
-            self._agent = agent
-        return self._agent
+                agent.update_many(arms.tolist(), values.tolist())
+        elif self._arrived:
+            # Should an exception of a signal handler strike here, there is no agent, and it is made anew.
+            agent, self._agent = self._agent, None
+            if len(self._arrived) == 1:
+                agent.update(*self._arrived[0])
+            else:
+                agent.update_many(*zip(*self._arrived, strict=True))
+        else:
+            return self._agent
+        self._arrived = []
+        self._agent = agent
+        return agent
 
     def rewards(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards so far, from the log."""
@@ -168,6 +178,7 @@ class Fold:
 
     def _forget_agent(self) -> None:
         self._agent = self._left = None
+        self._arrived = []
 
     def available(self) -> list[int]:
         """Return the arms that are not retired."""
@@ -205,7 +216,7 @@ class Fold:
         still awaited is neither new nor filtered out, and of the arms that a filter leaves the one with the fewest
         pulls, in flight or not, is chosen.
         """
-        waiting = [arm for arm in arms if self.received[arm] == 0 and in_flight[arm] > 0]
+        waiting = [] if all(self.received) else [arm for arm in arms if self.received[arm] == 0 and in_flight[arm] > 0]
         ready = tuple(arm for arm in arms if arm not in waiting) if waiting else tuple(arms)
         if not ready:
             return self._least_exposed(waiting, in_flight), "every arm waits for its first reward: the least shown"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting.policies.kernel import decide, learn
+from rotting.policies.kernel import decide, learn, learn_many
 from rotting.policies.views import view_of
 from rotting.randomness import CHOICE, checked_seed, stream_key
 
@@ -82,6 +82,28 @@ class Agent:
         self._room -= 1
         self._t += 1
 
+    def update_many(self, arms: Iterable[int], rewards: Iterable[float]) -> None:
+        """Take in many rewards, in this order; if one of them is bad, all are refused and nothing changes.
+
+        Examples
+        --------
+        >>> from rotting import EffFEWA
+        >>> agent = EffFEWA().start(n_arms=2)
+        >>> agent.update_many([0, 1, 1], [0.2, 0.4, 0.1])
+        >>> agent.pulls
+        array([1, 2])
+        """
+        numbers = np.array([self._checked_arm(arm) for arm in arms], np.int64)
+        values = np.array([checked_reward(reward) for reward in rewards], np.float64)
+        if len(numbers) != len(values):
+            raise ValueError(f"{len(numbers)} arms and {len(values)} rewards do not go together; expected one of each")
+        if len(numbers) > self._room:
+            self._room = len(numbers) + self._t // 8
+            self._state = self.policy.reserve(self._state, self._room)
+        learn_many.compiled_for(type(self._state))(self._state, numbers, values)
+        self._room -= len(numbers)
+        self._t += len(numbers)
+
     def select_among(self, arms: Sequence[int], key: np.uint64) -> tuple[int, list[int] | None]:
         """Return the arm to pull if only `arms` (increasing) existed, and those that the policy is indifferent about.
 
@@ -140,6 +162,8 @@ class Agent:
         return f"<Agent {self.policy} n_arms={self.n_arms} t={self.t}>"
 
     def _checked_arm(self, arm: Any) -> int:
+        if type(arm) is int and 0 <= arm < self._n_arms:
+            return arm
         try:
             number = _index(arm)
         except TypeError:
@@ -158,6 +182,8 @@ def _index(value: Any) -> int:
 
 def checked_reward(reward: Any) -> float:
     """Return a reward as a float, or say why it is none."""
+    if type(reward) is float and abs(reward) <= LARGEST_REWARD:
+        return reward
     if isinstance(reward, bool | np.bool_):
         return float(reward)
     if not isinstance(reward, int | float | np.integer | np.floating):

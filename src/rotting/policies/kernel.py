@@ -66,3 +66,10 @@ def decide(state, t, key):
 def learn(state, arm, reward):
     """Give an agent's state one reward."""
     update(state, arm, reward)
+
+
+@entry
+def learn_many(state, arms, rewards):
+    """Give an agent's state many rewards, one after the other."""
+    for place in range(len(arms)):
+        update(state, arms[place], rewards[place])
