@@ -9,7 +9,8 @@ import pytest
 
 import rotting
 from browser import open_page
-from rotting.logs import Diagnosis, gain, make_log
+from rotting.logs import Diagnosis, caveats, gain, make_log
+from rotting.logs.driver import Driver
 from rotting.logs.gain import LOGGED
 from rotting.logs.report import arm_rows, report_page
 
@@ -144,6 +145,16 @@ def test_arms_that_fall_at_once_are_mentioned():
     assert dropped.arm == "creative 2"
     assert dropped.drop_at == pytest.approx(400, abs=8)
     assert any("An arm falls at once" in caveat and "creative 2" in caveat for caveat in found.caveats)
+
+
+def test_arms_that_are_called_with_a_large_p_value_are_mentioned(worn):
+    unsure = dataclasses.replace(worn.arms[0], rotting=True, p_value=0.06)
+    driver = Driver("exposure", "it explains more", 1.0, 0.0)
+    said = " ".join(caveats._about_arms([unsure, *worn.arms[1:]], driver))
+    assert f"p-value above 0.05 ({unsure.arm}: 0.06)" in said
+    assert "p-value above" not in " ".join(
+        caveats._about_arms([arm for arm in worn.arms if arm.p_value <= 0.05], driver)
+    )
 
 
 def test_proportional_exposures_are_told_without_a_perfect_correlation():

@@ -9,6 +9,7 @@ from rotting.logs.driver import CALENDAR, Driver
 from rotting.logs.fitting import MOST_ROUNDS, batch_of
 from rotting.logs.gain import Gain
 from rotting.logs.reading import LEAST_EXPOSURES, MOST_ARMS, Log
+from rotting.logs.wearout import FALSE_DISCOVERIES
 
 if TYPE_CHECKING:
     from rotting.logs.diagnosis import ArmDiagnosis
@@ -72,6 +73,14 @@ def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
             what = f"An arm {one}" if len(names) == 1 else f"Some arms {several}"
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
             yield f"{what} {how} ({shown}): {remark}."
+    unsure = [arm for arm in arms if arm.rotting and arm.p_value > FALSE_DISCOVERIES]
+    if unsure:
+        shown = ", ".join(f"{arm.arm}: {arm.p_value:.2g}" for arm in unsure[:5])
+        yield (
+            f"Some arms are said to wear out with a p-value above {FALSE_DISCOVERIES:g} ({shown}). Where most arms do, "
+            f"that keeps the share of false calls among all calls at {FALSE_DISCOVERIES:.0%}; on its own it is "
+            "weak evidence."
+        )
     yield f"Exposure or calendar: {driver.reason}."
 
 
