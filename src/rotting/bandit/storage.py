@@ -67,6 +67,16 @@ _PARAMETERS: dict[Executable, tuple[str, ...]] = {
 }
 
 
+AT_ONCE = 50  # rows that SQLite is given in one statement: it takes them a third quicker than one by one
+
+
+@lru_cache(maxsize=64)
+def _insert_many(dialect: Dialect) -> str:
+    """Return the statement that inserts AT_ONCE rows of the log."""
+    head, _, row = _compiled(_INSERT, dialect)[0].rpartition(" VALUES ")
+    return f"{head} VALUES " + ", ".join([row] * AT_ONCE)
+
+
 @lru_cache(maxsize=64)
 def _compiled(statement: Executable, dialect: Dialect) -> tuple[str, bool]:
     """Return a statement as the driver wants it, and whether its parameters go by place rather than by name."""
@@ -126,7 +136,13 @@ def add_bandit(connection: Connection, name: str, settings: dict[str, Any]) -> B
 
 def append_events(connection: Connection, bandit: int, events: Sequence[Event]) -> None:
     """Append to a bandit's log."""
-    _execute(connection, _INSERT, [(bandit, *event) for event in events])
+    rows = [(bandit, *event) for event in events]
+    many = len(rows) // AT_ONCE * AT_ONCE if connection.dialect.name == "sqlite" else 0
+    for start in range(0, many, AT_ONCE):
+        values = tuple(value for row in rows[start : start + AT_ONCE] for value in row)
+        connection.exec_driver_sql(_insert_many(connection.dialect), values)
+    if rows[many:]:
+        _execute(connection, _INSERT, rows[many:])
 
 
 def events_after(connection: Connection, bandit: int, seq: int, upto: int = MANY) -> Sequence[Event]:
