@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,48 +19,48 @@ def view_of(policy: Policy, state: Any, arms: Sequence[int]) -> Any:
 
     Whatever selecting writes to is copied, so the whole state stays as it is. Reward histories are shared.
     """
-    blank, axes = _anatomy(policy)
-    return _view(state, blank, axes, np.array(arms, np.int64), "")
+    return _view(state, _anatomy(policy), np.array(arms, np.int64))
 
 
-def _view(part: Any, blank: Any, axes: dict[str, int], arms: np.ndarray, prefix: str) -> Any:
-    """Return the view of a state or of a part of it. `blank` is that part of a fresh state."""
+def _view(part: Any, anatomy: tuple[Any, ...], arms: np.ndarray) -> Any:
+    """Return the view of a state or of a part of it."""
     shared = isinstance(part, History)
     values = []
-    for name, value, fresh in zip(part._fields, part, blank, strict=True):
-        path = prefix + name
-        axis = axes.get(path)
-        if axis is not None:
-            value = value.take(arms, axis)
-        elif not isinstance(value, tuple):
-            value = value if shared else value.copy()
-        elif any(other.startswith(path + ".") for other in axes):
-            value = _view(value, fresh, axes, arms, path + ".")
-        else:  # no place per arm: notes from round to round, which may speak of other arms
-            value = type(fresh)(*(array.copy() for array in fresh))
-        values.append(value)
+    for value, how in zip(part, anatomy, strict=True):
+        if isinstance(how, int):
+            values.append(value.take(arms, how))
+        elif how is None:
+            values.append(value if shared else value.copy())
+        elif isinstance(how, _Notes):
+            values.append(type(value)(*(array.copy() for array in how.blank)))
+        else:
+            values.append(_view(value, how, arms))
     view = type(part)(*values)
     if shared:
         view = view._replace(used=np.array([part.used[0], np.count_nonzero(view.pulls == 0)]))
     return view
 
 
+class _Notes(NamedTuple):
+    """A part of a state without a place per arm: notes from round to round, which may speak of other arms."""
+
+    blank: Any  # as they are at first
+
+
 @lru_cache(maxsize=256)
-def _anatomy(policy: Policy) -> tuple[Any, dict[str, int]]:
-    """Return a fresh state, and the axis of each array of a state that has a place per arm along it."""
-    blank = policy.initial_state(2)
-    two, three = dict(_arrays(blank)), dict(_arrays(policy.initial_state(3)))
-    axes = {
-        name: axis
-        for name in two
-        for axis, sizes in enumerate(zip(two[name].shape, three[name].shape, strict=True))
-        if sizes == (2, 3)
-    }
-    return blank, axes
+def _anatomy(policy: Policy) -> tuple[Any, ...]:
+    """Return what each field of a state is: an axis with a place per arm, None without one, notes, or a part."""
+    return _compared(policy.initial_state(2), policy.initial_state(3))
 
 
-def _arrays(part: Any, prefix: str = "") -> list[tuple[str, np.ndarray]]:
-    found: list[tuple[str, np.ndarray]] = []
-    for name, value in zip(part._fields, part, strict=True):
-        found += _arrays(value, f"{prefix}{name}.") if isinstance(value, tuple) else [(prefix + name, value)]
-    return found
+def _compared(two: Any, three: Any) -> tuple[Any, ...]:
+    """Return the anatomy, from states of two and of three arms."""
+    found: list[Any] = []
+    for mine, other in zip(two, three, strict=True):
+        if isinstance(mine, tuple):
+            inner = _compared(mine, other)
+            found.append(_Notes(mine) if all(how is None for how in inner) else inner)
+        else:
+            sizes = list(zip(mine.shape, other.shape, strict=True))
+            found.append(sizes.index((2, 3)) if (2, 3) in sizes else None)
+    return tuple(found)
