@@ -42,7 +42,7 @@ def regret_figure(dataset: xarray.Dataset) -> Figure:
     axes = figure.add_subplot()
     draw_regret(axes, dataset)
     runs = dataset.sizes["run"]
-    axes.set_title(f"{dataset.attrs['problem']}, {runs} run{'s' * (runs > 1)}", loc="left", fontsize="medium")
+    axes.set_title(f"{plain(dataset.attrs['problem'])}, {runs} run{'s' * (runs > 1)}", loc="left", fontsize="medium")
     add_legend(figure, axes)
     return figure
 
@@ -227,6 +227,11 @@ def heat_map(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], ti
     return figure
 
 
+def plain(name: str) -> str:
+    """Return a name as matplotlib is to be given it, lest it take what lies between two dollars for a formula."""
+    return name.replace("$", r"\$")
+
+
 def wear_figure(title: str, values: Mapping[str, np.ndarray], fits: Mapping[str, np.ndarray]) -> Figure:
     """Return a figure of what arms are worth against how often they were shown.
 
@@ -239,6 +244,7 @@ def wear_figure(title: str, values: Mapping[str, np.ndarray], fits: Mapping[str,
     """
     figure = new_figure(9.0, max(4.5, 0.3 * len(values)))
     axes = figure.add_subplot()
+    labelled = {}  # by name: matplotlib would leave out those that begin with an underscore
     for place, (name, rewards) in enumerate(values.items()):
         style = marker_style(place)
         if name not in fits:
@@ -248,15 +254,15 @@ def wear_figure(title: str, values: Mapping[str, np.ndarray], fits: Mapping[str,
         means = rewards[:whole].reshape(-1, size).mean(axis=1)
         middles = (np.arange(len(means)) + 0.5) * size + 0.5
         axes.plot(middles, means, **{**style, "linestyle": "none", "alpha": 0.35})
-        axes.plot(np.arange(1, len(rewards) + 1), fits[name], **line_style(place), linewidth=1.8, label=name)
+        line = axes.plot(np.arange(1, len(rewards) + 1), fits[name], **line_style(place), linewidth=1.8)
+        labelled[textwrap.fill(plain(name), 36)] = line[0]
     axes.set_xlabel("exposures with a reward")
     axes.set_ylabel("reward: means in a row, and non-increasing fit")
-    axes.set_title(title, loc="left", fontsize="medium")
+    axes.set_title(plain(title), loc="left", fontsize="medium")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axes.xaxis.set_major_formatter(thousands())
     tidy(axes)
-    labelled = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
     if labelled:
-        labels = [textwrap.fill(str(line.get_label()), 36) for line in labelled]
-        figure.legend(labelled, labels, loc="outside right upper", frameon=False, fontsize="small")
+        lines, names = list(labelled.values()), list(labelled)
+        figure.legend(lines, names, loc="outside right upper", frameon=False, fontsize="small")
     return figure

@@ -354,3 +354,12 @@ def test_two_open_bandits_see_each_other(url):
     assert one.decide().arm == "green"
     assert two.arms == one.arms
     assert one.verify() == two.verify()
+
+
+def test_a_refused_decision_settles_nothing(url):
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["red", "green"], reward_wait=0.0, default_reward=0.0)
+    bandit.decide(3)
+    before = len(bandit.history())
+    with pytest.raises(UnknownArm):
+        bandit.decide(among=["nope"])
+    assert len(bandit.history()) == before

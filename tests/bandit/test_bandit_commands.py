@@ -159,3 +159,13 @@ def test_a_bandit_that_is_not_there(run, capsys):
     assert capsys.readouterr().err == (
         "Error: there is no bandit 'heroine', only 'hero'; make it with: rotting bandit init\n"
     )
+
+
+@pytest.mark.parametrize("option", ["--json", "--plot"])
+def test_a_report_does_not_overwrite_the_database(played, option, tmp_path):
+    (tmp_path / "bandits.db").rename(tmp_path / "bandits.png")
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["bandit", "report", "sqlite:///bandits.png", "hero", option, "bandits.png"])
+    assert stopped.value.code == 2
+    with Bandit.open("sqlite:///bandits.png", "hero") as bandit:
+        assert bandit.verify().decisions == 30

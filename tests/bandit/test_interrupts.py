@@ -13,6 +13,7 @@ import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit.fold import Fold
+from rotting.bandit.journal import Journal
 from rotting.policies import Agent
 
 COLOURS = ["red", "green", "blue"]
@@ -110,6 +111,22 @@ def test_an_agent_that_was_torn_is_made_anew(url, monkeypatch):
             bandit.decide()
     bandit.decide()
     assert bandit.verify().rewards == 2
+
+
+def test_a_handler_may_look_at_the_bandit_in_the_middle_of_a_call(url, monkeypatch):
+    """It takes in what the call has just written, which must not be taken in twice."""
+    bandit = Bandit.open(url, "hero", HALF, COLOURS)
+    apply = Journal._apply
+
+    def looked_at_first(journal, events, checked=True):
+        if checked:
+            monkeypatch.setattr(Journal, "_apply", apply)
+            assert len(bandit.arms) == 3
+        apply(journal, events, checked)
+
+    monkeypatch.setattr(Journal, "_apply", looked_at_first)
+    bandit.reward(bandit.decide().id, 1.0)
+    assert bandit.verify().decisions == 1
 
 
 # Forks.

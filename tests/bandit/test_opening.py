@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import RewardConflict, StorageError, UnknownBandit, UnknownDecision
+from rotting.bandit import BadAddress, BanditError, RewardConflict, StorageError, UnknownBandit, UnknownDecision
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -122,3 +122,27 @@ def test_a_database_of_the_first_version_goes_on(tmp_path):
     with Bandit.open(f"sqlite:///{file}", "hero") as bandit:
         assert bandit.reward("7d4db8e63b-12-b07b0f3a64e3", 0.5) is True  # overdue, but without a reward
         bandit.verify()
+
+
+def test_a_process_may_change_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bandit = Bandit.open("sqlite:///here.db", "hero", HALF, COLOURS)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    bandit.decide()
+    assert bandit.verify().decisions == 1
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://me:secret@h:54x/db", "postgresql://127.0.0.1:1/x?user=u&password=secret"]
+)
+def test_no_message_shows_a_password(address):
+    with pytest.raises(BanditError) as caught:
+        Bandit.open(address, "hero", HALF, COLOURS)
+    assert "secret" not in str(caught.value)
+    assert "***" in str(caught.value)
+
+
+def test_an_address_in_memory_is_refused():
+    with pytest.raises(BadAddress, match="would forget everything"):
+        Bandit.open("sqlite:///file:x.db?mode=memory&cache=shared&uri=true", "hero", HALF, COLOURS)

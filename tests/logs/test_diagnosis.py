@@ -227,3 +227,21 @@ def test_few_and_many_arms_have_a_page(arms, tmp_path):
     text = report_page(found)
     assert text.count("<img") == (1 if arms == 1 else 2)
     assert (f"most shown of {arms}" in text) == (arms > 12)
+
+
+def test_names_with_dollars_are_no_formulas(tmp_path):
+    frame = make_log(arms=2, exposures=300, sigma=1.0, seed=1)
+    frame["creative"] = frame["creative"].map({"creative 1": "US$ 10% off $ 5", "creative 2": r"$\foo$"})
+    rotting.diagnose(frame).save(tmp_path)
+    assert "US$ 10% off $ 5" in (tmp_path / "report.html").read_text()
+
+
+def test_drops_are_played_whatever_a_pull_stands_for():
+    """Means of equal numbers may come out above them, which is no curve for a rotting arm."""
+    frame = make_log(arms=2, exposures=6000, effect="none", start=0.25, seed=1)
+    own = frame["creative"] == "creative 2"
+    fallen = np.random.default_rng(1).random(own.sum()) < 0.32
+    frame.loc[own, "click"] = np.where(
+        np.arange(own.sum()) >= 3000, frame.loc[own, "click"] * fallen, frame.loc[own, "click"]
+    )
+    assert rotting.diagnose(frame).gain

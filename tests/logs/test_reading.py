@@ -371,3 +371,17 @@ def test_without_duckdb_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(LogError, match=r"install rotting\[logs\]"):
         read_log(small())
+
+
+@pytest.mark.parametrize("nothing", ["NaN", "NULL", " ", "none"])
+def test_arms_and_units_that_only_say_that_there_is_none_are_dropped(nothing, tmp_path):
+    path = tmp_path / "log.csv"
+    rows = [
+        f"{arm},{place % 2},{user}"
+        for place in range(200)
+        for arm, user in (("a", "u"), (nothing, "u"), ("a", nothing))
+    ]
+    path.write_text("\n".join(["arm,reward,user", *rows]))
+    log = read_log(path, unit="user")
+    assert [arm.name for arm in log.arms] == ["a"]
+    assert sum(log.dropped.values()) == 400

@@ -128,10 +128,11 @@ class Bandit:
         fresh = Settings(**wanted) if policy is not None else None
         names = None if arms is None else good_arms(arms)
         database = Database(url)
-        row = opening.find_or_make(database, name, fresh, names)
-        settings = Settings.from_dict(row.settings)
-        settings.check_same(name, given)
-        bandit = cls(Journal(database, row, settings))
+        with database.lock:  # another thread may fork
+            row = opening.find_or_make(database, name, fresh, names)
+            settings = Settings.from_dict(row.settings)
+            settings.check_same(name, given)
+            bandit = cls(Journal(database, row, settings))
         for arm in names or ():
             planning.known_arm(bandit._journal, arm)
         return bandit
@@ -155,6 +156,7 @@ class Bandit:
         reasons: list[str] = []
 
         def plan(_: Connection) -> list[Event]:
+            planning.arms_among(self._journal, wanted)  # what is refused settles nothing either
             if expired := planning.expiry(self._journal):
                 return expired
             reasons[:], decided = planning.decisions(self._journal, number, wanted)
@@ -269,11 +271,15 @@ class Bandit:
 
         if not isinstance(path, str | os.PathLike):
             raise BadAddress(f"path={path!r} is not the name of a file; expected for example 'log.csv'")
-        if self._journal.database.is_part_of_it(path):
-            raise StorageError(f"{str(path)!r} is the database itself; expected the name of another file")
+        self.refuse_own_file(path)
         frame = self.history()
         write_history(frame, Path(path))
         return len(frame)
+
+    def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
+        """Raise a `StorageError` if a file is a part of the database, before somebody writes anything else to it."""
+        if self._journal.database.is_part_of_it(path):
+            raise StorageError(f"{str(path)!r} is the database itself; expected the name of another file")
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import threading
 import time
@@ -198,7 +199,7 @@ class Database:
     @property
     def shown(self) -> str:
         """The address without its password."""
-        return repr(self.url.render_as_string(hide_password=True))
+        return repr(_masked(self.url.render_as_string(hide_password=True)))
 
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
@@ -247,24 +248,35 @@ def _checked_url(text: str) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, AttributeError, TypeError, ValueError):
-        raise BadAddress(f"{str(text)[:200]!r} is not the address of a database; {_expected()}") from None
+        raise BadAddress(f"{_masked(str(text)[:200])!r} is not the address of a database; {_expected()}") from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
         raise BadAddress(f"{url.drivername!r} databases cannot hold bandits; {_expected()}")
     if "\0" in str(url.database):
-        raise BadAddress(f"{text!r} has a character that no file or database can have in its name; {_expected()}")
+        raise BadAddress(f"{_masked(text)!r} has a character that no name of a file or database has; {_expected()}")
     if url.drivername == "sqlite" and url.query and not str(url.database).startswith("file:"):
         raise BadAddress(f"{text!r} has options after a '?', which are not supported; {_expected()}")
-    if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
+    forgetful = url.database in (None, "") or ":memory:" in str(url.database) or "memory" in url.query.get("mode", "")
+    if url.drivername == "sqlite" and forgetful:
         raise BadAddress(f"{text!r} would forget everything; {_expected()}")
     return url
+
+
+def _masked(address: str) -> str:
+    """Return an address without its password, however it is written.
+
+    >>> _masked("postgresql://me:secret@host:54x/db?password=secret&user=me")
+    'postgresql://me:***@host:54x/db?password=***&user=me'
+    """
+    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(?<=://)([^:/@]*):[^/]*@", r"\1:***@", address))
 
 
 def _sqlite_file(url: URL) -> str:
     """Return the name of a SQLite file, which the address may give as a file: URI of its own."""
     name = str(url.database)
-    return unquote(name.removeprefix("file:")) if name.startswith("file:") else name
+    # Absolute: a process may change its folder while a bandit is open.
+    return os.path.abspath(unquote(name.removeprefix("file:")) if name.startswith("file:") else name)
 
 
 def _expected() -> str:

@@ -93,6 +93,8 @@ class Journal:
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._whole = False
         for event in events:
+            if checked and event.seq <= self.fold.seq:
+                continue  # taken in already, by a signal handler that used the bandit in the middle of this call
             if not checked:
                 self.fold.check(event)
             self.fold.apply(event)

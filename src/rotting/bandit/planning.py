@@ -23,7 +23,7 @@ from rotting.bandit.storage import Event
 def decisions(journal: Journal, number: int, among: list[str] | None) -> tuple[list[str], list[Event]]:
     """Return the reasons and the events of the next decisions."""
     fold, now = journal.fold, journal.now()
-    arms = _arms_among(journal, among)
+    arms = arms_among(journal, among)
     in_flight = list(fold.in_flight)
     text = None if among is None else json.dumps(arms)
     reasons, events = [], []
@@ -36,7 +36,7 @@ def decisions(journal: Journal, number: int, among: list[str] | None) -> tuple[l
     return reasons, events
 
 
-def _arms_among(journal: Journal, among: list[str] | None) -> list[int]:
+def arms_among(journal: Journal, among: list[str] | None) -> list[int]:
     """Return the numbers of the arms to choose from, increasing."""
     fold = journal.fold
     if among is None:

@@ -116,6 +116,9 @@ def report(
     plot = None if plot is None else checked_plot(plot)
     json = None if json is None else checked_output("--json", json)
     with _told(), _opened(url, name) as bandit:
+        for path in (plot, json):
+            if path is not None:
+                bandit.refuse_own_file(path)
         content = bandit.report()
     _print_report(content)
     if json is not None:

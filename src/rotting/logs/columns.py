@@ -82,6 +82,7 @@ def _known(role: str, given: str | None, columns: list[str]) -> str | None:
     """Return the column that was asked for, or complain with the nearest names."""
     if given is None or given in columns:
         return given
+    given = str(given)
     by_lower_case = {column.lower(): column for column in columns}
     near = [by_lower_case[name] for name in difflib.get_close_matches(given.lower(), by_lower_case, n=3, cutoff=0.5)]
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the log has {_listed(columns)}"

@@ -18,6 +18,9 @@ FITTED_BINS = 256
 ENOUGH, CLEAR = 0.5, 1.0
 # Where exposures and time are more nearly proportional than this, both fits are the same fit.
 PROPORTIONAL = 0.995
+# Arms that begin within this share of the log's time begin together.
+TOGETHER = 0.05
+FEWEST_TIMES = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +51,9 @@ def find_driver(log: Log, worn: list[bool]) -> Driver:
     if not arms:
         return Driver(CANNOT_TELL, "no arm is seen to wear out", 0.0, 0.0)
     cells = [arm.cells if log.per_unit else merged(arm.cells, FITTED_BINS) for arm in arms]
-    if min(_proportionality(own) for own in cells) > PROPORTIONAL:
+    if any(_is_coarse(own) for own in cells):
+        return Driver(CANNOT_TELL, "the times of the log are too coarse to be told from exposures", 0.0, 0.0)
+    if _begin_together(cells) and min(_proportionality(own) for own in cells) > PROPORTIONAL:
         reason = f"exposures grow in proportion to time (correlation above {PROPORTIONAL} wherever there is wear-out)"
         return Driver(CANNOT_TELL, reason, 0.0, 0.0)
     variances = [reward_variance(arm, log) for arm in arms]
@@ -66,11 +71,24 @@ def find_driver(log: Log, worn: list[bool]) -> Driver:
 
 
 def _verdict(difference: float) -> tuple[str, str]:
+    if not np.isfinite(difference):
+        return CANNOT_TELL, "the calendar cannot be fitted; look for odd times, such as one far from all others"
     if abs(difference) < ENOUGH:
         return CANNOT_TELL, f"both explain the log alike (log-likelihoods differ by {abs(difference):.1f})"
     better, worse = (EXPOSURE, CALENDAR) if difference > 0 else (CALENDAR, EXPOSURE)
     how = "" if abs(difference) >= CLEAR else ", which is weak evidence"
     return better, f"{better} explains the log better than {worse} (log-likelihood {abs(difference):.1f} higher{how})"
+
+
+def _is_coarse(cells: Cells) -> bool:
+    """Say whether an arm has so few different times (dates, say) that its calendar curve is but a few steps."""
+    return len(np.unique(np.round(cells.time, 6))) < min(FEWEST_TIMES, len(cells.time) / 2)
+
+
+def _begin_together(cells: list[Cells]) -> bool:
+    """Say whether all arms are launched at about the same time; if not, their levels at launch tell something."""
+    starts = [own.time[0] for own in cells]
+    return max(starts) - min(starts) < TOGETHER
 
 
 def _proportionality(cells: Cells) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from rotting.logs.gain import LOGGED, ORACLE
-from rotting.plots import COLOURS, new_figure, thousands, tidy
+from rotting.plots import COLOURS, new_figure, plain, thousands, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ def arms_figure(diagnosis: Diagnosis) -> Figure:
         axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
         axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
         mark = "wears out" if arm.rotting else "rises" if arm.rising else "no wear-out seen"
-        axes.set_title(f"{_short(arm.arm)}: {mark}", loc="left", fontsize=11, color=colour)
+        axes.set_title(f"{plain(_short(arm.arm))}: {mark}", loc="left", fontsize=11, color=colour)
         axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
         axes.xaxis.set_major_formatter(thousands())
         if diagnosis.rewards == "0/1":

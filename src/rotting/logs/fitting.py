@@ -165,6 +165,8 @@ def _per_pull(curve: Curve, batch: int) -> Curve:
 
     >>> _per_pull(Drop(before=1.0, after=0.0, at=7), 5)
     Drops(values=(1.0, 0.4, 0.0), at=(1, 2))
+    >>> _per_pull(Drop(before=0.3, after=0.173, at=15), 3)
+    Drops(values=(0.3, 0.173, 0.173), at=(5, 6))
     """
     if isinstance(curve, Exponential):
         first = float(_earned(curve, np.array(batch))) / batch
@@ -172,6 +174,7 @@ def _per_pull(curve: Curve, batch: int) -> Curve:
     if isinstance(curve, Drop):
         whole, rest = divmod(curve.at, batch)
         between = (curve.before * rest + curve.after * (batch - rest)) / batch
+        between = min(max(between, curve.after), curve.before)  # by a rounding error, it may lie outside
         return Drops(values=(curve.before, between, curve.after), at=(whole, whole + 1))
     return curve
 

@@ -211,8 +211,8 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
     database.execute(
         f"""
         CREATE TEMP TABLE log AS
-        SELECT nullif(trim(arm::VARCHAR), '') AS arm, nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time,
-               unit::VARCHAR AS unit, whole_row,
+        SELECT trim({_text("arm")}) AS arm, nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time,
+               trim({_text("unit")}) AS unit, whole_row,
                CASE WHEN {reward} IS NULL OR {beyond} THEN {_text("reward")} END AS odd_reward,
                CASE WHEN {time} IS NULL OR isinf({time}) THEN {_text("time")} END AS odd_time
         FROM source_rows
