@@ -49,6 +49,7 @@ def struck(error):
 
 
 @needs_timers
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # those that struck in a destructor
 def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     """Whatever was acknowledged is there, the log verifies, and nothing hangs."""
     monkeypatch.setattr("rotting.bandit.journal.EVENTS_PER_SNAPSHOT", 100)  # so that some strike in the middle of one
