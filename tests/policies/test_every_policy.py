@@ -634,10 +634,9 @@ def assert_better_than_uniform(policy: Policy, problem: Problem, horizon: int) -
 EASY = Problem([0.2, 0.5, 0.9], noise="bernoulli", name="easy")
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case[0] != "Uniform"], ids=title)
 def test_better_than_uniform_where_nothing_rots(case):
     name, chosen = case
-    if name == "Uniform":
-        pytest.skip("it is the floor itself")
     if name == "CTO":
         chosen = {"curves": (0.2, 0.5, 0.9)}
     if name == "Greedy":
