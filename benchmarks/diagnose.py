@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from rotting.curves import as_curve
-from rotting.files import replacing
+from rotting._core.files import replacing
 from rotting.logs import make_log
 from rotting.logs.diagnosis import half_life
 from rotting.logs.driver import CALENDAR, EXPOSURE, find_driver
@@ -31,6 +30,7 @@ from rotting.logs.gain import contestants, estimate_gains
 from rotting.logs.reading import Log, read_log
 from rotting.logs.wearout import discoveries, wear_out
 from rotting.problems import Problem
+from rotting.problems.curves import as_curve
 from rotting.simulation import simulate
 
 RESULTS = Path(__file__).with_name("diagnose.json")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rotting.policies.base import Policy
+from rotting.policies._engine.policy import Policy
 from rotting.problems import Problem
 from rotting.simulation.loop import new_journal, play, streams_of
 

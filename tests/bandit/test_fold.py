@@ -106,10 +106,10 @@ def test_every_choice_is_the_literal_one(steps):
 
 def test_policies_that_toss_coins_are_known():
     """Those whose choice depends on the coins, after rewards that leave several arms in question."""
-    for name in policies.__all__:
-        if name in ("Agent", "Policy", "Oracle", "CTO", "AUCB", "SWA"):
+    for name, kind in policies.POLICIES.items():
+        if name in ("Oracle", "CTO", "AUCB", "SWA"):
             continue
-        policy = getattr(policies, name)()
+        policy = kind()
         agent = policy.start(4)
         for place in range(40):
             agent.update(place % 4, float(place % 3 == 0))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rotting
-from rotting.curves import Constant, Exponential
 from rotting.logs import LogError, fitting, make_log
 from rotting.logs.fitting import batch_of, fit_log, problem_of
 from rotting.logs.reading import read_log
+from rotting.problems.curves import Constant, Exponential
 
 
 @pytest.mark.parametrize("batch", [1, 4])
@@ -46,7 +46,7 @@ def test_refits_scatter_around_the_fit():
     levels = np.array([[curve(0) for curve in each.curves] for each in again])
     assert levels.std() > 0
     assert levels.mean() == pytest.approx(np.mean([curve(0) for curve in fitted.curves]), rel=0.25)
-    assert all(isinstance(curve, Constant | Exponential | rotting.curves.Drop) for curve in again[0].curves)
+    assert all(isinstance(curve, Constant | Exponential | rotting.problems.curves.Drop) for curve in again[0].curves)
 
 
 def test_long_logs_are_played_in_batches():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rotting.curves import Constant, Drop, Exponential
 from rotting.logs.diagnosis import half_life
 from rotting.logs.shapes import Sample, fit_curves
+from rotting.problems.curves import Constant, Drop, Exponential
 
 X = np.arange(0.0, 4000, 20)
 COUNT = np.full(len(X), 20.0)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotting.curves import Constant, Drop, Exponential, Linear, Logistic, Power, Table
 from rotting.policies.aucb import AUCB
 from rotting.policies.ucb1 import UCB1
+from rotting.problems.curves import Constant, Drop, Exponential, Linear, Logistic, Power, Table
 
 TRENDS = [
     (Constant(2.0), lambda n: 2.0),

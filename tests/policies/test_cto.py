@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotting.curves import Constant, Drop, Power, Table
 from rotting.policies.cto import CTO
+from rotting.problems.curves import Constant, Drop, Power, Table
 
 
 def literal_choice(rewards, formulas):

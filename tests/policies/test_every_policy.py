@@ -16,12 +16,11 @@ import pytest
 import rotting
 import rotting.policies
 from rotting import simulate
-from rotting.curves import Constant, Power
-from rotting.parsing import parse_policy
-from rotting.policies import Agent, Policy
-from rotting.policies.kernel import decide
+from rotting._core.randomness import CHOICE, NOISE, normal, stream_key
+from rotting.policies import Agent, Policy, parse_policy
+from rotting.policies._engine.kernel import decide
 from rotting.problems import Drop, Problem
-from rotting.randomness import CHOICE, NOISE, normal, stream_key
+from rotting.problems.curves import Constant, Power
 
 # What a policy cannot do without, as a function of the number of arms.
 NEEDS: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -42,11 +41,7 @@ VARIANTS = [
 NOT_SAVED = {"Oracle"}
 
 ARMS = 3
-CLASSES = {
-    name: value
-    for name in rotting.policies.__all__
-    if isinstance(value := getattr(rotting.policies, name), type) and issubclass(value, Policy) and value is not Policy
-}
+CLASSES = rotting.policies.POLICIES
 CASES = [(name, {}) for name in CLASSES] + VARIANTS
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rotting import FEWA
-from rotting.policies.kernel import select, update
+from rotting.policies._engine.kernel import select, update
 
 UNIT = 1024  # rewards are whole multiples of 1 / UNIT
 

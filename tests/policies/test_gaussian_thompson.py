@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from rotting._core.randomness import CHOICE, normal, stream_key, word
 from rotting.policies.gaussian_thompson import GaussianThompson
-from rotting.randomness import CHOICE, normal, stream_key, word
 
 
 def literal_choice(rewards, sigma, key, t):

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rotting.curves import Power
-from rotting.parsing import parse_problem
-from rotting.problems import NAMED, levine_ten_arm, levine_two_arm, stationary, ten_arm, two_arm
+from rotting.problems import NAMED, levine_ten_arm, levine_two_arm, parse_problem, stationary, ten_arm, two_arm
+from rotting.problems.curves import Power
 
 
 @pytest.mark.parametrize("horizon", [10_000, 8, 9, 10, 11, 1, 4001])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rotting._core.randomness import stream_key
 from rotting.problems import Constant, Drop, Drops, Exponential, Linear, Logistic, Power, Problem, Table
 from rotting.problems.problem import draw_reward
-from rotting.randomness import stream_key
 
 checked = settings(deadline=None, max_examples=80, derandomize=True)
 

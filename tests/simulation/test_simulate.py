@@ -16,9 +16,9 @@ import xarray
 
 import rotting
 from rotting import FEWA, UCB1, WSWA, EffFEWA, EpsilonGreedy, Greedy, Oracle, Problem, Uniform, simulate, theory
+from rotting._core.randomness import NOISE, normal, stream_key
 from rotting.policies import Agent, Policy
 from rotting.problems import Drop, Exponential, Power, stationary, ten_arm, two_arm
-from rotting.randomness import NOISE, normal, stream_key
 from rotting.simulation import contestants
 
 PROBLEM = Problem([Drop(1.0, 0.2, 50), 0.6, Exponential(0.9, 0.02)], sigma=0.5, name="small", horizon=120)
@@ -428,7 +428,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.parameters import parameter
+from rotting._core.parameters import parameter
 from rotting.policies import Policy
 
 

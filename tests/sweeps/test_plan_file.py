@@ -66,7 +66,7 @@ GOOD = 'runs = 1\npolicies = ["FEWA"]\nproblems = ["ten_arm"]\n'
         ('runs = 1\npolicies = ["FEWA",\n "FEWA(alpha=0.06)"]\nproblems = ["ten_arm"]', 2, "given 2 times"),
         ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = [1, -1]}]\nproblems = ["ten_arm"]', 3, "sigma=-1"),
         ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = []}]\nproblems = ["ten_arm"]', 3, "no values"),
-        ('runs = 1\nproblems = ["ten_arm"]\n[[policies]]\npolicy = "FEWA"\nbeta = 1', 5, "'beta'"),
+        ('runs = 1\nproblems = ["ten_arm"]\n[[policies]]\npolicy = "FEWA"\nbeta = 1', 5, "beta"),
         ('runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", horizon = 0.5}]', 5, "0.5"),
         (
             'runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", L = 1979-05-27}]',

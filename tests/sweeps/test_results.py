@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray
 
-import rotting
 from rotting import FEWA, UCB1, Oracle, Uniform, simulate, sweep
 from rotting.problems import stationary, ten_arm, two_arm
+from rotting.simulation.figures import regret_figure
 from rotting.simulation.summary import summarise
 from rotting.sweeps import SweepError, blocks, figures, open_results, ranking, results
 
@@ -57,7 +57,7 @@ def test_one_problem_is_as_simulate_gives_it(folder):
         for chosen in (place, str(problem)):
             one = open_results(folder, problem=chosen)
             xarray.testing.assert_equal(one, alone.drop_vars(["seconds", "oracle_reward"]))
-        assert rotting.plots.regret_figure(one).axes[0].get_title(loc="left").startswith(str(problem))
+        assert regret_figure(one).axes[0].get_title(loc="left").startswith(str(problem))
     for wrong in ("four_arm()", 3, -1, True):
         with pytest.raises(SweepError, match=r"expected one of .*ten_arm\(\)"):
             open_results(folder, problem=wrong)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rotting.bandit.errors import BadName, BadReward, BadSettings
-from rotting.policies.agent import checked_reward
+from rotting.policies._engine.agent import checked_reward
 
 LONGEST_NAME = 200
 

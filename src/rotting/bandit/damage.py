@@ -9,7 +9,7 @@ from rotting.bandit import schema
 from rotting.bandit.checking import good_name
 from rotting.bandit.errors import BadName, DamagedLog
 from rotting.bandit.storage import Event
-from rotting.policies.agent import LARGEST_REWARD
+from rotting.policies._engine.agent import LARGEST_REWARD
 
 LATEST = 9e9  # seconds since 1970: the year 2255
 _ABOUT_DECISIONS = ("shown", "rewarded", "expired")

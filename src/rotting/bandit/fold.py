@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rotting._core.randomness import CHOICE, stream_key
 from rotting.bandit.damage import check_event, damaged
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.noise import NoiseEstimate
 from rotting.bandit.settings import Settings
 from rotting.bandit.storage import Event
 from rotting.policies import Agent
-from rotting.randomness import CHOICE, stream_key
 
-FLOOR = 3  # what a random stream is for, see `rotting.randomness`: the exploration floor
+FLOOR = 3  # what a random stream is for, see `rotting._core.randomness`: the exploration floor
 SNAPSHOT_FORMAT = 2
 
 # (arms, values) of all rewards up to an event.

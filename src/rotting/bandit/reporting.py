@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rotting._core.files import replacing
 from rotting.bandit.damage import damaged
 from rotting.bandit.errors import BadAddress, StorageError
 from rotting.bandit.fold import Fold
 from rotting.bandit.storage import Event
-from rotting.files import replacing
 
 if TYPE_CHECKING:
     import pandas
@@ -65,7 +65,7 @@ class Report:
 
     def figure(self) -> Figure:
         """Draw each arm's value against its exposures."""
-        from rotting.plots import wear_figure
+        from rotting.bandit.figures import wear_figure
 
         fits = {name: isotonic(values) for name, values in self.values.items() if len(values)}
         return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)

@@ -6,11 +6,11 @@ import dataclasses
 import math
 from typing import Any
 
+from rotting._core.parsing import ParseError
+from rotting._core.randomness import checked_seed
 from rotting.bandit.checking import good_reward, number_between
 from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, SettingsConflict
-from rotting.parsing import ParseError, parse_policy
-from rotting.policies import BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Policy, Rexp3, Uniform
-from rotting.randomness import checked_seed
+from rotting.policies import BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Policy, Rexp3, Uniform, parse_policy
 
 # These toss coins of their own, so the probability of what they choose is not known.
 RANDOMISED = (BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Rexp3, Uniform)

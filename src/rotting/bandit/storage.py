@@ -15,7 +15,7 @@ from sqlalchemy.types import NullType
 
 from rotting.bandit import schema
 from rotting.bandit.errors import DamagedLog
-from rotting.policies.agent import LARGEST_REWARD
+from rotting.policies._engine.agent import LARGEST_REWARD
 
 MANY = 2**62  # more events than there will ever be
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rotting.curves import Curve, Drop, Exponential
-from rotting.files import replacing
+from rotting._core.files import replacing
+from rotting._core.randomness import checked_seed
 from rotting.logs import caveats, progress
 from rotting.logs.driver import EXPOSURE, Driver, find_driver
 from rotting.logs.fitting import Fitted, fit_log
@@ -21,7 +21,7 @@ from rotting.logs.reading import Log, read_log
 from rotting.logs.recommending import Recommendation, recommend
 from rotting.logs.shapes import with_values
 from rotting.logs.wearout import WearOut, discoveries, wear_out
-from rotting.randomness import checked_seed
+from rotting.problems.curves import Curve, Drop, Exponential
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
 JSON_NAME, PAGE_NAME = "diagnosis.json", "report.html"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from rotting._output.style import COLOURS, new_figure, plain, thousands, tidy
 from rotting.logs.gain import LOGGED, ORACLE
-from rotting.plots import COLOURS, new_figure, plain, thousands, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rotting.curves import Curve, Drop, Drops, Exponential, as_curve
 from rotting.logs.columns import LogError
 from rotting.logs.driver import CALENDAR, find_driver
 from rotting.logs.noise import reward_variance, sigma_of
@@ -16,6 +15,7 @@ from rotting.logs.reading import Log, read_log
 from rotting.logs.shapes import Sample, fit_curves, with_values
 from rotting.logs.wearout import discoveries, merged, resampled, wear_out
 from rotting.problems import Problem
+from rotting.problems.curves import Curve, Drop, Drops, Exponential, as_curve
 
 PER = 1000
 FITTED_BINS = 128

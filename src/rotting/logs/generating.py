@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting.curves import Constant, Curve, Exponential, as_curve
-from rotting.randomness import checked_seed
+from rotting._core.randomness import checked_seed
+from rotting.problems.curves import Constant, Curve, Exponential, as_curve
 
 if TYPE_CHECKING:
     import pandas

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
+from rotting._output.pages import figure, page, table
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
-from rotting.pages import figure, page, table
 
 if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rotting.curves import Constant, Curve, Drop, Drops, Exponential
+from rotting.problems.curves import Constant, Curve, Drop, Drops, Exponential
 
 RATES = 61
 # A richer shape must beat the exponential by this much in BIC: "strong evidence" by Kass and Raftery (1995).

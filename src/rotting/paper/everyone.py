@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import SymmetricalLogLocator
 
-from rotting import policies as room
+from rotting._output.style import COLOURS, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row
-from rotting.plots import COLOURS, new_figure, thousands, tidy
 from rotting.policies import (
     CTO,
+    POLICIES,
     Exp3,
     Oracle,
     Policy,
@@ -36,9 +36,7 @@ def contestants(name: str) -> dict[str, Policy]:
         Exp3: Exp3(low=low, high=high),
         Rexp3: Rexp3(low=low, high=high),
     }
-    shipped = (getattr(room, exported) for exported in room.__all__)
-    policies = [each for each in shipped if issubclass(each, Policy) and each not in (Policy, Oracle)]
-    return {each.__name__: special.get(each) or each() for each in policies}
+    return {label: special.get(each) or each() for label, each in POLICIES.items() if each is not Oracle}
 
 
 def tables(results: Results) -> dict[str, list[Row]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from rotting import pages
+from rotting._output import pages
 
 if TYPE_CHECKING:
     from rotting.paper.claims import Judgement

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rotting.files import replacing
+from rotting._core.files import replacing
 from rotting.paper import everyone, running_time, stationary, store, ten_arm, theory, two_arm
 from rotting.paper.claims import CLAIMS, Judgement, judge
 from rotting.paper.experiment import Block, Experiment, Results, Row
@@ -194,7 +194,7 @@ def _write_json(path: Path, content: Any) -> None:
 
 def _versions() -> dict[str, str]:
     from rotting import __version__
-    from rotting.compiling import kernel_digest
+    from rotting._core.compiling import kernel_digest
 
     versions = {"rotting": __version__, "kernels": kernel_digest(), "Python": platform.python_version()}
     return versions | {name: version(name) for name in ("numpy", "numba", "xarray")}

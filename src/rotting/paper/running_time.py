@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._output.style import COLOURS, new_figure, tidy
 from rotting.paper import ten_arm
 from rotting.paper.experiment import Results, Row
-from rotting.plots import COLOURS, new_figure, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

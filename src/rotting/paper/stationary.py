@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rotting._output.style import new_figure, shared_legend
 from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
-from rotting.plots import draw_regret, new_figure, shared_legend
 from rotting.policies import FEWA, UCB1
 from rotting.problems import stationary
+from rotting.simulation.figures import draw_regret
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

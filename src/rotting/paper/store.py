@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.files import replacing
+from rotting._core.files import replacing
 from rotting.paper.experiment import Block
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def settings_of(block: Block, runs: int, seed: int) -> str:
     """Return a digest of all that determines what a block gives."""
     from rotting import __version__
-    from rotting.compiling import kernel_digest
+    from rotting._core.compiling import kernel_digest
 
     policies = [f"{label}: {policy!r}" for label, policy in block.policies.items()]
     problem = f"{block.problem.name} {block.problem.curves!r} {block.problem.sigma!r} {block.problem.horizon}"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._output.style import marker_style, new_figure, shared_legend, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
-from rotting.plots import draw_regret, draw_runs, marker_style, new_figure, scale_regret, shared_legend, tidy
 from rotting.policies import FEWA, WSWA, DiscountedUCB, EffFEWA, Policy, SlidingWindowUCB
 from rotting.problems import ten_arm
+from rotting.simulation.figures import draw_regret, draw_runs, scale_regret
 
 if TYPE_CHECKING:
     import xarray

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._output.style import COLOURS, line_style, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row
 from rotting.paper.two_arm import LARGE
-from rotting.plots import COLOURS, draw_runs, line_style, new_figure, thousands, tidy
 from rotting.policies import FEWA, Greedy
 from rotting.problems import Problem, ten_arm, two_arm
+from rotting.simulation.figures import draw_runs
 from rotting.theory import decompose, fewa_bound, largest_decay
 
 if TYPE_CHECKING:

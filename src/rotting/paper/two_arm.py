@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._output.style import line_style, new_figure, shared_legend, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
-from rotting.plots import draw_regret, draw_runs, line_style, new_figure, shared_legend, tidy
 from rotting.policies import FEWA, WSWA, EffFEWA
 from rotting.problems import two_arm
+from rotting.simulation.figures import draw_regret, draw_runs
 from rotting.simulation.summary import mean_interval
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""How to choose: one policy, one file, one class."""
+"""How to choose: one policy, one file, one class. A new one is named here, in the imports and in `__all__`."""
 
+from rotting.policies._engine.agent import Agent
+from rotting.policies._engine.policy import Policy, parse_policy
 from rotting.policies.adwin_ucb import AdwinUCB
-from rotting.policies.agent import Agent
 from rotting.policies.aucb import AUCB
-from rotting.policies.base import Policy
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
 from rotting.policies.discounted_ucb import DiscountedUCB
@@ -29,6 +29,7 @@ __all__ = [
     "CTO",
     "FEWA",
     "MOSS",
+    "POLICIES",
     "RAWUCB",
     "SWA",
     "UCB1",
@@ -48,4 +49,8 @@ __all__ = [
     "Rexp3",
     "SlidingWindowUCB",
     "Uniform",
+    "parse_policy",
 ]
+
+# The policies of the package, by name.
+POLICIES: dict[str, type[Policy]] = {name: Policy.known[name] for name in __all__ if name in Policy.known}

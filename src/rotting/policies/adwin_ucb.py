@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.policy import Policy
 
 _ROWS = 40  # row j holds buckets of 2^j rewards: room for 4 * 10^12 of them
 _BUCKETS = 5  # per row; one more and the two oldest become one bucket of the next row

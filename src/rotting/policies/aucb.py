@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.curves import (
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.policy import Policy
+from rotting.problems.curves import (
     Constant,
     Curve,
     CurveArrays,
@@ -20,8 +22,6 @@ from rotting.curves import (
     curve_arrays,
     mean_at,
 )
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
 
 # A trend below this counts as this: the largest reward (1e100) divided by it is still finite.
 _SMALLEST = 1e-150
@@ -73,7 +73,7 @@ class AUCB(Policy, state=AUCBState, select=select, update=update):
     Parameters
     ----------
     trend
-        D, the same for all arms: a positive `rotting.curves.Curve` (or a number, or a sequence of values).
+        D, the same for all arms: a positive `rotting.problems.curves.Curve` (or a number, or a sequence of values).
     sigma
         Scale of the noise.
 

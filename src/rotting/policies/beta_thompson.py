@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.randomness import normal, uniform
-from rotting.randomness import word as word_at
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting._core.randomness import normal, uniform
+from rotting._core.randomness import word as word_at
+from rotting.policies._engine.policy import Policy
 
 
 class BetaThompsonState(NamedTuple):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.curves import Curve, CurveArrays, as_curve, curve_arrays, mean_at
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
+from rotting._core.parameters import parameter
+from rotting.policies._engine.policy import Policy
+from rotting.problems.curves import Curve, CurveArrays, as_curve, curve_arrays, mean_at
 
 
 class CTOState(NamedTuple):
@@ -59,7 +59,7 @@ class CTO(Policy, state=CTOState, select=select, update=update):
     Parameters
     ----------
     curves
-        The set Theta: `rotting.curves.Curve` objects, or what stands for one (a number, a sequence of
+        The set Theta: `rotting.problems.curves.Curve` objects, or what stands for one (a number, a sequence of
         values).
 
     References
@@ -68,7 +68,7 @@ class CTO(Policy, state=CTOState, select=select, update=update):
 
     Examples
     --------
-    >>> from rotting.curves import Power
+    >>> from rotting.problems.curves import Power
     >>> agent = CTO(curves=(Power(theta=0.1), Power(theta=0.5))).start(n_arms=2)
     >>> for _ in range(20):
     ...     arm = agent.select()

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
+from rotting._core.parameters import parameter
+from rotting.policies._engine.policy import Policy
 
 # Beyond this, the growing weight is brought back to 1.
 _LARGEST_WEIGHT = 1e100

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.policies.explaining import Explanation, explain_filter
-from rotting.policies.filtering import (
+from rotting._core.parameters import parameter
+from rotting.policies._engine.explaining import Explanation, explain_filter
+from rotting.policies._engine.filtering import (
     filter_settings,
     filter_width,
     first_unpulled,
@@ -19,8 +18,9 @@ from rotting.policies.filtering import (
     least_pulled,
     least_pulls,
 )
-from rotting.policies.kernel import register
-from rotting.policies.windows import (
+from rotting.policies._engine.kernel import register
+from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.windows import (
     DyadicWindows,
     GridWindows,
     dyadic_windows,

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.compiling import entry, helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.policies.explaining import Explanation, explain_index
-from rotting.policies.kernel import register
-from rotting.policies.raw_ucb import index_at, index_width
-from rotting.policies.windows import (
+from rotting._core.compiling import entry, helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.explaining import Explanation, explain_index
+from rotting.policies._engine.kernel import register
+from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.windows import (
     DyadicWindows,
     GridWindows,
     dyadic_windows,
@@ -22,6 +21,7 @@ from rotting.policies.windows import (
     push_grid,
     reserve_grid,
 )
+from rotting.policies.raw_ucb import index_at, index_width
 
 
 class EffRAWUCBState(NamedTuple):

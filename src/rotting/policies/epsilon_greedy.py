@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
+from rotting._core.parameters import parameter
+from rotting._core.randomness import uniform
+from rotting.policies._engine.policy import Policy
 from rotting.policies.uniform import uniform_arm
-from rotting.randomness import uniform
 
 
 class EpsilonGreedyState(NamedTuple):

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.randomness import uniform
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting._core.randomness import uniform
+from rotting.policies._engine.policy import Policy
 
 # When a log-weight exceeds this, the largest one is subtracted from all: e^100 is far from overflowing.
 _LARGEST_LOG_WEIGHT = 100.0

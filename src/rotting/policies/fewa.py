@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.policies.duel import LONG, Duel, advance, begin, new_duel
-from rotting.policies.exact_filter import (
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.duel import LONG, Duel, advance, begin, new_duel
+from rotting.policies._engine.exact_filter import (
     HURRY,
     SHADE,
     WORTH,
@@ -23,9 +22,10 @@ from rotting.policies.exact_filter import (
     reach,
     row_size,
 )
-from rotting.policies.explaining import Explanation, explain_filter
-from rotting.policies.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
-from rotting.policies.history import History, append, empty_history, reserve, rounding, window_sum_of
+from rotting.policies._engine.explaining import Explanation, explain_filter
+from rotting.policies._engine.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
+from rotting.policies._engine.history import History, append, empty_history, reserve, rounding, window_sum_of
+from rotting.policies._engine.policy import Policy
 
 SHORT = 8  # windows whose rough sums are kept
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.randomness import normal
+from rotting._core.parameters import parameter
+from rotting._core.randomness import normal
+from rotting.policies._engine.policy import Policy
 
 
 class GaussianThompsonState(NamedTuple):

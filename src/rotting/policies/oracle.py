@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.curves import mean_at
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
+from rotting._core.parameters import parameter
+from rotting.policies._engine.policy import Policy
+from rotting.problems.curves import mean_at
 
 
 class OracleState(NamedTuple):

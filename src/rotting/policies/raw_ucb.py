@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import entry, helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.policies.explaining import Explanation, explain_index
-from rotting.policies.filtering import first_unpulled
-from rotting.policies.history import (
+from rotting._core.compiling import entry, helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.explaining import Explanation, explain_index
+from rotting.policies._engine.filtering import first_unpulled
+from rotting.policies._engine.history import (
     ROW,
     History,
     append,
@@ -25,6 +24,7 @@ from rotting.policies.history import (
     total_of,
     window_sum,
 )
+from rotting.policies._engine.policy import Policy
 
 STRIDE = 512  # the fewest windows for which a band pays: one costs as much as some hundred rough sums
 

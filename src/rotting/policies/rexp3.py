@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
 from rotting.policies import exp3
-from rotting.policies.base import Policy
+from rotting.policies._engine.policy import Policy
 
 # A larger T / V counts as this: a restart every 10^16 rounds never comes, and still fits into 64 bits.
 _LARGEST_RATIO = 1e24

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.policy import Policy
 
 
 class SlidingWindowState(NamedTuple):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.policies.history import History, append, empty_history, reserve, window_sum
+from rotting._core.parameters import parameter
+from rotting.policies._engine.history import History, append, empty_history, reserve, window_sum
+from rotting.policies._engine.policy import Policy
 
 
 class SWAState(NamedTuple):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.policies.base import Policy
-from rotting.randomness import uniform
+from rotting._core.compiling import helper
+from rotting._core.randomness import uniform
+from rotting.policies._engine.policy import Policy
 
 
 class UniformState(NamedTuple):

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import helper
-from rotting.parameters import parameter
-from rotting.policies.base import Policy
-from rotting.policies.history import History, append, reserve
+from rotting._core.compiling import helper
+from rotting._core.parameters import parameter
+from rotting.policies._engine.history import History, append, reserve
+from rotting.policies._engine.policy import Policy
 from rotting.policies.swa import first_state, select, window_factor, window_for
 
 

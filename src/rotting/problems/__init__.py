@@ -1,6 +1,6 @@
 """What is chosen from: mean-reward curves, noise, and the named problems of the literature."""
 
-from rotting.curves import (
+from rotting.problems.curves import (
     Constant,
     Curve,
     Drop,
@@ -11,7 +11,7 @@ from rotting.curves import (
     Power,
     Table,
 )
-from rotting.problems.named import NAMED, levine_ten_arm, levine_two_arm, stationary, ten_arm, two_arm
+from rotting.problems.named import NAMED, levine_ten_arm, levine_two_arm, parse_problem, stationary, ten_arm, two_arm
 from rotting.problems.problem import OracleResult, Problem
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Table",
     "levine_ten_arm",
     "levine_two_arm",
+    "parse_problem",
     "stationary",
     "ten_arm",
     "two_arm",

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rotting.curves import Constant, Curve, Drop, Power
+from rotting._core.parsing import parse_call
+from rotting.problems.curves import Constant, Curve, Drop, Power
 from rotting.problems.problem import Problem
 
 
@@ -71,3 +72,14 @@ def _named(call: str, curves: tuple[Curve, ...], sigma: float, usual_sigma: floa
 
 
 NAMED = {function.__name__: function for function in (two_arm, ten_arm, stationary, levine_two_arm, levine_ten_arm)}
+
+
+def parse_problem(text: str) -> Problem:
+    """Return the problem that a text describes: a named one, or any other as `repr(problem)` writes it.
+
+    >>> parse_problem("two_arm(L=0.5, horizon=1000)").horizon
+    1000
+    >>> parse_problem("Problem([0.5, Drop(1, 0, 100)], sigma=0.1)").n_arms
+    2
+    """
+    return parse_call(text, {**NAMED, "Problem": Problem}, "problem", Curve.known)

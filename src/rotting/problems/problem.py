@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.compiling import entry, helper
-from rotting.curves import Curve, CurveArrays, as_curve, curve_arrays, mean_at
-from rotting.randomness import normal_quantile, uniform
+from rotting._core.compiling import entry, helper
+from rotting._core.randomness import normal_quantile, uniform
+from rotting.problems.curves import Curve, CurveArrays, as_curve, curve_arrays, mean_at
 
 NOISES = ("gaussian", "bernoulli", "none")
 _GAUSSIAN, _BERNOULLI, _NONE = range(3)
@@ -55,7 +55,7 @@ class Problem:
 
     Examples
     --------
-    >>> from rotting.curves import Drop
+    >>> from rotting.problems.curves import Drop
     >>> problem = Problem([0.0, Drop(before=0.5, after=-0.5, at=100)], sigma=1.0)
     >>> problem.oracle(horizon=300).pulls
     array([200, 100])

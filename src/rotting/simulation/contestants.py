@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rotting.policies.base import Policy
+from rotting.policies._engine.policy import Policy
 from rotting.problems import Problem
 from rotting.simulation.loop import Journal, Streams, new_journal, play, pull, record, streams_of
 

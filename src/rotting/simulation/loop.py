@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.compiling import entry, helper
-from rotting.policies.kernel import select, update
+from rotting._core.compiling import entry, helper
+from rotting._core.randomness import CHOICE, NOISE, stream_key, word
+from rotting.policies._engine.kernel import select, update
 from rotting.problems.problem import draw_reward, value_now
-from rotting.randomness import CHOICE, NOISE, stream_key, word
 
 
 class Journal(NamedTuple):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rotting._core.randomness import checked_seed
 from rotting.problems import Problem
-from rotting.randomness import checked_seed
 from rotting.simulation.contestants import Contestant, contestants
 from rotting.simulation.loop import Journal, new_journal, streams_of
 
@@ -211,7 +211,7 @@ def _dataset(
     import xarray
 
     from rotting import __version__
-    from rotting.compiling import kernel_digest
+    from rotting._core.compiling import kernel_digest
 
     runs = earned.shape[1]
     return xarray.Dataset(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting import plots
-from rotting.sweeps import ranking
+from rotting.sweeps import panels, ranking
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.results import of_problem
 
@@ -25,7 +24,7 @@ def curves(dataset: xarray.Dataset, final: xarray.DataArray) -> Figure:
     shown = {row.policy for row in ranking.rank_overall(final)[:MOST_LINES]} or set(labels[:MOST_LINES])
     kept = [place for place, label in enumerate(labels) if label in shown]
     problems = _drawable(final)
-    figure = plots.regret_panels(
+    figure = panels.regret_panels(
         [
             of_problem(dataset, place).isel(policy=kept, run=ranking.finished(final, place)).compute()
             for place in problems
@@ -38,16 +37,16 @@ def curves(dataset: xarray.Dataset, final: xarray.DataArray) -> Figure:
 def against(final: xarray.DataArray, parameter: str) -> Figure:
     """Return final regret against a parameter, a panel per problem, a line per kind of policy that has it."""
     lines = ranking.against(final, parameter)
-    panels = []
+    drawn = []
     for problem in _drawable(final):
         regret = final.values[problem][:, ranking.finished(final, problem)]
-        drawn = {
+        in_panel = {
             name: (np.array([value for value, _ in points]), regret[[place for _, place in points]])
             for name, points in lines.items()
         }
-        panels.append((str(final["problem"].values[problem]), drawn))
-    figure = plots.parameter_panels(panels, parameter)
-    _say_what_is_shown(figure, final, len(panels), final.sizes["policy"])
+        drawn.append((str(final["problem"].values[problem]), in_panel))
+    figure = panels.parameter_panels(drawn, parameter)
+    _say_what_is_shown(figure, final, len(drawn), final.sizes["policy"])
     return figure
 
 
@@ -59,7 +58,7 @@ def heatmap(final: xarray.DataArray) -> Figure:
         means = np.array([rows.get(label, np.nan) for label in final["policy"].values.tolist()])
         smallest = np.nanmin(means[means > 0], initial=np.inf)
         ratios[:, place] = np.maximum(means / smallest, 1.0)
-    return plots.heat_map(
+    return panels.heat_map(
         ratios,
         final["policy"].values.tolist(),
         final["problem"].values.tolist(),

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rotting.files import replacing
+from rotting._core.files import replacing
 from rotting.sweeps.blocks import Content, DamageError, unseal
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.plan import Plan

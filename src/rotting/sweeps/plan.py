@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rotting.compiling import kernel_digest
-from rotting.parsing import parse_policy, parse_problem
-from rotting.policies import Policy
-from rotting.problems import Problem
-from rotting.randomness import checked_seed
+from rotting._core.compiling import kernel_digest
+from rotting._core.randomness import checked_seed
+from rotting.policies import Policy, parse_policy
+from rotting.problems import Problem, parse_problem
 from rotting.simulation.simulator import recorded_rounds, whole_number
 
 

@@ -9,7 +9,8 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from rotting.parsing import parse_policy, parse_problem
+from rotting.policies import parse_policy
+from rotting.problems import parse_problem
 from rotting.simulation.simulator import recorded_rounds, whole_number
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.plan import Plan, check_fit, checked_policy, checked_problem

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.parsing import parse_policy
+from rotting.policies import parse_policy
 from rotting.simulation.summary import PolicySummary, summarise
 
 if TYPE_CHECKING:

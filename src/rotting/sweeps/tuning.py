@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rotting.parsing import parse_policy
-from rotting.policies import Policy
+from rotting.policies import Policy, parse_policy
 from rotting.problems import Problem
 from rotting.simulation import simulate
 from rotting.simulation.simulator import whole_number

@@ -157,7 +157,7 @@ def _check_workers(client: Client, plan: Plan) -> None:
     # Sent by value, being local: a worker without this package can answer, too.
     def identity() -> tuple[str, str]:
         from rotting import __version__
-        from rotting.compiling import kernel_digest
+        from rotting._core.compiling import kernel_digest
 
         return __version__, kernel_digest()
 
@@ -201,7 +201,7 @@ def _plan_of(text: str) -> Plan:
 def _check_self(plan: Plan) -> None:
     """Refuse to compute for another version: a worker may have joined after the others were asked."""
     from rotting import __version__
-    from rotting.compiling import kernel_digest
+    from rotting._core.compiling import kernel_digest
 
     if (plan.version, plan.kernels) != (__version__, kernel_digest()):
         from distributed import get_worker

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.curves import Curve
 from rotting.problems import Problem
+from rotting.problems.curves import Curve
 from rotting.theory import checks
 
 

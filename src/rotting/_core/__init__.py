@@ -1,0 +1,1 @@
+"""What everything rests on: compiling, randomness, parameters, parsing, files."""

@@ -1,0 +1,143 @@
+"""Three decorators for compiled functions, and an on-disk cache that cannot go stale.
+
+`helper` compiles a small function that lives inside others, `outlined` one that others call. `entry` compiles a
+function that Python calls; its machine code is kept on disk, so only the first process on a machine ever waits for the
+compiler.
+
+Numba decides whether cached code is still good by looking at the entry's own file. Our entries reach code in many other
+files, through `rotting.policies._engine.kernel`, so the cache folder carries a digest of them all in its name: edit any
+of those files and the next process looks into an empty folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_PACKAGE = Path(__file__).parents[1]
+# Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
+_KERNEL_SOURCES = (
+    "_core/compiling.py",
+    "_core/randomness.py",
+    "policies",
+    "problems/curves.py",
+    "problems/problem.py",
+    "simulation/loop.py",
+)
+# No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
+OPTIONS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+# A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
+INLINED: Any = OPTIONS | {"forceinline": True}
+_KEEP_SECONDS = 30 * 24 * 3600
+
+
+def helper(function: Callable[..., Any]) -> Any:
+    """Compile a function that is only called from other compiled functions."""
+    _check_source(function)
+    return numba.njit(function, **INLINED)
+
+
+def outlined(function: Callable[..., Any]) -> Any:
+    """Compile a helper that is needed now and then: its code stays out of the way of what is needed all the time."""
+    _check_source(function)
+    return numba.njit(function, **OPTIONS)
+
+
+class entry:  # noqa: N801 (used as a decorator)
+    """Compile a function that Python calls with a policy's state among its arguments.
+
+    Policies that ship with the package are compiled once per machine and kept on disk. A policy from anywhere else
+    is compiled anew in each process (about a second), because the cache could not notice edits to its file.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        _check_source(function)
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self.__wrapped__ = function
+        with _cache_in(kernel_folder()) as usable:
+            self._cached = numba.njit(function, cache=usable, **OPTIONS)
+        self._fresh = numba.njit(function, **OPTIONS)
+
+    def compiled_for(self, state_class: type) -> Any:
+        """Return the compiled function to call with states of this class."""
+        ours = state_class.__module__.partition(".")[0] == "rotting"
+        return self._cached if ours else self._fresh
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the cached version: for entries whose arguments all belong to the package."""
+        return self._cached(*arguments)
+
+
+@cache
+def kernel_digest() -> str:
+    """Return a digest of every source file that can end up in compiled code."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for name in _KERNEL_SOURCES:
+        source = _PACKAGE / name
+        for file in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
+            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _check_source(function: Callable[..., Any]) -> None:
+    """Refuse to compile what the digest would not notice changes of."""
+    file = Path(function.__code__.co_filename)
+    if file.is_relative_to(_PACKAGE) and not any(file.is_relative_to(_PACKAGE / name) for name in _KERNEL_SOURCES):
+        raise RuntimeError(f"{file.name}: add this file to _KERNEL_SOURCES in compiling.py, or caches will go stale")
+
+
+@cache
+def kernel_folder() -> Path:
+    """Return the folder that holds this version's machine code (NUMBA_CACHE_DIR moves it)."""
+    return _cache_root() / f"kernels-{kernel_digest()}"
+
+
+def _cache_root() -> Path:
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen) / "rotting"
+    if sys.platform == "win32":
+        home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        home = Path.home() / "Library" / "Caches"
+    else:
+        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "rotting"
+
+
+@contextlib.contextmanager
+def _cache_in(folder: Path) -> Iterator[bool]:
+    """Point numba at `folder` while a function is being declared; say whether the folder can be written."""
+    if not _ready(folder):
+        yield False
+        return
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield True
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def _ready(folder: Path) -> bool:
+    """Create the cache folder, sweeping out what older versions left; False where nothing can be written."""
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            for other in folder.parent.glob("kernels-*"):
+                if other != folder and time.time() - other.stat().st_mtime > _KEEP_SECONDS:
+                    shutil.rmtree(other, ignore_errors=True)
+        return os.access(folder, os.W_OK)
+    except OSError:
+        return False

@@ -1,0 +1,73 @@
+"""The style of every figure, drawn without pyplot: nothing here needs a display or leaves state behind."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette: told apart with any kind of colour vision. Its yellow is too pale for a line on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES = ("-", "--", ":", "-.")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, its size in inches, that arranges its contents by itself."""
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def line_style(place: int) -> dict[str, Any]:
+    """Return how the line of policy number `place` looks: colours first, then other dashes."""
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
+    }
+
+
+def marker_style(place: int) -> dict[str, Any]:
+    """Return what `line_style` does, with a marker that tells the lines apart in print, too."""
+    return {**line_style(place), "marker": MARKERS[place % len(MARKERS)], "markersize": 5}
+
+
+def add_legend(figure: Figure, axes: Axes) -> None:
+    """Add a legend on the right whose entries stand in the order in which the lines end, highest first."""
+    lines = sorted(axes.get_lines(), key=lambda line: np.asarray(line.get_ydata())[-1], reverse=True)
+    # A long name must not leave the axes without room.
+    labels = [textwrap.fill(str(line.get_label()), 36) for line in lines]
+    figure.legend(lines, labels, loc="outside right upper", frameon=False, fontsize="small")
+
+
+def shared_legend(figure: Figure, axes: Axes) -> None:
+    """Add one legend below a figure whose panels show what `axes` does."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = len(labels) if len(labels) <= 7 else -(-len(labels) // 2)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+
+
+def tidy(axes: Axes) -> None:
+    """Take away what carries no information."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def thousands() -> FuncFormatter:
+    """Return a formatter that writes 25000 as 25 000."""
+    return FuncFormatter(lambda value, _: with_thousands(value))
+
+
+def with_thousands(value: float) -> str:
+    """Return a number with thin spaces between groups of three digits."""
+    return f"{value:,.10g}".replace(",", "\u2009")
+
+
+def plain(name: str) -> str:
+    """Return a name as matplotlib is to be given it, lest it take what lies between two dollars for a formula."""
+    return name.replace("$", r"\$")

@@ -1,0 +1,80 @@
+"""The command line: parses, calls the library, prints.
+
+Whatever is slow to import (the compiler, xarray, matplotlib) is imported inside the commands, so that `rotting --help`
+answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NoReturn
+
+import typer
+
+from rotting import __version__
+from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, sweep, tune
+from rotting.cli.options import InputError
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Bandits for things that wear out as you show them.",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 if all went well, 2 after bad input, 130 after Ctrl-C."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = typer.main.get_command(app)(given or ["--help"], prog_name="rotting", standalone_mode=False)
+    except InputError as error:
+        code = _refuse(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:
+        # Typer's own complaints look like this, whichever click they come from. All else is a bug: let it be seen.
+        if not hasattr(error, "format_message"):
+            raise
+        context = getattr(error, "ctx", None)
+        hint = f"; see {context.command_path} --help" if context else ""
+        code = _refuse(error.format_message().rstrip(".") + hint)
+    if code == INTERRUPTED:
+        print("Interrupted.", file=sys.stderr)
+    sys.exit(code or 0)
+
+
+def _refuse(message: str) -> int:
+    print("Error:", " ".join(message.split()), file=sys.stderr)
+    return BAD_INPUT
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rotting {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Hold the options that come before a command."""
+
+
+for command in (
+    policies.policies,
+    problems.problems,
+    compare.compare,
+    sweep.sweep,
+    results.results,
+    tune.tune,
+    diagnose.diagnose,
+    paper.paper,
+):
+    app.command()(command)
+app.add_typer(bandit.app, name="bandit")

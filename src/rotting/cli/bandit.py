@@ -1,0 +1,218 @@
+"""`rotting bandit init`, `decide`, `reward`, `arms`, `report`, `verify`, `export`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rotting.cli.options import InputError, parsed, whole_option
+from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
+from rotting.cli.tables import add_row, make_console, make_table
+
+if TYPE_CHECKING:
+    from rotting.bandit import ArmReport, Bandit, Report
+
+app = typer.Typer(help="A durable decision maker: named arms, late rewards, and a log in a database.")
+
+Url = Annotated[str, typer.Argument(help="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE.")]
+Name = Annotated[str, typer.Argument(help="The name of the bandit.")]
+ShownArms = Annotated[list[str] | None, typer.Option(help="An arm; may be given several times.", show_default=False)]
+
+
+@app.command()
+def init(
+    url: Url,
+    name: Name,
+    arm: Annotated[list[str], typer.Option(help="An arm to begin with; give one per arm.", show_default=False)],
+    policy: Annotated[str, typer.Option(help="How to decide; see: rotting policies.")] = "EffFEWA(sigma=0.5)",
+    sigma: Annotated[str | None, typer.Option(help='"auto": estimate the noise from the rewards.')] = None,
+    epsilon: Annotated[str | None, typer.Option(help="Exploration floor, 0 to 1.", metavar="NUMBER")] = None,
+    count: Annotated[str | None, typer.Option(help='An exposure counts once "decided" or "shown".')] = None,
+    reward_wait: Annotated[str | None, typer.Option(help="Seconds to wait for a reward.", metavar="NUMBER")] = None,
+    default_reward: Annotated[str | None, typer.Option(help="What a missing reward is.", metavar="NUMBER")] = None,
+    seed: Annotated[int | None, typer.Option(**whole_option("--seed", 0), help="Of all coins tossed.")] = None,
+) -> None:
+    """Make a bandit. Its settings are kept for good; doing it again with the same ones changes nothing."""
+    with _told():
+        from rotting.bandit import Bandit
+        from rotting.policies import parse_policy
+
+        numbers = {
+            option: None if text is None else _number(f"--{option.replace('_', '-')}", text)
+            for option, text in {
+                "epsilon": epsilon,
+                "reward_wait": reward_wait,
+                "default_reward": default_reward,
+            }.items()
+        }
+        chosen = parsed("--policy", parse_policy, policy)
+        with Bandit.open(url, name, chosen, arm, sigma=sigma, count=count, seed=seed, **numbers) as bandit:
+            typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
+
+
+@app.command()
+def decide(
+    url: Url,
+    name: Name,
+    n: Annotated[int, typer.Option("--n", **whole_option("--n", 1), help="How many decisions to take.")] = 1,
+    among: ShownArms = None,
+) -> None:
+    """Take decisions: a line for each, with its id, the arm and the reason, separated by tabs."""
+    with _told(), _opened(url, name) as bandit:
+        for choice in bandit.decide(n, among=among):
+            typer.echo(f"{choice.id}\t{choice.arm}\t{choice.why}")
+
+
+@app.command(context_settings={"ignore_unknown_options": True})  # -0.5 is a number
+def reward(
+    url: Url,
+    name: Name,
+    decision: Annotated[str | None, typer.Argument(help="The id of a decision.", show_default=False)] = None,
+    value: Annotated[str | None, typer.Argument(help="Its reward.", show_default=False)] = None,
+    file: Annotated[Path | None, typer.Option(help="A .csv file with the columns decision and reward.")] = None,
+) -> None:
+    """Give a decision its reward, or many decisions theirs from a file (all or none)."""
+    if (file is None) == (decision is None) or (decision is None) != (value is None):
+        raise InputError("expected either a decision and its reward, or --file with many")
+    rewards = [(str(decision), _number("reward", str(value)))] if file is None else _read_rewards(file)
+    with _told(), _opened(url, name) as bandit:
+        new = bandit.reward_many(rewards)
+        typer.echo(f"{new} new, {len(rewards) - new} known already.")
+
+
+@app.command()
+def arms(url: Url, name: Name, add: ShownArms = None, retire: ShownArms = None, restore: ShownArms = None) -> None:
+    """List the arms, after adding, retiring or restoring some (all of those named, or none)."""
+    with _told(), _opened(url, name) as bandit:
+        if add or retire or restore:
+            bandit.change_arms(add=add or (), retire=retire or (), restore=restore or ())
+        table = make_table("arm", "available")
+        for each, available in bandit.arms.items():
+            add_row(table, each, "yes" if available else "retired")
+        make_console().print(table)
+
+
+@app.command()
+def report(
+    url: Url,
+    name: Name,
+    plot: Annotated[Path | None, typer.Option(help="Draw each arm's value against its exposures.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the same numbers into this file.")] = None,
+) -> None:
+    """Show how the arms are doing: how often shown, what they were worth lately, whether the filter lets them pass."""
+    plot = None if plot is None else checked_plot(plot)
+    json = None if json is None else checked_output("--json", json)
+    with _told(), _opened(url, name) as bandit:
+        for path in (plot, json):
+            if path is not None:
+                bandit.refuse_own_file(path)
+        content = bandit.report()
+    _print_report(content)
+    if json is not None:
+        write_json(json, content.to_dict())
+    if plot is not None:
+        write_figure(plot, content.figure())
+
+
+@app.command()
+def verify(url: Url, name: Name) -> None:
+    """Replay the log: every decision must be the one the policy takes, and the state what follows from it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    bar = Progress(transient=True, console=console, disable=not console.is_terminal)
+    with _told(), _opened(url, name) as bandit, bar as progress:
+        task = progress.add_task("replaying", total=None)
+        found = bandit.verify(progress=lambda done, last: progress.update(task, completed=done, total=last))
+    typer.echo(f"All is well: {found.events} events, {found.decisions} decisions, {found.rewards} rewards.")
+
+
+@app.command()
+def export(
+    url: Url, name: Name, file: Annotated[Path, typer.Argument(help="A .csv or .jsonl file to write the log to.")]
+) -> None:
+    """Write the log to a file."""
+    checked_output("FILE", file)
+    with _told(), _opened(url, name) as bandit:
+        events = bandit.export(file)
+    typer.echo(f"Wrote {file}: {events} events")
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """Turn what is wrong with a bandit into a complaint."""
+    try:
+        from rotting.bandit import BanditError
+    except ModuleNotFoundError as error:
+        raise InputError(str(error)) from None
+    try:
+        yield
+    except BanditError as error:
+        raise InputError(str(error)) from None
+
+
+def _opened(url: str, name: str) -> Bandit:
+    from rotting.bandit import Bandit, UnknownBandit
+
+    try:
+        return Bandit.open(url, name)
+    except UnknownBandit as error:
+        what = str(error).rpartition("; ")[0]  # what follows is advice for programmers
+        raise InputError(f"{what}; make it with: rotting bandit init") from None
+
+
+def _number(where: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where} {text!r}: expected a number") from None
+
+
+def _read_rewards(file: Path) -> list[tuple[str, float]]:
+    import csv
+
+    try:
+        with file.open(newline="", encoding="utf-8") as lines:
+            rows = csv.DictReader(lines)
+            if not {"decision", "reward"} <= set(rows.fieldnames or ()):
+                raise InputError(f"--file {str(file)!r}: expected a first line with the columns decision and reward")
+            return [
+                (row["decision"], _number(f"--file {str(file)!r}, line {place}: reward", row["reward"] or ""))
+                for place, row in enumerate(rows, start=2)
+            ]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"--file {str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _print_report(content: Report) -> None:
+    windows = list(content.arms[0].means)
+    titles = [f"last {window}" if window != "all" else "all" for window in windows]
+    numbers = ["shows", "pending", "rewards", *titles, "worn from", "to"]
+    table = make_table("arm", *numbers, "filter", numbers=numbers)
+    for arm in content.arms:
+        means = [_shown(arm.means[window]) for window in windows]
+        counts = [f"{count:,}" for count in (arm.shows, arm.pending, arm.rewards)]
+        add_row(table, arm.arm, *counts, *means, _shown(arm.wear_start), _shown(arm.wear_now), _verdict(arm))
+    console = make_console()
+    console.print(f"{content.bandit}: {content.policy}", markup=False, soft_wrap=True)
+    console.print(table)
+    if content.estimated_sigma is not None:
+        console.print(f"sigma is estimated: {content.estimated_sigma:.4g}.", soft_wrap=True)
+    console.print('"last 10": mean of the last 10 rewards. "worn": ends of the non-increasing fit.', soft_wrap=True)
+
+
+def _verdict(arm: ArmReport) -> str:
+    if not arm.available:
+        return "retired"
+    if arm.active is None:
+        return ""
+    return "active" if arm.active else f"removed by window {arm.window:,}"
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

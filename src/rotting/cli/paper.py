@@ -1,0 +1,116 @@
+"""`rotting paper`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rotting.cli.options import MOST, InputError, Seed, Threads, enough_memory, whole_option
+from rotting.cli.output import checked_output
+from rotting.cli.tables import add_row, make_console, make_table
+
+if TYPE_CHECKING:
+    from rotting.paper.claims import Judgement
+    from rotting.paper.reproduce import Job
+
+
+def paper(
+    out: Annotated[Path, typer.Option(help="The folder to write to; made if need be.")] = Path("results/paper"),
+    runs: Annotated[
+        int | None,
+        typer.Option(**whole_option("--runs", 1, MOST), show_default="the paper's", help="Runs of each experiment."),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            show_default="everything",
+            help="Some of fig1, fig2, table1, appendix, policies, theory, claims; with commas between them.",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
+    """Reproduce the paper: every figure, table and claim, and a report about them.
+
+    Interrupted and started again, it goes on where it was, with the same results.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
+    checked_output("--out", out / "report.html")
+    from rotting.paper.reproduce import NAMES, Settings, jobs, reproduce, write
+
+    settings = Settings(_names(only, NAMES), runs, seed, threads)
+    began = time.perf_counter()
+    try:
+        with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
+            reproduction = reproduce(out, settings, watch)
+        played = time.perf_counter() - began
+        written = write(out, reproduction)
+    except OSError as error:
+        raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
+    _print_claims(reproduction.judgements)
+    _print_times(reproduction.seconds, time.perf_counter() - began - played)
+    typer.echo(f"Wrote {len(written)} files to {out}; open {out / 'report.html'}")
+
+
+def _names(only: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    if only is None:
+        return known
+    names = tuple(dict.fromkeys(name.strip() for name in only.split(",")))
+    for name in names:
+        if name not in known:
+            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(known)}")
+    return names
+
+
+@contextmanager
+def _watching(jobs: list[Job]) -> Iterator[Callable[[Job, int], None]]:
+    """Show which experiment is playing and when all will be done; where nobody looks, a line per experiment."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    total = sum(job.work for job in jobs)
+    if not console.is_terminal:
+        announced: set[str] = set()
+
+        def announce(job: Job, rounds: int) -> None:
+            if job.experiment not in announced:
+                announced.add(job.experiment)
+                typer.echo(f"Playing {job.experiment} ...", err=True)
+
+        yield announce
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+
+        def advance(job: Job, rounds: int) -> None:
+            bar.update(task, advance=rounds, description=f"{job.experiment}: {job.block.key}")
+
+        yield advance
+
+
+def _print_claims(judgements: list[Judgement]) -> None:
+    if not judgements:
+        return
+    table = make_table("verdict", "claim", "paper", "here", "95 % interval", "why", numbers=("here",))
+    for each in judgements:
+        add_row(table, each.verdict, each.words, each.paper, f"{each.value:,.4g}", each.interval, each.why)
+    make_console().print(table)
+    counts = {verdict: sum(each.verdict == verdict for each in judgements) for verdict in ("holds", "differs", "fails")}
+    typer.echo(f"{len(judgements)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+
+
+def _print_times(seconds: dict[str, float], drawing: float) -> None:
+    shown = [f"{name} {spent:.1f} s" for name, spent in seconds.items()]
+    typer.echo(f"Time: {', '.join(shown)}, drawing and writing {drawing:.1f} s")

@@ -1,0 +1,73 @@
+"""`rotting sweep`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rotting.cli.options import InputError, Threads
+
+if TYPE_CHECKING:
+    from rotting.sweeps.progress import Tally
+
+
+def sweep(
+    plan: Annotated[Path | None, typer.Argument(help="The plan, a TOML file.", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to keep results in.", show_default=False)] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help='The address of a Dask scheduler, or "local" to start one here.', show_default=False),
+    ] = None,
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Delete the results of another plan in the folder.")
+    ] = False,
+    example: Annotated[bool, typer.Option("--example", help="Print a plan to start from.")] = False,
+) -> None:
+    """Play every policy of a plan on every problem, and keep the results.
+
+    It can be stopped, even killed, at any time: the same command goes on where it was.
+    """
+    with complaints():
+        from rotting.sweeps.plan_file import EXAMPLE, read_plan
+
+        if example:
+            typer.echo(EXAMPLE, nl=False)
+            return
+        if plan is None or out is None:
+            raise InputError("expected a plan and --out FOLDER; rotting sweep --example prints a plan to start from")
+        try:
+            text = plan.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{str(plan)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        planned = read_plan(text, str(plan))
+        from rotting.sweeps.running import carry_out
+
+        tally = carry_out(planned, out, cluster, threads, False if quiet else None, overwrite)
+    if not quiet:
+        typer.echo(f"Finished: {times(tally)} in {out}; see rotting results {out}")
+
+
+@contextlib.contextmanager
+def complaints() -> Iterator[None]:
+    """Turn what the user can put right into one line."""
+    from rotting.sweeps.errors import SweepError
+
+    try:
+        yield
+    except SweepError as error:
+        raise InputError(str(error)) from None
+
+
+def times(tally: Tally) -> str:
+    """Say how much of a sweep is finished."""
+    plan = tally.plan
+    return (
+        f"{tally.cells} of {plan.cells} cells ({len(plan.policies)} policies x {len(plan.problems)} problems), "
+        f"{tally.runs} of {plan.total_runs} runs"
+    )

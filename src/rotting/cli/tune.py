@@ -1,0 +1,83 @@
+"""`rotting tune`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rotting.cli.options import MOST, InputError, Runs, Seed, Threads, parsed, whole_option
+from rotting.cli.tables import add_row, make_console, make_table
+
+if TYPE_CHECKING:
+    from rotting.sweeps.tuning import Tuning
+
+
+def tune(
+    policy: Annotated[str, typer.Argument(help='Such as FEWA or "FEWA(sigma=0.5)".', show_default=False)],
+    problem: Annotated[list[str], typer.Option(help="What to tune on; may be given several times.")],
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(help='Values to try, such as "alpha=0.03,0.06,0.1"; may be given several times.'),
+    ] = None,
+    runs: Runs = 200,
+    horizon: Annotated[
+        int | None,
+        typer.Option(**whole_option("--horizon", 1, MOST), show_default="each problem's own", help="Rounds per run."),
+    ] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+) -> None:
+    """Find good parameters for a policy: the better half of the candidates plays on, until few are left."""
+    from rotting.policies import parse_policy
+    from rotting.problems import parse_problem
+    from rotting.sweeps.plan import check_fit
+    from rotting.sweeps.tuning import default_grid, expand
+    from rotting.sweeps.tuning import tune as search
+
+    start = parsed("policy", parse_policy, policy)
+    grounds = [parsed("--problem", parse_problem, text) for text in problem]
+    try:
+        values = dict(map(_grid_values, grid)) if grid else default_grid(start)
+        for candidate in expand(start, values):
+            for ground in grounds:
+                check_fit(candidate, ground)
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error)) from None
+    _print_tuning(search(start, grounds, values, runs, seed, horizon, threads))
+
+
+def _grid_values(text: str) -> tuple[str, list[Any]]:
+    """Return the name and the values of "alpha=0.03,0.06"."""
+    import ast
+
+    name, _, values = text.partition("=")
+    expected = "expected a parameter and its values, such as alpha=0.03,0.06,0.1"
+    if not name.strip().isidentifier() or not values.strip():
+        raise InputError(f"--grid {text!r}: {expected}")
+    try:
+        return name.strip(), ast.literal_eval(f"[{values}]")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise InputError(f"--grid {text!r}: {values!r} cannot be read as values; {expected}") from None
+
+
+def _print_tuning(found: Tuning) -> None:
+    names = [str(problem) for problem in found.problems]
+    numbers = ("runs", *(f"regret on {name}" for name in names), "score")
+    table = make_table("policy", *numbers, numbers=numbers)
+    for trial in found.trials:
+        regrets = [f"{regret:,.4g}" for regret in trial.regret]
+        cells = (str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}")
+        add_row(table, *cells, bold=trial is found.trials[0])
+    console = make_console()
+    console.print(table)
+    console.print("Score: regret over what all candidates had on average, mean over problems.", soft_wrap=True)
+    console.print(f"Best: {found.best!r}", markup=False, soft_wrap=True)
+    if found.lead_low is not None and not math.isnan(found.lead_low):
+        tie = " (a tie)" if found.lead_low <= 0 else ""
+        console.print(
+            f"The runner-up's score is {found.lead_low:+.3f} to {found.lead_high:+.3f} above (95 %, paired){tie}.",
+            soft_wrap=True,
+        )
+    console.print(f"Warning: {found.warning}", soft_wrap=True)

@@ -1,1 +1,0 @@
-"""What can be asked on the command line: one file per room, put together in `rotting.cli`."""

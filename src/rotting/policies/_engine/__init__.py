@@ -1,0 +1,1 @@
+"""What policies are made of: the kernel contract, agents, histories, windows, filters, saving, explaining."""

@@ -1,0 +1,109 @@
+"""Explanations: what leads a policy to its next decision, arm by arm, as data and as a table."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rotting.policies._engine.kernel import decide
+
+
+@dataclasses.dataclass(frozen=True)
+class FilterVerdict:
+    """What FEWA's filter did with one arm. Means and threshold are those of the window that removed it."""
+
+    arm: int
+    pulls: int
+    survived: bool
+    window: int | None = None
+    mean: float | None = None
+    best_mean: float | None = None
+    threshold: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class IndexVerdict:
+    """The index of one arm and the window that gives it (None for an arm without pulls, which comes first)."""
+
+    arm: int
+    pulls: int
+    index: float | None = None
+    window: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """Why an agent's next decision is what it is.
+
+    `arms` holds one verdict per arm, `decision` the arm to be pulled, `t` the round. `str()` gives a table and
+    `to_dict()` plain data.
+    """
+
+    policy: str
+    t: int
+    decision: int
+    arms: Sequence[FilterVerdict | IndexVerdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as plain dictionaries and lists."""
+        return dataclasses.asdict(self) | {"arms": [dataclasses.asdict(verdict) for verdict in self.arms]}
+
+    def __str__(self) -> str:
+        names = [field.name for field in dataclasses.fields(self.arms[0])]
+        rows = [[_cell(getattr(verdict, name)) for name in names] for verdict in self.arms]
+        titles = [name.replace("_", " ") for name in names]
+        widths = [max(len(row[column]) for row in [titles, *rows]) for column in range(len(titles))]
+        new = "" if self.arms[self.decision].pulls else ", which has not been pulled yet"
+        lines = [f"{self.policy}, round {self.t}: pull arm {self.decision}{new}"]
+        for row, mark in zip([titles, *rows], ["  ", *self._marks()], strict=True):
+            lines.append(mark + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+        return "\n".join(lines)
+
+    def _marks(self) -> list[str]:
+        return ["> " if verdict.arm == self.decision else "  " for verdict in self.arms]
+
+
+def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, int], float]) -> Explanation:
+    """Return what FEWA's filter does with every arm in round t; `window_sum(arm, h)` is what it compares."""
+    # Deciding leaves behind which arms passed and which window dropped each other; nothing is filtered while an arm
+    # has not been pulled.
+    decision = int(decide.compiled_for(type(state))(state, t, np.uint64(0)))
+    filtered = bool(np.all(state.pulls > 0))
+    theta = policy.sigma * math.sqrt(8 * max(0.0, policy.alpha * math.log(t) - math.log(policy.delta0)))
+    dropped = state.dropped.copy()
+    dropped[state.active[: state.left[0]]] = 0
+    verdicts = []
+    for arm, n in enumerate(state.pulls.tolist()):
+        h = int(dropped[arm]) if filtered else 0
+        if h == 0:
+            verdicts.append(FilterVerdict(arm, n, survived=True))
+            continue
+        present = np.flatnonzero((dropped == 0) | (dropped >= h)).tolist()
+        best = float(max(window_sum(other, h) for other in present))
+        verdicts.append(FilterVerdict(arm, n, False, h, float(window_sum(arm, h)) / h, best / h, theta / math.sqrt(h)))
+    return Explanation(str(policy), t, decision, tuple(verdicts))
+
+
+def explain_index(policy: Any, state: Any, t: int, index_of: Callable[[int], tuple[float, int]]) -> Explanation:
+    """Return every arm's index and its window in round t; `index_of(arm)` computes them for an arm with pulls."""
+    decision = int(decide.compiled_for(type(state))(state, t, np.uint64(0)))
+    verdicts = []
+    for arm, n in enumerate(state.pulls.tolist()):
+        if n == 0:
+            verdicts.append(IndexVerdict(arm, n))
+            continue
+        index, window = index_of(arm)
+        verdicts.append(IndexVerdict(arm, n, float(index), int(window)))
+    return Explanation(str(policy), t, decision, tuple(verdicts))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,125 @@
+"""Window sums that are refreshed now and then: the statistics of EFF-FEWA and EFF-RAW-UCB.
+
+Windows h_0 < h_1 < ... have a stored sum per arm. The sum of window h_j is created when the arm has h_j pulls and
+refreshed every w_j pulls, each time with exactly the last h_j rewards. Sums follow the package's rule: added exactly,
+rounded once.
+
+* `DyadicWindows`: h_j = 2^j, from a few block sums per arm, O(1) amortised per reward. Refreshed every 2^(j-1) pulls
+  ("nested") or every 2^j pulls ("blocks").
+* `GridWindows`: h_{j+1} = ceil(m h_j) for any 1 < m < 2, from the complete history, with periods
+  w_{j+1} = w_j ceil((h_{j+1} - h_j) / w_j). As m tends to 1 it becomes every window at every pull: FEWA itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rotting._core.compiling import helper
+from rotting.policies._engine.history import History, append, empty_history, reserve, window_sum
+from rotting.policies._engine.summation import add
+
+_LEVELS = 48  # windows up to 2^47
+
+
+class DyadicWindows(NamedTuple):
+    """Sums over the last 2^j rewards, refreshed at the ends of aligned blocks."""
+
+    pulls: np.ndarray  # int64 (K,)
+    sizes: np.ndarray  # int64 (levels,): the windows
+    roots: np.ndarray  # float64 (levels,): their square roots
+    sums: np.ndarray  # float64 (levels, K): the stored window sums
+    newest: np.ndarray  # float64 (K, levels, 2): double-double sum of the newest complete block of 2^j rewards
+    nested: np.ndarray  # bool [refresh at every half block?]
+
+
+class GridWindows(NamedTuple):
+    """Sums over the last h_j rewards for a finer grid of windows."""
+
+    pulls: np.ndarray
+    sizes: np.ndarray
+    roots: np.ndarray
+    sums: np.ndarray
+    periods: np.ndarray  # int64 (levels,): w_j
+    history: History
+
+
+def dyadic_windows(n_arms: int, refresh: str) -> DyadicWindows:
+    """Return empty statistics on windows 1, 2, 4, ..."""
+    sizes = 2 ** np.arange(_LEVELS, dtype=np.int64)
+    return DyadicWindows(
+        pulls=np.zeros(n_arms, np.int64),
+        sizes=sizes,
+        roots=np.sqrt(sizes),
+        sums=np.zeros((_LEVELS, n_arms)),
+        newest=np.zeros((n_arms, _LEVELS, 2)),
+        nested=np.array([refresh == "nested"]),
+    )
+
+
+def grid_windows(n_arms: int, grid: float) -> GridWindows:
+    """Return empty statistics on the grid of windows with ratio `grid`."""
+    history = empty_history(n_arms)
+    sizes, periods = _grid(grid, longest=1)
+    return GridWindows(history.pulls, sizes, np.sqrt(sizes), np.zeros((len(sizes), n_arms)), periods, history)
+
+
+def reserve_grid(windows: GridWindows, pulls: int, grid: float) -> GridWindows:
+    """Return statistics with room for that many more pulls, whichever arms they fall on."""
+    windows = windows._replace(history=reserve(windows.history, pulls))
+    longest = int(windows.pulls.max()) + pulls
+    if windows.sizes[-1] > longest:
+        return windows
+    sizes, periods = _grid(grid, longest + longest // 8)
+    sums = np.zeros((len(sizes), len(windows.pulls)))
+    sums[: len(windows.sizes)] = windows.sums
+    return windows._replace(sizes=sizes, roots=np.sqrt(sizes), sums=sums, periods=periods)
+
+
+def _grid(grid: float, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return windows and refresh periods, up to the first window beyond `longest`."""
+    sizes, periods = [1], [1]
+    while sizes[-1] <= longest:
+        step = max(1, math.ceil(grid * sizes[-1]) - sizes[-1])
+        sizes.append(sizes[-1] + step)
+        periods.append(periods[-1] * -(-step // periods[-1]))
+    return np.array(sizes, np.int64), np.array(periods, np.int64)
+
+
+@helper
+def push_dyadic(windows, arm, reward):
+    """Take in a reward and refresh the window sums that are due.
+
+    This is a binary counter: a block of 2^(j+1) rewards is complete when the second of two blocks of 2^j is. At that
+    moment, and for nested refreshing also half a block later, the newest two blocks are the last 2^(j+1) rewards.
+    """
+    n = windows.pulls[arm] + 1
+    windows.pulls[arm] = n
+    high, low = reward, 0.0
+    level = 0
+    windows.sums[0, arm] = reward
+    while True:
+        before_high, before_low = windows.newest[arm, level, 0], windows.newest[arm, level, 1]
+        windows.newest[arm, level, 0], windows.newest[arm, level, 1] = high, low
+        complete = n & ((2 << level) - 1) == 0
+        if n >= 2 << level and (complete or windows.nested[0]):
+            high, low = add(before_high, before_low, high, low)
+            windows.sums[level + 1, arm] = high
+        if not complete:
+            return
+        level += 1
+
+
+@helper
+def push_grid(windows, arm, reward):
+    """Take in a reward and refresh the window sums that are due."""
+    append(windows.history, arm, reward)
+    n = windows.pulls[arm]
+    for level in range(len(windows.sizes)):
+        size = windows.sizes[level]
+        if size > n:
+            return
+        if (n - size) % windows.periods[level] == 0:
+            windows.sums[level, arm] = window_sum(windows.history, arm, size)
