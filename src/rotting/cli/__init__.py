@@ -14,7 +14,7 @@ import typer
 
 from rotting import __version__
 from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, sweep, tune
-from rotting.cli.options import InputError
+from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = typer.main.get_command(app)(given or ["--help"], prog_name="rotting", standalone_mode=False)
-    except InputError as error:
-        code = _refuse(str(error))
+    except RottingError as error:
+        code = _refuse(error.text(_options_of(given)))
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
@@ -44,6 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if code == INTERRUPTED:
         print("Interrupted.", file=sys.stderr)
     sys.exit(code or 0)
+
+
+def _options_of(given: Sequence[str]) -> Option:
+    """Return how the command that was given calls the library's arguments: `--drop-duplicates` for drop_duplicates."""
+    command = typer.main.get_command(app)
+    for word in given:
+        command = getattr(command, "commands", {}).get(word, command)
+    options = {param.name: max(param.opts, key=len) for param in command.params if param.param_type_name == "option"}
+    return options.get
 
 
 def _refuse(message: str) -> int:

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from rotting.errors import RottingError
+
 # Nobody can mean more, and NumPy could not even be asked for the room.
 MOST, MOST_THREADS = 10**9, 1024
 
 
-class InputError(Exception):
+class InputError(RottingError):
     """What the user can put right: shown as one line, never as a traceback."""
 
 
