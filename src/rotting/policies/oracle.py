@@ -36,7 +36,7 @@ def update(state, arm, reward):
 
 
 @dataclasses.dataclass(frozen=True)
-class Oracle(Policy, state=OracleState, select=select, update=update):
+class Oracle(Policy, state=OracleState, select=select, update=update, knows=("problem",)):
     """Pull the arm with the largest mu_i(N_i): the best that can be done with rotting arms.
 
     In restless problems it is the largest mu_i(t - 1). In a simulation `Oracle()` is told the problem;

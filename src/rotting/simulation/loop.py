@@ -42,13 +42,23 @@ def streams_of(seed: int, run: int, n_arms: int) -> Streams:
 
 @entry
 def play(state, problem, streams, journal, first, last):
-    """Play rounds first..last with `state`, in place."""
+    """Play rounds first..last with `state`, in place.
+
+    Returns (0, 0), or the round in which the policy broke the kernel contract and the arm it chose: one that does not
+    exist, or one of which `update` did not count a pull. Nothing is written with an arm that does not exist.
+    """
+    n_arms = len(journal.pulls)
     for t in range(first, last + 1):
         arm = select(state, t, word(streams.choice[0], t))
+        if arm < 0 or arm >= n_arms:
+            return t, arm
         n = journal.pulls[arm]
         mean = value_now(problem, arm, n, t)
         update(state, arm, draw_reward(problem, streams.noise[arm], mean, n))
         _record(journal, arm, mean, t)
+        if state.pulls[arm] != n + 1:
+            return t, arm
+    return 0, 0
 
 
 @helper
