@@ -23,7 +23,7 @@ INCREASING = [Drop(0.0, 1.0, 3), Drops((1.0, 0.5, 0.6), (2, 4)), Table((0.1, 0.2
 
 @pytest.mark.parametrize("curve", INCREASING, ids=repr)
 def test_increasing_arms_are_refused_unless_asked_for(curve):
-    with pytest.raises(ValueError, match=r"arm 1 increases.*allow_increasing=True"):
+    with pytest.raises(ValueError, match=r"^Problem: arm 1: curve=.* increases.*allow_increasing=True"):
         Problem([0.0, curve])
     problem = Problem([0.0, curve], allow_increasing=True)
     np.testing.assert_array_equal(problem.means(range(9))[1], curve(range(9)))
@@ -46,7 +46,7 @@ BEYOND = [
 
 @pytest.mark.parametrize("curve", BEYOND, ids=repr)
 def test_bernoulli_means_must_be_probabilities(curve):
-    with pytest.raises(ValueError, match=r"arm 1 has means .* \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"^Problem: arm 1: curve=.* has means from .*; expected means in \[0, 1\]"):
         Problem([0.5, curve], noise="bernoulli")
     Problem([0.5, curve])  # fine with other noise
 
@@ -74,6 +74,7 @@ def test_bernoulli_accepts_probabilities(curve):
         ({"curves": [1.0], "restless": 1}, TypeError, "restless=1 is neither True nor False"),
         ({"curves": [1.0], "horizon": 2**63}, ValueError, "horizon=9223372036854775808 is out of range"),
         ({"curves": [1.0], "noise": "laplace"}, ValueError, "'laplace'.*'gaussian', 'bernoulli', 'none'"),
+        ({"curves": [1.0], "noise": ["none"]}, ValueError, r"noise=\['none'\] is not one of 'gaussian'"),
         ({"curves": [1.0], "sigma": -1.0}, ValueError, "sigma=-1.0"),
         ({"curves": [1.0], "sigma": math.nan}, ValueError, "sigma=nan"),
         ({"curves": [1.0], "sigma": math.inf}, ValueError, "sigma=inf"),

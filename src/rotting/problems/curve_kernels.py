@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #   7 Table                                                         values
 CONSTANT, DROP, LINEAR, EXPONENTIAL, POWER, LOGISTIC, DROPS, TABLE = range(8)
 _NUMBERS = 4
-_LARGEST_EXPONENT = 700.0  # exp() of a little more overflows
+_LARGEST_EXPONENT = 700.0  # exp() overflows above 709
 
 
 class CurveArrays(NamedTuple):

@@ -72,7 +72,7 @@ class Curve(Parameters):
         return max(ends), min(ends)
 
     @overload
-    def __call__(self, n: int) -> float: ...
+    def __call__(self, n: int | np.integer) -> float: ...
 
     @overload
     def __call__(self, n: Sequence[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]: ...
@@ -335,8 +335,9 @@ def as_curve(curve: CurveLike) -> Curve:
         return Constant(float(curve))
     if not isinstance(curve, str | bytes) and (isinstance(curve, Sequence) or hasattr(curve, "__array__")):
         return Table(curve)  # type: ignore[arg-type]
+    kind = "class" if isinstance(curve, type) else "function"
     raise BadType(
-        "is a function, which compiled code cannot call" if callable(curve) else "is not a curve",
+        f"is a {kind}, which compiled code cannot call" if callable(curve) else "is not a curve",
         name="curve",
         value=curve,
         expected="a curve such as Drop(1, 0, 100), a number, or a sequence of values",

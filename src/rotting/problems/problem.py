@@ -72,7 +72,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "curves", _checked_curves(self.curves))
-        if self.noise not in NOISES:
+        if not isinstance(self.noise, str) or self.noise not in NOISES:
             names = ", ".join(map(repr, NOISES))
             raise BadValue(f"is not one of {names}", owner="Problem", name="noise", value=self.noise)
         sigma = finite_number("sigma", self.sigma, minimum=0, below=_LARGEST_SIGMA, owner="Problem")
@@ -89,17 +89,21 @@ class Problem:
     def _check(self, arm: int, curve: Curve) -> None:
         if not self.allow_increasing and not curve.is_nonincreasing():
             raise BadValue(
-                f"the curve of arm {arm} increases, and rotting arms never do",
-                owner="Problem",
+                "increases, and rotting arms never do",
+                owner=f"Problem: arm {arm}",
+                name="curve",
+                value=curve,
                 hint="pass allow_increasing=True if that is meant",
             )
         highest, lowest = curve.highest_and_lowest()
         noise = NOISES[self.noise]
         if not noise.lowest <= lowest <= highest <= noise.highest:
             raise BadValue(
-                f"arm {arm} has means from {lowest:g} to {highest:g}; {self.noise.capitalize()} noise needs means in "
-                f"[{noise.lowest:g}, {noise.highest:g}]",
-                owner="Problem",
+                f"has means from {lowest!r} to {highest!r}",
+                owner=f"Problem: arm {arm}",
+                name="curve",
+                value=curve,
+                expected=f"means in [{noise.lowest:g}, {noise.highest:g}], as noise={self.noise!r} needs",
             )
 
     @property
