@@ -34,9 +34,12 @@ _PACKAGE = Path(__file__).parents[1]
 _KERNEL_SOURCES = (
     "_core/compiling.py",
     "_core/randomness.py",
+    "_core/summation.py",
     "policies",
-    "problems/curves.py",
-    "problems/problem.py",
+    "problems/curve_kernels.py",
+    "problems/dynamics.py",
+    "problems/noise.py",
+    "problems/oracle.py",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.

@@ -8,8 +8,10 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import CHOICE, NOISE, stream_key, word
+from rotting._core.summation import kahan_add
 from rotting.policies._engine.kernel import select, update
-from rotting.problems.problem import draw_reward, value_now
+from rotting.problems.dynamics import value_now
+from rotting.problems.noise import draw_reward
 
 
 class Journal(NamedTuple):
@@ -65,10 +67,7 @@ def play(state, problem, streams, journal, first, last):
 def _record(journal, arm, mean, t):
     """Count a pull and what it was worth; write the total down if the round is one of those to record."""
     journal.pulls[arm] += 1
-    # Kahan's sum: over 10^7 rounds a plain one would lose digits.
-    step = mean - journal.total[1]
-    total = journal.total[0] + step
-    journal.total[1] = (total - journal.total[0]) - step
+    total, journal.total[1] = kahan_add(journal.total[0], journal.total[1], mean)
     journal.total[0] = total
     place = journal.place[0]
     if place < len(journal.rounds) and t == journal.rounds[place]:
