@@ -17,8 +17,8 @@ from numba.core.errors import NumbaError
 from rotting._core.compiling import OPTIONS, belongs_to_package
 from rotting.errors import KernelError
 from rotting.policies._engine.kernel import cannot_be_compiled, kernel_of
-from rotting.problems.curves import CurveArrays
-from rotting.problems.problem import ProblemArrays
+from rotting.problems.curve_kernels import CurveArrays
+from rotting.problems.dynamics import ProblemArrays
 
 if TYPE_CHECKING:
     from rotting.policies._engine.policy import Policy

@@ -26,7 +26,7 @@ from rotting._core.files import replacing
 from rotting.errors import BadValue, DamagedFile, FileError
 from rotting.policies._engine.contract import fresh_state, leaves
 from rotting.policies._engine.policy import Policy, parse_policy
-from rotting.problems.curves import CurveArrays
+from rotting.problems.curve_kernels import CurveArrays
 
 FORMAT = 1
 MOST_PULLS = 1 << 62  # more than there will ever be
