@@ -1,5 +1,6 @@
 """Logs are counted right, whatever they come in, and what is wrong with them is said."""
 
+import contextlib
 import sqlite3
 import sys
 
@@ -373,15 +374,50 @@ def test_without_duckdb_it_is_said_what_to_install(monkeypatch):
         read_log(small())
 
 
-@pytest.mark.parametrize("nothing", ["NaN", "NULL", " ", "none"])
-def test_arms_and_units_that_only_say_that_there_is_none_are_dropped(nothing, tmp_path):
-    path = tmp_path / "log.csv"
-    rows = [
-        f"{arm},{place % 2},{user}"
-        for place in range(200)
-        for arm, user in (("a", "u"), (nothing, "u"), ("a", nothing))
-    ]
-    path.write_text("\n".join(["arm,reward,user", *rows]))
-    log = read_log(path, unit="user")
-    assert [arm.name for arm in log.arms] == ["a"]
-    assert sum(log.dropped.values()) == 400
+# What is missing, and what is a name.
+
+NAMES = ["none", "NA", "null", "NaN", "N/A"]
+MISSING = [None, "", " "]
+
+
+def named(kind, folder):
+    """Return a log with arms and units of all these names and without any, stored as some kind of source."""
+    names = [*NAMES, *MISSING] * 40
+    arm, unit = names, [*names[1:], names[0]]
+    frame = pandas.DataFrame({"arm": arm, "reward": np.arange(len(arm)) % 2, "user": unit})
+    if kind == "frame":
+        return frame
+    if kind == "categories":
+        return frame.astype({"arm": "category", "user": "category"})
+    if kind in ("csv", "csv.gz"):
+        frame.to_csv(folder / f"log.{kind}", index=False)
+        return folder / f"log.{kind}"
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(folder / "log.db")) as database:
+            frame.to_sql("shown", database, index=False)
+        return folder / "log.db"
+    path = folder / f"log.{kind}"
+    with duckdb.connect(str(path) if kind == "duckdb" else ":memory:") as database:
+        database.register("frame", frame)
+        into = f"COPY frame TO '{path}' (FORMAT parquet)" if kind == "parquet" else "CREATE TABLE t AS FROM frame"
+        database.execute(into)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["frame", "categories", "csv", "csv.gz", "sqlite", "parquet", "duckdb"])
+def test_arms_and_units_called_none_are_names_and_empty_fields_are_missing(kind, tmp_path):
+    log = read_log(named(kind, tmp_path), unit="user")
+    assert {arm.name: arm.exposures for arm in log.arms} == dict.fromkeys(NAMES[:-1], 40)  # N/A: next to no unit
+    assert log.dropped == {"no arm": 120, "no unit": 40}
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet"])
+def test_numbers_that_are_no_numbers_name_no_arm(kind, tmp_path):
+    frame = small(arm=np.where(np.arange(60) < 50, 7.0, np.nan))
+    if kind == "parquet":
+        with duckdb.connect() as database:
+            query = "SELECT CASE WHEN time < 50 THEN 7.0::DOUBLE ELSE 'nan'::DOUBLE END AS arm, reward, time FROM frame"
+            database.execute(f"COPY ({query}) TO '{tmp_path / 'log.parquet'}' (FORMAT parquet)")
+    log = read_log(frame if kind == "frame" else tmp_path / "log.parquet")
+    assert [(arm.name, arm.exposures) for arm in log.arms] == [("7.0", 50)]
+    assert log.dropped == {"no arm": 10}

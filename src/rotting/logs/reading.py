@@ -110,8 +110,9 @@ def read_log(
 ) -> Log:
     """Read and count a log.
 
-    Rows without an arm, reward or time (empty or NaN) are dropped and counted. A reward or a time that cannot be read
-    is an error which names the row and the value. Rows are put in the order of time, ties in the order of the log;
+    Rows without an arm, reward or time (empty, NULL or NaN) are dropped and counted. The texts NaN, NA, NULL and None
+    are missing rewards and times, too, but names of arms and units. A reward or a time that cannot be read is an error
+    which names the row and the value. Rows are put in the order of time, ties in the order of the log;
     without a time column the order of the log is that of time. Rows that agree in every column are counted, and kept
     unless `drop_duplicates`: two exposures in one second look the same.
 
@@ -207,23 +208,30 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
     )
     reward = _reward_of(types[columns.reward])
     beyond = f"(abs({reward}) > {LARGEST} AND NOT isnan({reward}))"
+    unit_type = "" if columns.unit is None else types[columns.unit]
     time = "NULL::DOUBLE" if columns.time is None else _time_of(types[columns.time], columns.time)
     database.execute(
         f"""
         CREATE TEMP TABLE log AS
-        SELECT trim({_text("arm")}) AS arm, nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time,
-               trim({_text("unit")}) AS unit, whole_row,
-               CASE WHEN {reward} IS NULL OR {beyond} THEN {_text("reward")} END AS odd_reward,
-               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_text("time")} END AS odd_time
+        SELECT {_name_of("arm", types[columns.arm])} AS arm, {_name_of("unit", unit_type)} AS unit,
+               nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time, whole_row,
+               CASE WHEN {reward} IS NULL OR {beyond} THEN {_number_text("reward")} END AS odd_reward,
+               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_number_text("time")} END AS odd_time
         FROM source_rows
         """
     )
 
 
-def _text(column: str) -> str:
-    """Return SQL for the text of a value, NULL where it only says that there is none."""
-    said = f"{column}::VARCHAR"
-    return f"CASE WHEN lower(trim({said})) NOT IN ('', 'nan', 'na', 'null', 'none') THEN {said} END"
+def _name_of(column: str, kind: str) -> str:
+    """Return SQL for a name, NULL where the field is empty or NaN. Texts such as "none" or "NA" are names."""
+    name = f"nullif(trim({column}::VARCHAR), '')"
+    return f"CASE WHEN NOT isnan({column}) THEN {name} END" if kind in ("FLOAT", "DOUBLE") else name
+
+
+def _number_text(column: str) -> str:
+    """Return SQL for the text of a value that should be a number, NULL where it stands for a missing one."""
+    text = f"{column}::VARCHAR"
+    return f"CASE WHEN lower(trim({text})) NOT IN ('', 'nan', 'na', 'null', 'none') THEN {text} END"
 
 
 def _reward_of(kind: str) -> str:
