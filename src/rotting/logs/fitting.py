@@ -170,11 +170,12 @@ def _per_pull(curve: Curve, batch: int) -> Curve:
     """
     if isinstance(curve, Exponential):
         first = float(_earned(curve, np.array(batch))) / batch
+        first = min(max(first, curve.floor), curve.start)  # a rounding error may put the mean outside
         return Exponential(start=first, rate=curve.rate * batch, floor=curve.floor)
     if isinstance(curve, Drop):
         whole, rest = divmod(curve.at, batch)
         between = (curve.before * rest + curve.after * (batch - rest)) / batch
-        between = min(max(between, curve.after), curve.before)  # by a rounding error, it may lie outside
+        between = min(max(between, curve.after), curve.before)  # the same
         return Drops(values=(curve.before, between, curve.after), at=(whole, whole + 1))
     return curve
 
@@ -189,7 +190,7 @@ def _earned(curve: Curve, exposures: np.ndarray) -> np.ndarray:
     True
     """
     if isinstance(curve, Exponential):
-        decayed = np.expm1(-curve.rate * exposures) / math.expm1(-curve.rate)
+        decayed = np.expm1(-curve.rate * exposures) / np.expm1(-curve.rate)
         return np.asarray(curve.floor * exposures + (curve.start - curve.floor) * decayed)
     if isinstance(curve, Drop):
         before = np.minimum(exposures, curve.at)
