@@ -25,8 +25,8 @@ from rotting._core.files import replacing
 from rotting.logs import make_log
 from rotting.logs.diagnosis import half_life
 from rotting.logs.driver import CALENDAR, EXPOSURE, find_driver
-from rotting.logs.fitting import fit_log
-from rotting.logs.gain import contestants, estimate_gains
+from rotting.logs.fitting import batch_of, fit_log
+from rotting.logs.gain import THOMPSON, compared_policies, estimate_gains, thompson_name
 from rotting.logs.reading import Log, read_log
 from rotting.logs.wearout import discoveries, wear_out
 from rotting.problems import Problem
@@ -101,7 +101,7 @@ def driver(count: int = 50) -> dict[str, Any]:
     return found
 
 
-GAINERS = ("FEWA", "UCB1", "Thompson sampling")
+GAINERS = ("FEWA", "UCB1", THOMPSON)
 
 
 def gain(count: int = 100) -> dict[str, Any]:
@@ -115,16 +115,20 @@ def gain(count: int = 100) -> dict[str, Any]:
     told = {name: {pair: [] for pair in compared} for name in GAINERS}
     for seed, frame, log in logs(count, FIRST_SEED_OF_GAINS, **settings):
         fitted = fit_log(log, EXPOSURE)
-        players = contestants(fitted.sigma, log.binary, 1)
+        policies = compared_policies(fitted.sigma, log.binary, 1)
+        # Where pulls stand for several exposures, another kind of Thompson sampling stands for the one advised.
+        batch = batch_of(log.exposures)
+        rows_of = {thompson_name(log.binary, batch) if name == THOMPSON else name: name for name in GAINERS}
         truths = {
-            way: true_gains(frame, log, {name: players[name] for name in GAINERS}, seed, held=way == "held")
+            way: true_gains(frame, log, {name: policies[name] for name in GAINERS}, seed, held=way == "held")
             for way in ("held", "falling")
         }
-        for estimate in estimate_gains(fitted, seed, only=GAINERS)[1:]:
+        for estimate in estimate_gains(fitted, seed, only=rows_of)[1:]:
+            name = rows_of[estimate.policy]
             for which, way in compared:
-                interval, truth = getattr(estimate, which), truths[way][estimate.policy]
+                interval, truth = getattr(estimate, which), truths[way][name]
                 inside = interval.low <= truth <= interval.high
-                told[estimate.policy][which, way].append((inside, truth, interval.point, interval.high - interval.low))
+                told[name][which, way].append((inside, truth, interval.point, interval.high - interval.low))
     columns = ("coverage", "mean_truth", "mean_estimate", "mean_width")
     policies = {
         name: {

@@ -9,6 +9,7 @@ import pytest
 
 import rotting
 from browser import open_page
+from rotting.errors import BadValue
 from rotting.logs import Diagnosis, caveats, gain, make_log
 from rotting.logs.driver import Driver
 from rotting.logs.gain import LOGGED
@@ -51,6 +52,23 @@ def test_no_wear_out_is_diagnosed():
     assert all(arm.half_life is None for arm in found.arms)
     assert found.rewards == "0/1"
     assert "None of the 3 arms" in found.summary
+
+
+def test_gains_of_policies_that_were_not_played_are_refused(worn):
+    with pytest.raises(BadValue, match=r"policy='MOSS' has no gain here; expected one of 'logged allocation', 'FEWA'"):
+        worn.gain_of("MOSS")
+
+
+def test_the_table_says_which_thompson_sampling_was_played_and_the_advice_what_stands_for_it():
+    """Above 5000 rows a pull earns the mean of several clicks, which BetaThompson cannot be given."""
+    found = rotting.diagnose(make_log(arms=3, exposures=1700, effect="none", seed=3))
+    rows = [gain.policy for gain in found.gain]
+    assert "Gaussian Thompson sampling" in rows
+    assert "Thompson sampling" not in rows
+    assert found.recommended.policy.startswith("BetaThompson(")
+    said = "The gains show Gaussian Thompson sampling in its place: a pull there is the mean of 2 rewards"
+    assert said in found.recommended.reason
+    assert said in report_page(found)
 
 
 def test_rising_arms_are_flagged():

@@ -12,9 +12,10 @@ import numpy as np
 
 from rotting._core.files import replacing
 from rotting._core.randomness import checked_seed
+from rotting.errors import BadValue
 from rotting.logs import caveats, progress
 from rotting.logs.driver import EXPOSURE, Driver, find_driver
-from rotting.logs.fitting import Fitted, fit_log
+from rotting.logs.fitting import Fitted, batch_of, fit_log
 from rotting.logs.gain import REFITS, Gain, estimate_gains
 from rotting.logs.noise import sigma_of
 from rotting.logs.reading import Log, read_log
@@ -40,7 +41,7 @@ class ArmDiagnosis:
     half_life_beyond_log: bool  # extrapolated: the log has fewer exposures than that
     value_first: float
     value_last: float
-    value_lost: float  # per exposure, between the first and the last
+    value_lost: float  # value_first - value_last
     rising: bool
     recovering: bool
     drop_at: int | None  # the exposure at which the value falls at once, if it does
@@ -72,8 +73,12 @@ class Diagnosis:
     seed: int
 
     def gain_of(self, policy: str) -> Gain:
-        """Return the gain of one policy."""
-        return next(gain for gain in self.gain if gain.policy == policy)
+        """Return the gain of one policy, such as "FEWA" or "oracle"."""
+        gains = {gain.policy: gain for gain in self.gain}
+        if policy not in gains:
+            expected = f"one of {', '.join(map(repr, gains))}" if gains else "a diagnosis with gains"
+            raise BadValue("has no gain here", name="policy", value=policy, expected=expected)
+        return gains[policy]
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of diagnosis.json; gains by policy, in rewards per 1000 exposures."""
@@ -210,7 +215,8 @@ def _put_together(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: lis
     rotting = any(arm.rotting for arm in arms)
     verdict = CONSTANT_REWARDS if sigma == 0 else ROTTING if rotting else NOT_ROTTING
     choice = sigma > 0 and len(arms) > 1
-    advice = recommend(len(arms), sigma, log.binary, rotting, driver.name) if choice else None
+    batch = batch_of(log.exposures) if gains else 1
+    advice = recommend(len(arms), sigma, log.binary, rotting, driver.name, batch) if choice else None
     return Diagnosis(
         verdict=verdict,
         summary=_summary(verdict, arms, driver, advice, gains),
@@ -264,7 +270,7 @@ def _speed(worn: list[ArmDiagnosis], their: str) -> str:
 def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
     if advice is None or not gains:
         return ""
-    gain = next(each for each in gains if each.policy == advice.label)
+    gain = next(each for each in gains if each.policy == advice.played_as)
     if gain.pessimistic.low <= 0:
         return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
     logged = gains[0].reward.point

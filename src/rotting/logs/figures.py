@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rotting.logs.diagnosis import Diagnosis
+    from rotting.logs.recommending import Recommendation
 
 SHOWN_ARMS, ACROSS = 12, 2
 FAR = 10
@@ -70,8 +71,8 @@ def gain_figure(diagnosis: Diagnosis) -> Figure:
             face = colour if size > 5 else "white"
             axes.plot(estimate.point, height + shift, "o", color=colour, markerfacecolor=face, markersize=size)
     axes.axvline(0, color="0.3", linewidth=1)
-    advised = diagnosis.recommended.label if diagnosis.recommended else ""
-    axes.set_yticks(range(len(gains)), [_label(gain.policy, advised) for gain in gains], fontsize=11)
+    labels = [_label(gain.policy, diagnosis.recommended) for gain in gains]
+    axes.set_yticks(range(len(gains)), labels, fontsize=11)
     axes.tick_params(axis="x", labelsize=10)
     axes.set_xlabel("gain per 1000 exposures over the logged allocation", fontsize=11)
     tidy(axes)
@@ -79,10 +80,12 @@ def gain_figure(diagnosis: Diagnosis) -> Figure:
     return figure
 
 
-def _label(policy: str, advised: str) -> str:
+def _label(policy: str, advice: Recommendation | None) -> str:
     if policy == ORACLE:
         return "oracle (knows the fit)"
-    return f"{policy} (advised)" if policy == advised else policy
+    if advice is None or policy != advice.played_as:
+        return policy
+    return f"{policy} (advised)" if policy == advice.label else f"{policy}\n(for {advice.label}, advised)"
 
 
 def _short(name: str) -> str:

@@ -11,7 +11,8 @@ from rotting.logs.noise import noise_variance
 from rotting.logs.reading import Arm, Cells, Log
 
 FALSE_DISCOVERIES = 0.05
-BAND = 0.90
+# The quantiles that bound every 90 % interval and band.
+TAILS = (0.05, 0.95)
 # Steps of the fit that is shown, of the one that is tested, and how often it is resampled.
 SHOWN_BINS, TESTED_BINS = 32, 64
 PERMUTATIONS, RESAMPLES = 999, 200
@@ -184,7 +185,7 @@ def _fit_and_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
     draws = resampled(fit, cells.count, noise_variance(arm, log), log.binary, generator, RESAMPLES)
     refits = np.stack([decreasing(mean, cells.count) for mean in draws])
     # The spread of refits around the fit, turned round: where refits tend to lie too high, so does the fit.
-    low, high = np.quantile(refits - fit, ((1 - BAND) / 2, (1 + BAND) / 2), axis=0)
+    low, high = np.quantile(refits - fit, TAILS, axis=0)
     # Turned round as it is, such a band need not decrease, nor hold the fit.
     low, high = decreasing(fit - high, cells.count), decreasing(fit - low, cells.count)
     if log.binary:
