@@ -28,7 +28,7 @@ from rotting.logs.driver import CALENDAR, EXPOSURE, find_driver
 from rotting.logs.fitting import batch_of, fit_log
 from rotting.logs.gain import THOMPSON, compared_policies, estimate_gains, thompson_name
 from rotting.logs.reading import Log, read_log
-from rotting.logs.wearout import discoveries, wear_out
+from rotting.logs.wearout import discoveries, permutation_tests
 from rotting.problems import Problem
 from rotting.problems.curves import as_curve
 from rotting.simulation import simulate
@@ -49,7 +49,7 @@ def logs(count: int, first_seed: int | None = None, **settings: Any) -> Iterator
 
 def called(log: Log, seed: int) -> np.ndarray:
     """Return which arms are called rotting."""
-    return discoveries(np.array([each.p_value for each in wear_out(log, np.random.default_rng(seed))]))
+    return discoveries(permutation_tests(log, np.random.default_rng(seed)).falling)
 
 
 def calibration(count: int = 200) -> dict[str, Any]:

@@ -6,12 +6,14 @@ import json
 import numpy as np
 import pandas
 import pytest
+from matplotlib.cbook import is_math_text
 
 import rotting
 from browser import open_page
 from rotting.errors import BadValue
 from rotting.logs import Diagnosis, caveats, gain, make_log
 from rotting.logs.driver import Driver
+from rotting.logs.figures import arms_figure
 from rotting.logs.gain import LOGGED
 from rotting.logs.report import arm_rows, report_page
 
@@ -201,7 +203,8 @@ def test_what_was_done_to_rows_is_said():
     assert "Dropped 3 of 405 rows: no reward." in said
     assert "Time goes backwards at 1 row;" in said
     assert "Repeated in every column: 2 of 405 rows." in said
-    assert "'user_id' looks like a unit" in said
+    assert "'user_id' looks like a unit: with the option unit they are counted for each one" in said
+    assert "If they are copies, drop them with the option drop_duplicates" in said
 
 
 def test_per_unit():
@@ -247,11 +250,18 @@ def test_few_and_many_arms_have_a_page(arms, tmp_path):
     assert (f"most shown of {arms}" in text) == (arms > 12)
 
 
-def test_names_with_dollars_are_no_formulas(tmp_path):
-    frame = make_log(arms=2, exposures=300, sigma=1.0, seed=1)
-    frame["creative"] = frame["creative"].map({"creative 1": "US$ 10% off $ 5", "creative 2": r"$\foo$"})
-    rotting.diagnose(frame).save(tmp_path)
-    assert "US$ 10% off $ 5" in (tmp_path / "report.html").read_text()
+@pytest.mark.parametrize("names", [("US$ 10% off $ 5", r"$\foo$"), ("$a$b", r"\$a\$b$"), ("a{b", "_^$")])
+def test_names_with_dollars_are_no_formulas(names, tmp_path):
+    frame = make_log(arms=2, exposures=100, sigma=1.0, seed=1)
+    frame["creative"] = frame["creative"].map(dict(zip(["creative 1", "creative 2"], names, strict=True)))
+    found = rotting.diagnose(frame)
+    found.save(tmp_path)
+    assert names[0] in (tmp_path / "report.html").read_text()
+    # The titles as matplotlib draws them: with every dollar, and none of them as a formula.
+    titles = [axes.get_title(loc="left") for axes in arms_figure(found).axes]
+    drawn = [title.replace(r"\$", "$") for title in titles]
+    assert sorted(title.rpartition(": ")[0] for title in drawn) == sorted(names)
+    assert not any(is_math_text(title) for title in titles)
 
 
 def test_drops_are_played_whatever_a_pull_stands_for():

@@ -38,7 +38,7 @@ def test_problem_from_log():
     truth = Exponential(start=3.0, rate=np.log(3) / 1000)
     assert problem.means(range(0, 1000, 100)) == pytest.approx(np.tile(truth(range(0, 1000, 100)), (2, 1)), abs=0.1)
     assert rotting.Problem.from_log(frame, pessimistic=True).means([1900])[0] < 0.5
-    with pytest.raises(LogError, match="expected no unit"):
+    with pytest.raises(LogError, match="unit='user_id' cannot be used, since"):
         rotting.Problem.from_log(frame, unit="user_id")
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rotting.errors import BadValue, MissingExtra
 from rotting.logs import LogError, make_log, reading
 from rotting.logs.reading import read_log
 
@@ -128,7 +129,7 @@ def test_a_unit_is_mentioned_but_not_assumed():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"arm": "rewards"}, "--arm 'rewards': the log has no such column; did you mean 'reward'"),
+        ({"arm": "rewards"}, "arm='rewards' is not a column of the log; did you mean 'reward'"),
         ({"reward": "clcik"}, "the log has 'arm', 'reward', 'time'"),
         ({"arm": "reward", "reward": "reward"}, "cannot be two things at once"),
     ],
@@ -139,7 +140,7 @@ def test_missing_columns(asked, said):
 
 
 def test_nothing_to_guess_from():
-    with pytest.raises(LogError, match="no column looks like the arm; the log has 'x', 'y', 'z': name it with --arm"):
+    with pytest.raises(LogError, match="no column looks like the arm; the log has 'x', 'y', 'z'; name it with arm="):
         read_log(small().set_axis(["x", "y", "z"], axis=1))
 
 
@@ -160,6 +161,11 @@ def test_unparsable_rewards(value, tmp_path):
     with pytest.raises(LogError, match=r"reward column 'reward', row 7: '.*' is not a finite number.*1 more") as error:
         read_log(tmp_path / "log.csv")
     assert value in str(error.value)
+    assert error.value.value == value
+    assert isinstance(error.value, BadValue)
+    assert error.value.text(lambda name: f"--{name}").endswith(
+        "with --reward; empty values would be dropped and counted"
+    )
 
 
 def test_unparsable_times(tmp_path):
@@ -292,8 +298,8 @@ def test_no_rows(tmp_path):
         ("log.xyz", b"hello", "of no kind that can be read"),
         ("log.parquet", b"PAR1 but nothing else", "cannot be read"),
         ("log.db", b"SQLite format 3\0 and then nonsense", "cannot be read"),
-        ("log.csv", b"\xff\xfe\x00\x01" * 50, "not UTF-8 text; save the file as UTF-8$"),
-        ("log.csv", b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, "not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"\xff\xfe\x00\x01" * 50, "line 1 is not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, "line 2 is not UTF-8 text; save the file as UTF-8$"),
         ("log.csv", b"arm,reward,time\na,1\nb,2,3,4\n", "not fit the header"),
         ("log.csv", b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n", "line 40002 does not fit the header"),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
@@ -337,7 +343,7 @@ class Elsewhere:
 def test_frames_of_other_libraries():
     assert sums_of(read_log(Elsewhere(small()))) == sums_of(read_log(small()))
     with pytest.raises(
-        LogError, match=r"Elsewhere cannot be read \(pyarrow is required for that\); expected a file"
+        LogError, match=r"Elsewhere: cannot be read \(pyarrow is required for that\); expected a file"
     ) as error:
         read_log(Elsewhere(None))
     assert "\n" not in str(error.value)
@@ -370,7 +376,7 @@ def test_other_rewards_are_not(rewards):
 
 def test_without_duckdb_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(LogError, match=r"install rotting\[logs\]"):
+    with pytest.raises(MissingExtra, match=r"install rotting\[logs\]"):
         read_log(small())
 
 
