@@ -283,9 +283,9 @@ def test_too_few_exposures_of_every_arm():
 
 def test_no_rows(tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward,time\n")
-    with pytest.raises(LogError, match="has no rows"):
+    with pytest.raises(LogError, match="there are no rows"):
         read_log(tmp_path / "log.csv")
-    with pytest.raises(LogError, match="has no rows"):
+    with pytest.raises(LogError, match="there are no rows"):
         read_log(small().iloc[:0])
     (tmp_path / "log.csv").write_text("")
     with pytest.raises(LogError, match="is empty"):

@@ -30,7 +30,7 @@ class Campaign(TypedDict):
 
 
 # Ten creatives, launched one after the other and shown equally often, clicked less and less. Some are twice as good as
-# others, so there is something to gain, and 100,000 exposures are enough to say so.
+# others, so there is something to gain, and 100,000 exposures are enough to measure it.
 DEMO: Campaign = {"arms": 10, "exposures": 10_000, "start": 0.08, "end": 0.02, "spread": 0.7}
 
 
@@ -41,26 +41,24 @@ def diagnose(
             help="A .csv, .csv.gz or .parquet file, or file.db::table (DuckDB, SQLite).", show_default=False
         ),
     ] = None,
-    arm: Annotated[
-        str | None, typer.Option(help="The column that says what was shown.", show_default="guessed")
-    ] = None,
+    arm: Annotated[str | None, typer.Option(help="The column of what was shown.", show_default="guessed")] = None,
     reward: Annotated[
-        str | None, typer.Option(help="The column that says what came of it.", show_default="guessed")
+        str | None, typer.Option(help="The column of its reward: clicked, bought, earned.", show_default="guessed")
     ] = None,
-    time: Annotated[str | None, typer.Option(help="The column that says when.", show_default="guessed")] = None,
+    time: Annotated[str | None, typer.Option(help="The column of when it was shown.", show_default="guessed")] = None,
     unit: Annotated[
-        str | None, typer.Option(help="Count exposures for each of these (users, say).", show_default="over everybody")
+        str | None, typer.Option(help="The column to count exposures by, such as users.", show_default="all together")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder to write to; created if necessary.")] = Path("report"),
-    demo: Annotated[bool, typer.Option("--demo", help="Make a campaign's log and diagnose that.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Generate the log of a campaign and diagnose it.")] = False,
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Drop rows that repeat another in every column.")
     ] = False,
     seed: Seed = 0,
 ) -> None:
-    """Say from a log whether arms wear out, how fast, and what a bandit would gain: report.html, diagnosis.json.
+    """Diagnose a log: do arms wear out, how fast, what would a bandit gain? Writes report.html and diagnosis.json.
 
-    The log has one row per exposure: what was shown, what came of it, and when.
+    The log has one row per exposure: what was shown, its reward, and when.
     """
     if (log is None) != demo:
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")

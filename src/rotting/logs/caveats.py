@@ -24,8 +24,8 @@ def find_caveats(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: list
     yield from _about_arms(arms, driver)
     yield from _about_rows(log)
     yield (
-        "The test asks whether rewards could have come in any order. Seasons, campaigns and a changing audience break "
-        "that as wear-out does: look at what else happened before blaming exposures."
+        "The test assumes that without wear-out every order of the rewards is equally likely. Seasons, campaigns and a "
+        "changing audience violate that, too: look at what else happened before blaming exposures."
     )
 
 
@@ -33,7 +33,7 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
     if gains:
         yield (
             "The gains are a simulation from curves fitted to this log, not a measurement: only an experiment can "
-            "confirm them. Intervals hold the uncertainty of the fit (90 %, bootstrap over fits)."
+            "confirm them. Intervals cover the uncertainty of the fit (90 %, bootstrap over fits)."
         )
         if driver.name == CALENDAR:
             yield (
@@ -44,9 +44,9 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
         else:
             most = max(arm.exposures for arm in log.arms)
             yield (
-                f"No arm was shown more than {most:,} times in the log, and policies push good arms further. Beyond "
-                "its last exposure an arm is held constant, or goes on falling along its fitted curve: both are shown, "
-                "and the gain gives each one half."
+                f"No arm was shown more than {most:,} times in the log, and policies show good arms more often. "
+                "Beyond its last exposure an arm is held constant, or goes on falling along its fitted curve: both are "
+                "shown, and the gain is their mean."
             )
         if (batch := batch_of(log.exposures)) > 1:
             yield f"The simulation decides {MOST_ROUNDS:,} times or less: one decision stands for {batch:,} exposures."
@@ -75,7 +75,7 @@ def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
     if unsure:
         shown = ", ".join(f"{arm.arm}: {arm.p_value:.2g}" for arm in unsure[:5])
         yield (
-            f"Some arms are said to wear out with a p-value above {FALSE_DISCOVERIES:g} ({shown}). Where most arms do, "
+            f"Some arms are called rotting with a p-value above {FALSE_DISCOVERIES:g} ({shown}). Where most arms are, "
             f"that keeps the share of false calls among all calls at {FALSE_DISCOVERIES:.0%}; on its own it is "
             "weak evidence."
         )
@@ -95,7 +95,7 @@ def _about_rows(log: Log) -> Iterator[str]:
     if log.backwards:
         yield f"Time goes backwards at {_counted(log.backwards, 'row')}; rows were put in order of time."
     if log.columns.time is None:
-        yield "The log has no time column: the order of its rows was taken for that of time."
+        yield "The log has no time column: its rows were taken to be in order of time."
     if log.arms_left_out:
         yield (
             f"Left out: {_counted(log.arms_left_out, 'arm')} with {_counted(log.rows_left_out, 'row')} (fewer than "
@@ -108,7 +108,7 @@ def _about_rows(log: Log) -> Iterator[str]:
         )
     if log.columns.possible_unit is not None:
         yield (
-            f"Exposures were counted over everybody. Column {log.columns.possible_unit!r} looks like a unit: "
+            f"Exposures were counted over all users. Column {log.columns.possible_unit!r} looks like a unit: "
             "with the option unit they are counted for each one."
         )
 

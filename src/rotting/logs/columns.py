@@ -1,4 +1,4 @@
-"""Which column is which: as the user says, or guessed from the names."""
+"""Which column is which: as given, or guessed from the names."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Diagnosis:
     sigma: float
     rewards: str  # "0/1" or "numbers"
     recommended: Recommendation | None  # None with one arm, or rewards that never change
-    gain: tuple[Gain, ...]  # empty where there is nothing to gain, or nothing can be said
+    gain: tuple[Gain, ...]  # empty with one arm, per unit, or where rewards never change
     arms: tuple[ArmDiagnosis, ...]
     log: str
     columns: str
@@ -110,7 +110,7 @@ def diagnose(
     drop_duplicates: bool = False,
     show_progress: bool | None = None,
 ) -> Diagnosis:
-    """Say whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
+    """Return whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ def find_driver(log: Log, rotting: list[bool]) -> Driver:
         return Driver(CANNOT_TELL, "no arm is seen to wear out", 0.0, 0.0)
     cells = [arm.cells if log.per_unit else merged(arm.cells, FITTED_BINS) for arm in arms]
     if any(_is_coarse(own) for own in cells):
-        return Driver(CANNOT_TELL, "the times of the log are too coarse to be told from exposures", 0.0, 0.0)
+        return Driver(CANNOT_TELL, "the times of the log are too coarse to be distinguished from exposures", 0.0, 0.0)
     if _start_together(cells) and min(_proportionality(own) for own in cells) > PROPORTIONAL:
         reason = f"exposures grow in proportion to time (correlation above {PROPORTIONAL} wherever there is wear-out)"
         return Driver(CANNOT_TELL, reason, 0.0, 0.0)
@@ -73,7 +73,7 @@ def find_driver(log: Log, rotting: list[bool]) -> Driver:
 
 def _verdict(difference: float) -> tuple[str, str]:
     if not np.isfinite(difference):
-        return CANNOT_TELL, "the calendar cannot be fitted; look for odd times, such as one far from all others"
+        return CANNOT_TELL, "the calendar cannot be fitted; look for wrong times, such as one far from all others"
     if abs(difference) < WEAK_EVIDENCE:
         return CANNOT_TELL, f"both explain the log alike (log-likelihoods differ by {abs(difference):.1f})"
     better, worse = (EXPOSURE, CALENDAR) if difference > 0 else (CALENDAR, EXPOSURE)
@@ -87,7 +87,7 @@ def _is_coarse(cells: Cells) -> bool:
 
 
 def _start_together(cells: list[Cells]) -> bool:
-    """Say whether all arms are launched at about the same time; if not, their levels at launch tell something."""
+    """Say whether all arms are launched at about the same time; if not, their levels at launch are evidence."""
     starts = [own.time[0] for own in cells]
     return bool(max(starts) - min(starts) < SAME_START)
 

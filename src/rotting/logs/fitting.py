@@ -30,7 +30,7 @@ MOST_ROUNDS = 5_000
 
 @dataclasses.dataclass(frozen=True)
 class Traffic:
-    """When the rows of a log came, and which arm each was for: what a simulation along the calendar needs."""
+    """The times of the rows of a log, and the arm of each: what a simulation along the calendar needs."""
 
     times: np.ndarray  # in ticks, increasing, of groups of rows
     rows: np.ndarray  # in each group
@@ -143,7 +143,7 @@ def _horizon(fitted: Fitted, batch: int) -> int:
 
 
 def _rows_of_calendar(fitted: Fitted, batch: int, pessimistic: bool) -> list[np.ndarray]:
-    """Return each arm's values round by round; the rounds come when the rows of the log came."""
+    """Return each arm's values round by round, at the times of the rows of the log."""
     assert fitted.traffic is not None
     times = fitted.traffic.time_of((np.arange(_horizon(fitted, batch)) + 0.5) * batch)
     rows = []
@@ -212,7 +212,7 @@ def problem_from_log(
     """Return the problem that fits a log: the one on which `rotting.diagnose` plays policies.
 
     Each arm is constant, exponential or one drop, whichever its rewards support, and constant beyond its last exposure
-    in the log. Values follow the calendar (a restless problem) where the log says so. In logs of more than 5000 rows
+    in the log. The problem is restless where values follow the calendar. In logs of more than 5000 rows
     one pull stands for several exposures, and the name says so.
 
     Parameters

@@ -51,7 +51,7 @@ class Gain:
     """One way of choosing, per 1000 exposures: its reward, and what it gains over the logged allocation.
 
     What arms would do beyond the log is not in the log: they may keep their last value, or go on falling along their
-    curves. `reward` and `gain` give each guess one half.
+    curves. `reward` and `gain` are the means of both guesses.
     """
 
     policy: str

@@ -66,7 +66,7 @@ def make_log(
         How much creatives differ: starts and speeds are multiplied by exp(spread x a normal number).
     pace
         "bursty": creatives are launched one after the other and shown more on some days than on others. "steady":
-        exposures are proportional to time, so that no log can tell exposures from the calendar.
+        exposures are proportional to time, so that exposures and the calendar cannot be told apart.
     sigma
         None for clicks (0 or 1); otherwise rewards are values with Gaussian noise of this standard deviation.
     days

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Exposures of an arm are summed in at most this many bins, and the time of the log is cut into this many slices.
 MOST_BINS, SLICES = 2048, 64
-# Below the first, nothing can be said about an arm; more arms than the second make no readable report.
+# Arms with fewer exposures say too little; reports with more arms are not readable.
 LEAST_EXPOSURES, MOST_ARMS = 30, 500
 # Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
 FAR_FROM_ZERO = 100
@@ -143,9 +143,7 @@ def read_log(
         _stage(database, source.rows, columns)
         rows = _count(database, "SELECT count(*) FROM log")
         if rows == 0:
-            raise LogError(
-                "the log has no rows", owner=None if name == "the log" else name, expected=ONE_ROW_PER_EXPOSURE
-            )
+            raise LogError("there are no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
         _refuse_unreadable(database, columns)
         step("looking for irregular rows")
         duplicates, backwards = _irregularities(database, columns, drop_duplicates)
@@ -193,7 +191,7 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
         return (ConstantExpression(None) if column is None else ColumnExpression(column)).alias(alias)
 
     whole_row = FunctionExpression("hash", *[ColumnExpression(column) for column in source.columns])
-    # DuckDB finds this relation by the name of the variable; a view could not be made in a file opened for reading.
+    # DuckDB finds this relation by the name of the variable; a file opened read-only can have no new view.
     source_rows = source.project(  # noqa: F841
         named(columns.arm, "arm"),
         named(columns.reward, "reward"),
@@ -210,8 +208,8 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
         CREATE TEMP TABLE log AS
         SELECT {_name_of("arm", types[columns.arm])} AS arm, {_name_of("unit", unit_type)} AS unit,
                nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time, whole_row,
-               CASE WHEN {reward} IS NULL OR {too_large} THEN {_number_text("reward")} END AS odd_reward,
-               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_number_text("time")} END AS odd_time
+               CASE WHEN {reward} IS NULL OR {too_large} THEN {_number_text("reward")} END AS unreadable_reward,
+               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_number_text("time")} END AS unreadable_time
         FROM source_rows
         """
     )
@@ -258,8 +256,8 @@ def _time_of(kind: str, column: str) -> str:
 def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
     """Raise an error with the first reward or time that is there but cannot be read, and the number of such values."""
     for role, column in (("reward", columns.reward), ("time", columns.time)):
-        odd = f"odd_{role}"
-        query = f"SELECT rowid + 1, {odd}, count(*) OVER () FROM log WHERE {odd} IS NOT NULL ORDER BY rowid LIMIT 1"
+        texts = f"unreadable_{role}"
+        query = f"SELECT rowid + 1, {texts}, count(*) OVER () FROM log WHERE {texts} IS NOT NULL ORDER BY rowid LIMIT 1"
         found = database.execute(query).fetchone()
         if found is None:
             continue

@@ -35,7 +35,7 @@ def recommend(n_arms: int, sigma: float, binary: bool, rotting: bool, driver: st
     <BLANKLINE>
     agent = FEWA(alpha=0.06, sigma=0.244, delta0=1.0).start(n_arms=4)
     arm = agent.select()  # 0 to 3: which arm to show next
-    agent.update(arm, reward=1.0)  # what came of it
+    agent.update(arm, reward=1.0)  # the reward that it earned
     """
     from rotting.policies import FEWA, RAWUCB, BetaThompson, GaussianThompson
 
@@ -61,5 +61,5 @@ def _code(policy: Policy, n_arms: int) -> str:
         f"from rotting import {type(policy).__name__}\n\n"
         f"agent = {policy!r}.start(n_arms={n_arms})\n"
         f"arm = agent.select()  # 0 to {n_arms - 1}: which arm to show next\n"
-        "agent.update(arm, reward=1.0)  # what came of it"
+        "agent.update(arm, reward=1.0)  # the reward that it earned"
     )

@@ -78,7 +78,7 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
 
 
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
-    """Return how values are shown: rates as percentages, others with decimals enough to tell the arms apart."""
+    """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
         return lambda value: f"{100 * value:.3g}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
@@ -125,7 +125,7 @@ def _gains(diagnosis: Diagnosis) -> list[str]:
         return []
     caption = (
         "A simulation from curves fitted to the log, with 90 % intervals. What arms would do beyond the log is a "
-        "guess: blue gives both guesses one half, grey lets them keep their last value, orange lets them go on falling."
+        "guess: grey lets them keep their last value, orange lets them go on falling, blue is the mean of both."
     )
     advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
     return [

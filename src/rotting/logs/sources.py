@@ -99,7 +99,7 @@ def _relation(
 
 
 def _unreadable(name: str, error: Exception, expected: str | None = None) -> LogError:
-    """Return the error of a log that another library cannot read; what that library says is put on one line."""
+    """Return the error of a log that another library cannot read; that library's own message is put on one line."""
     reason = getattr(error, "strerror", None) or " ".join(str(error).split())
     return LogError(f"cannot be read ({literal(reason)})", owner=name, expected=expected)
 
@@ -205,7 +205,7 @@ def _copy_sqlite(
     except sqlite3.Error as error:
         raise _unreadable(name, error) from None
     if not copied:
-        raise LogError("the table has no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
+        raise LogError("there are no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
     return database.table("copied")
 
 

@@ -64,10 +64,10 @@ def permutation_tests(log: Log, generator: np.random.Generator, step: Callable[[
 
 
 def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.ndarray:
-    """Return which hypotheses are rejected when at most this share of rejections may be false, in two stages.
+    """Return which hypotheses are rejected at this false-discovery rate, by the adaptive two-stage procedure.
 
-    The first stage says how many hypotheses may be true at most, and the second spends the rate on those only: where
-    most arms wear out, one about which less is known is not held back by their number.
+    The first stage estimates how many hypotheses are true, and the second spends the rate on those only: where most
+    arms wear out, it has more power for the others.
 
     References
     ----------
