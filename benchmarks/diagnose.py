@@ -92,16 +92,16 @@ def driver(count: int = 50) -> dict[str, Any]:
         right = 0
         answers = {}
         for effect, expected in (("wear-out", EXPOSURE), ("calendar", CALENDAR)):
-            said: Counter[str] = Counter()
+            names: Counter[str] = Counter()
             for _, _, log in logs(count, effect=effect, **settings):
-                said[find_driver(log, [True] * len(log.arms)).name] += 1
-            right += said[expected]
-            answers[effect] = dict(said)
+                names[find_driver(log, [True] * len(log.arms)).name] += 1
+            right += names[expected]
+            answers[effect] = dict(names)
         found[f"{arms} arms, {exposures} exposures"] = {"told_apart": right / (2 * count), "answers": answers}
     return found
 
 
-GAINERS = ("FEWA", "UCB1", THOMPSON)
+GAIN_POLICIES = ("FEWA", "UCB1", THOMPSON)
 
 
 def gain(count: int = 100) -> dict[str, Any]:
@@ -112,15 +112,15 @@ def gain(count: int = 100) -> dict[str, Any]:
     """
     settings = {"arms": 8, "exposures": 2000, "spread": 0.3}
     compared = (("gain", "falling"), ("gain", "held"), ("held", "held"), ("pessimistic", "falling"))
-    told = {name: {pair: [] for pair in compared} for name in GAINERS}
+    measured = {name: {pair: [] for pair in compared} for name in GAIN_POLICIES}
     for seed, frame, log in logs(count, FIRST_SEED_OF_GAINS, **settings):
         fitted = fit_log(log, EXPOSURE)
         policies = compared_policies(fitted.sigma, log.binary, 1)
         # Where pulls stand for several exposures, another kind of Thompson sampling stands for the one advised.
         batch = batch_of(log.exposures)
-        rows_of = {thompson_name(log.binary, batch) if name == THOMPSON else name: name for name in GAINERS}
+        rows_of = {thompson_name(log.binary, batch) if name == THOMPSON else name: name for name in GAIN_POLICIES}
         truths = {
-            way: true_gains(frame, log, {name: policies[name] for name in GAINERS}, seed, held=way == "held")
+            way: true_gains(frame, log, {name: policies[name] for name in GAIN_POLICIES}, seed, held=way == "held")
             for way in ("held", "falling")
         }
         for estimate in estimate_gains(fitted, seed, only=rows_of)[1:]:
@@ -128,19 +128,19 @@ def gain(count: int = 100) -> dict[str, Any]:
             for which, way in compared:
                 interval, truth = getattr(estimate, which), truths[way][name]
                 inside = interval.low <= truth <= interval.high
-                told[name][which, way].append((inside, truth, interval.point, interval.high - interval.low))
+                measured[name][which, way].append((inside, truth, interval.point, interval.high - interval.low))
     columns = ("coverage", "mean_truth", "mean_estimate", "mean_width")
-    policies = {
+    results = {
         name: {
             f"{which}, arms {way} beyond the log": dict(zip(columns, np.mean(rows, axis=0).tolist(), strict=True))
             for (which, way), rows in found.items()
         }
-        for name, found in told.items()
+        for name, found in measured.items()
     }
-    for found in policies.values():  # the interval gives each truth one half: so its coverage is to be had over both
+    for found in results.values():  # the interval is for both truths, so its coverage is measured over both
         falling, held = found["gain, arms falling beyond the log"], found["gain, arms held beyond the log"]
         found["gain, one truth or the other"] = {name: (falling[name] + held[name]) / 2 for name in columns}
-    return {"settings": settings, "logs": count, "first_seed": FIRST_SEED_OF_GAINS, "policies": policies}
+    return {"settings": settings, "logs": count, "first_seed": FIRST_SEED_OF_GAINS, "policies": results}
 
 
 def true_gains(

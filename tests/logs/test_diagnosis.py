@@ -205,6 +205,7 @@ def test_what_was_done_to_rows_is_said():
     assert "Repeated in every column: 2 of 405 rows." in said
     assert "'user_id' looks like a unit: with the option unit they are counted for each one" in said
     assert "If they are copies, drop them with the option drop_duplicates" in said
+    assert "--" not in said
 
 
 def test_per_unit():

@@ -91,7 +91,7 @@ def _label(policy: str, advice: Recommendation | None) -> str:
         return "oracle (knows the fit)"
     if advice is None or policy != advice.played_as:
         return policy
-    return f"{policy} (advised)" if policy == advice.label else f"{policy}\n(for {advice.label}, advised)"
+    return f"{policy} (advised)" if policy == advice.label else f"{policy}\n(stands for the advice)"
 
 
 def _short(name: str) -> str:
