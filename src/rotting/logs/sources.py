@@ -17,7 +17,6 @@ from rotting.logs.columns import LogError
 
 if TYPE_CHECKING:
     import duckdb
-    import pandas
 
 KINDS = ".csv, .csv.gz, .tsv, .parquet, or a DuckDB or SQLite file (file.db::table)"
 TABLE_MARK = "::"
@@ -26,15 +25,27 @@ SEPARATORS = (",", ";", "\t", "|")
 ONE_ROW_PER_EXPOSURE = "one row per exposure"
 
 
+class PandasFrame(Protocol):
+    """A frame of pandas. That library has no types of its own, and its name in a union would allow anything."""
+
+    @property
+    def columns(self) -> object:
+        """The names of the columns."""
+
+    @property
+    def iloc(self) -> object:
+        """The rows by position."""
+
+
 class ConvertibleToPandas(Protocol):
     """A frame of another library, such as Polars or Arrow."""
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> object:
         """Return the frame as one of pandas."""
 
 
 # What can be diagnosed: a file, a table as "file.db::table", or a frame.
-LogSource: TypeAlias = "str | os.PathLike[str] | pandas.DataFrame | ConvertibleToPandas"
+LogSource: TypeAlias = str | os.PathLike[str] | PandasFrame | ConvertibleToPandas
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,19 +231,18 @@ def _append(piece: duckdb.DuckDBPyRelation, columns: list[str], first: bool) -> 
         texts.insert_into("copied")
 
 
-def _frame(
-    database: duckdb.DuckDBPyConnection, frame: pandas.DataFrame | ConvertibleToPandas
-) -> duckdb.DuckDBPyRelation:
+def _frame(database: duckdb.DuckDBPyConnection, frame: PandasFrame | ConvertibleToPandas) -> duckdb.DuckDBPyRelation:
     """Return a pandas frame, or one that turns into it (Polars, Arrow), as a relation."""
     import duckdb
     import pandas
 
     name = f"log of type {type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
     expected = "a file, or a frame of pandas or one with to_pandas()"
-    if not isinstance(frame, pandas.DataFrame) and not hasattr(frame, "to_pandas"):
+    convert = (lambda: frame) if isinstance(frame, pandas.DataFrame) else getattr(frame, "to_pandas", None)
+    if convert is None:
         raise LogError("is no frame", owner=name, expected=expected)
     try:
-        database.register("frame", frame if isinstance(frame, pandas.DataFrame) else frame.to_pandas())
+        database.register("frame", convert())
         return database.table("frame")
     except (duckdb.Error, TypeError, ImportError) as error:
         raise _unreadable(name, error, expected) from None
