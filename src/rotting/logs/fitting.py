@@ -206,7 +206,7 @@ def problem_from_log(
     arm: str | None = None,
     reward: str | None = None,
     time: str | None = None,
-    unit: None = None,
+    unit: str | None = None,
     drop_duplicates: bool = False,
 ) -> Problem:
     """Return the problem that fits a log: the one on which `rotting.diagnose` plays policies.

@@ -18,6 +18,9 @@ from rotting.problems.dynamics import ProblemArrays
 from rotting.problems.noise import NOISES
 from rotting.problems.oracle import OracleResult, play_oracle
 
+if TYPE_CHECKING:
+    from rotting.logs import LogSource
+
 _LARGEST_SIGMA = 1e300  # rewards stay finite
 
 
@@ -160,7 +163,17 @@ class Problem:
         return play_oracle(self.arrays, wanted)
 
     @classmethod
-    def from_log(cls, log: object, pessimistic: bool = False, **columns: str | None) -> Problem:
+    def from_log(
+        cls,
+        log: LogSource,
+        pessimistic: bool = False,
+        *,
+        arm: str | None = None,
+        reward: str | None = None,
+        time: str | None = None,
+        unit: str | None = None,
+        drop_duplicates: bool = False,
+    ) -> Problem:
         """Return the problem that fits a log of exposures (needs `rotting[logs]`).
 
         Short for `rotting.logs.problem_from_log`, which says what is fitted.
@@ -171,7 +184,9 @@ class Problem:
         """
         from rotting.logs import problem_from_log
 
-        return problem_from_log(log, pessimistic, **columns)
+        return problem_from_log(
+            log, pessimistic, arm=arm, reward=reward, time=time, unit=unit, drop_duplicates=drop_duplicates
+        )
 
     def __str__(self) -> str:
         return self.name
