@@ -31,7 +31,7 @@ from rotting.policies._engine.windows import (
 
 
 class EffFEWAState(NamedTuple):
-    """Stored window sums on windows 1, 2, 4, ... or on a finer grid, and room to work."""
+    """Stored window sums on windows 1, 2, 4, ... or on a finer grid, and working memory."""
 
     settings: np.ndarray  # see filter_settings
     pulls: np.ndarray

@@ -11,17 +11,16 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.duel import LONG, Duel, advance, begin, new_duel
 from rotting.policies._engine.exact_filter import (
-    HURRY,
-    SHADE,
-    WORTH,
+    BAND_MINIMUM,
+    DECISION_ONLY,
+    JUST_BELOW,
+    band_reach,
     filter_row,
     filter_sums,
     new_rows,
-    quiet,
-    reach,
     row_size,
+    surely_drops_nobody,
 )
 from rotting.policies._engine.explaining import Explanation, explain_filter
 from rotting.policies._engine.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
@@ -36,13 +35,14 @@ from rotting.policies._engine.history import (
     rounding_of,
     window_sum_of,
 )
+from rotting.policies._engine.pair_proofs import LONG, PairProofs, advance, begin, no_proofs
 from rotting.policies._engine.policy import Policy
 
 SHORT = 8  # windows whose rough sums are kept
 
 
 class FEWAState(NamedTuple):
-    """All rewards so far, and room to work."""
+    """All rewards so far, and working memory."""
 
     settings: np.ndarray  # see filter_settings
     pulls: np.ndarray
@@ -52,7 +52,7 @@ class FEWAState(NamedTuple):
     sums: np.ndarray  # float64 (K,): their window sums
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
     left: np.ndarray  # int64 [how many arms are active]
-    duel: Duel
+    proofs: PairProofs
     rows: np.ndarray  # float64: see exact_filter.new_rows
 
 
@@ -63,9 +63,10 @@ def select(state, t, word):
     theta sqrt(h) below the largest. It ends when it reaches a window as long as the history of an active arm, or
     when only one arm is left, since the arm with the largest sum always stays.
 
-    Windows at which nobody can be dropped are passed over: many at once from bands around the prefix sums, where the
-    threshold leaves room for that, or from what was proved in earlier rounds about the last two arms (see `duel`);
-    otherwise in rows, from rough sums. Only where somebody may be dropped does the filter itself run.
+    Windows that surely drop nobody are passed over: many at once, from bands around the prefix sums, where the
+    threshold leaves a margin for that, or from what was proved in earlier rounds about the last two arms (see
+    `_engine/pair_proofs.py`); otherwise in rows, from rough sums. Only where somebody may be dropped is the filter
+    itself applied.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
@@ -86,10 +87,10 @@ def select(state, t, word):
             if after < 0:
                 left = 1
         elif left > 2 and h >= try_band:
-            end = min(h + int(reach(state.settings, theta) * h), shortest)
-            if end - h >= WORTH:
-                after = end + 1 if quiet(state, left, h, end, theta) else h
-                try_band = h + WORTH
+            end = min(h + int(band_reach(state.settings, theta) * h), shortest)
+            if end - h >= BAND_MINIMUM:
+                after = end + 1 if surely_drops_nobody(state, left, h, end, theta) else h
+                try_band = h + BAND_MINIMUM
         if after == h:
             left, shortest, after = filter_row(state, left, shortest, h, row_size(h, shortest), theta)
         h = after
@@ -113,7 +114,7 @@ def _filter_short(state, left, shortest, h, theta):
         total = state.short[np.uint64(h - 1), np.uint64(state.active[place])]
         state.sums[place] = total
         highest, lowest = max(highest, total), min(lowest, total)
-    if highest - lowest + rounding(state.history) > SHADE * theta * math.sqrt(h):
+    if highest - lowest + rounding(state.history) > JUST_BELOW * theta * math.sqrt(h):
         return filter_sums(state, left, h, highest, theta)
     return left, shortest
 
@@ -126,7 +127,7 @@ class FEWA(
     update=update,
     filters=True,
     keeps_history=True,
-    scratch=("active", "sums", "dropped", "left", "duel", "rows"),
+    scratch=("active", "sums", "dropped", "left", "proofs", "rows"),
 ):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.
 
@@ -168,15 +169,15 @@ class FEWA(
             sums=np.zeros(n_arms),
             dropped=np.zeros(n_arms, np.int64),
             left=np.zeros(1, np.int64),
-            duel=new_duel(),
+            proofs=no_proofs(),
             rows=new_rows(),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:
         """Say which window dropped which arm."""
-        state.duel.notes[HURRY] = 0
+        state.proofs.notes[DECISION_ONLY] = 0
         explanation = explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
-        state.duel.notes[HURRY] = 1
+        state.proofs.notes[DECISION_ONLY] = 1
         return explanation
 
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:

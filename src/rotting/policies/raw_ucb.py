@@ -41,7 +41,7 @@ class RAWUCBState(NamedTuple):
     window: np.ndarray  # int64 (K,): where each arm's smallest upper confidence bound was last,
     mean: np.ndarray  # float64 (K,): the mean of that window
     root: np.ndarray  # float64 (K,): and its square root
-    bound: np.ndarray  # float64 (K,): room to work, an upper bound of each arm's index
+    bound: np.ndarray  # float64 (K,): working memory, an upper bound of each arm's index
 
 
 def select(state, t, word):

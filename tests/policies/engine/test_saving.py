@@ -123,7 +123,7 @@ def test_working_memory_is_blank_after_loading(tmp_path):
     agent.save(tmp_path / "agent.npz")
     loaded = Agent.load(tmp_path / "agent.npz")
     assert loaded.same_as(agent)
-    assert loaded._state.duel.notes.tolist() == rotting.FEWA().initial_state(2).duel.notes.tolist()
+    assert loaded._state.proofs.notes.tolist() == rotting.FEWA().initial_state(2).proofs.notes.tolist()
     for t in range(500):
         assert loaded.select() == agent.select()
         agent.update(agent.select(), (t % 13) / 13)

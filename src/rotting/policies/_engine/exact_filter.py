@@ -1,8 +1,8 @@
 """The filter of exact FEWA at any window, and proofs that it drops nobody at many windows at once.
 
 A filter at window h drops the arms whose sum of the last h rewards, W(h), is more than theta sqrt(h) below the largest.
-The functions here first look at rough sums (one subtraction of prefix sums): where those are further from the
-threshold than rounding can matter, they decide. Only where they are not are sums added exactly.
+The functions here first compare rough sums (one subtraction of prefix sums). Where these are further from the threshold
+than rounding can matter, they decide; only elsewhere are sums added exactly.
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ import math
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._engine.filtering import MANY, keep_best
+from rotting.policies._engine.filtering import MAX_PULLS, keep_best
 from rotting.policies._engine.history import ROW, band, rough_prefix, rounding, row_of, total_of, window_sum
 
-FIRST_ROW = 16  # windows to look at side by side at first: drops are most likely early
-ROOTS = 2048  # windows whose square roots are kept
-WORTH = 256  # the fewest windows for which bands pay: one costs as much as some hundred rough sums
-# FEWA's notes: a window that dropped an arm not long ago; and whether it is enough to know who stays, and not at which
-# window the last of the others was dropped.
-HINT, HURRY = 0, 1
-FEW = 4  # arms that a row is compared for at one go
-CROWD = 32  # arms from which on wrong guesses at branches cost more than doing without them
+FIRST_ROW = 16  # windows to compare side by side at first: drops are most likely early
+ROOTS = 2048  # windows whose square roots are tabulated
+BAND_MINIMUM = 256  # the fewest windows for which a band pays: it costs as much as some hundred rough sums
+LAST_DROP, DECISION_ONLY = 0, 1  # slots of `PairProofs.notes`, which has a table of them
+ONE_PASS = 4  # arms that a row is compared for in one pass
+BRANCH_FREE_ABOVE = 32  # arms from which on branch mispredictions cost more than branch-free code
 INVERSES = np.uint64(ROW + ROOTS)  # how far the inverse of a square root is from it, in `rows`
-SHADE = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
+JUST_BELOW = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
 
 
 def new_rows() -> np.ndarray:
-    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), their inverses, room for two rows."""
+    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), their inverses, space for two rows."""
     roots = np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1))])
     return np.concatenate([roots, 1.0 / roots, np.zeros(2 * ROW)])
 
@@ -48,20 +46,20 @@ def filter_sums(state, left, h, highest, theta):
         for place in range(left):
             state.sums[place] = window_sum(state.history, state.active[place], h)
             highest = max(highest, state.sums[place])
-    state.duel.notes[HINT] = h
-    if state.duel.notes[HURRY] and left > CROWD:
+    state.proofs.notes[LAST_DROP] = h
+    if state.proofs.notes[DECISION_ONLY] and left > BRANCH_FREE_ABOVE:
         return _keep_many(state, left, highest, limit)
     return keep_best(state, left, h, highest, limit)
 
 
 @helper
 def _keep_many(state, left, highest, limit):
-    """Do what `keep_best` does, without branches that a processor would often guess wrong, and without notes."""
+    """Do what `keep_best` does, branch-free, and without noting which window dropped an arm."""
     active, kept = state.active, 0
     for place in range(left):
         active[kept] = active[place]
         kept += highest - state.sums[place] <= limit
-    fewest = MANY
+    fewest = MAX_PULLS
     for place in range(kept):
         fewest = min(fewest, state.pulls[active[place]])
     return kept, fewest
@@ -76,14 +74,14 @@ def filter_at(state, left, shortest, h, theta):
         total = total_of(history, arm) - rough_prefix(history, arm, state.pulls[arm] - h)
         state.sums[place] = total
         highest, lowest = max(highest, total), min(lowest, total)
-    if highest - lowest + rounding(history) > SHADE * theta * math.sqrt(h):
+    if highest - lowest + rounding(history) > JUST_BELOW * theta * math.sqrt(h):
         return filter_sums(state, left, h, highest, theta)
     return left, shortest
 
 
 @helper
 def row_size(h, shortest):
-    """Return how many windows from h on to look at side by side."""
+    """Return how many windows from h on to compare side by side."""
     return min(ROW if h > FIRST_ROW else FIRST_ROW, shortest - h + 1)
 
 
@@ -94,36 +92,36 @@ def filter_row(state, left, shortest, h, size, theta):
     Returns how many arms stay, the fewest pulls among them, and the window to go on from.
     """
     if left == 2:
-        calm, stays = _calm_pair(state, h, size, theta)
+        safe, stays = _safe_for_pair(state, h, size, theta)
         if stays >= 0:
-            state.dropped[state.active[1 - stays]], state.duel.notes[HINT] = h + calm, h + calm
+            state.dropped[state.active[1 - stays]], state.proofs.notes[LAST_DROP] = h + safe, h + safe
             state.active[0] = state.active[stays]
-            return 1, shortest, h + calm + 1
-    elif left <= FEW:
-        calm = _calm_few(state, left, h, size, theta)
+            return 1, shortest, h + safe + 1
+    elif left <= ONE_PASS:
+        safe = _safe_for_few(state, left, h, size, theta)
     else:
-        calm = _calm_many(state, left, h, size, theta)
-    if calm < size:
-        left, shortest = filter_at(state, left, shortest, h + calm, theta)
-        calm += 1
-    return left, shortest, h + calm
+        safe = _safe_for_many(state, left, h, size, theta)
+    if safe < size:
+        left, shortest = filter_at(state, left, shortest, h + safe, theta)
+        safe += 1
+    return left, shortest, h + safe
 
 
 @helper
-def _calm_pair(state, h, size, theta):
-    """Return how many windows of a row, from the shortest on, surely drop none of two arms; and who of them stays then.
+def _safe_for_pair(state, h, size, theta):
+    """Return how many windows of a row, from the shortest on, surely drop neither of two arms; and which stays then.
 
-    That is -1 if the row ends, or if rough sums cannot tell.
+    The second is -1 if the row ends first, or if rough sums cannot tell.
     """
     between, mine, theirs = pair_of(state, 0, h, size)
     root, below, above = thresholds(state.history, h, size, theta)
     high, roots = state.history.high, state.rows
     far = False
-    for j in range(np.uint64(size)):  # no early end: that is quicker
+    for j in range(np.uint64(size)):  # no early exit, so that it is vectorised
         far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
     if not far:
         return size, -1
-    calm, stays = 0, -1
+    safe, stays = 0, -1
     for back in range(size):
         at = np.uint64(size - 1 - back)
         gap = between - (high[mine + at] - high[theirs + at])
@@ -131,8 +129,8 @@ def _calm_pair(state, h, size, theta):
             if abs(gap) > above * roots[root + at]:
                 stays = 0 if gap > 0.0 else 1
             break
-        calm += 1
-    return calm, stays
+        safe += 1
+    return safe, stays
 
 
 @helper
@@ -156,8 +154,8 @@ def pair_of(state, who, h, size):
 
 
 @helper
-def _calm_few(state, left, h, size, theta):
-    """Do what `_calm_pair` does for three or four arms."""
+def _safe_for_few(state, left, h, size, theta):
+    """Do what `_safe_for_pair` does for three or four arms."""
     history, high, roots = state.history, state.history.high, state.rows
     root, below, _ = thresholds(history, h, size, theta)
     a, b, c, d = state.active[0], state.active[1], state.active[2], state.active[left - 1]
@@ -172,15 +170,15 @@ def _calm_few(state, left, h, size, theta):
         apart |= _spread(w, x, y, z) > below * roots[root + j]
     if not apart:
         return size
-    calm = 0
+    safe = 0
     for back in range(size):
         at = np.uint64(size - 1 - back)
         w, x = total_a - high[row_a + at], total_b - high[row_b + at]
         y, z = total_c - high[row_c + at], total_d - high[row_d + at]
         if _spread(w, x, y, z) > below * roots[root + at]:
             break
-        calm += 1
-    return calm
+        safe += 1
+    return safe
 
 
 @helper
@@ -190,8 +188,8 @@ def _spread(w, x, y, z):
 
 
 @outlined
-def _calm_many(state, left, h, size, theta):
-    """Do what `_calm_pair` does for any number of arms, a good deal slower."""
+def _safe_for_many(state, left, h, size, theta):
+    """Do what `_safe_for_pair` does for any number of arms, much more slowly."""
     history, high, roots = state.history, state.history.high, state.rows
     root, below, _ = thresholds(history, h, size, theta)
     ranges = state.rows[len(state.rows) - 2 * ROW :]
@@ -209,13 +207,13 @@ def _calm_many(state, left, h, size, theta):
         apart |= highest[j] - lowest[j] > below * roots[root + j]
     if not apart:
         return size
-    calm = 0
+    safe = 0
     for back in range(size):
         at = np.uint64(size - 1 - back)
         if highest[at] - lowest[at] > below * roots[root + at]:
             break
-        calm += 1
-    return calm
+        safe += 1
+    return safe
 
 
 @helper
@@ -230,14 +228,14 @@ def thresholds(history, h, size, theta):
     else:
         start, lowest, highest = 0, theta * math.sqrt(h), theta * math.sqrt(h + size)
     slack = rounding(history)  # square roots are at least 1
-    return np.uint64(start), SHADE * lowest - slack, highest / SHADE + slack
+    return np.uint64(start), JUST_BELOW * lowest - slack, highest / JUST_BELOW + slack
 
 
 @helper
-def reach(settings, theta):
-    """Guess for how many windows after h a band can prove that nobody is dropped, as a multiple of h (at most 3).
+def band_reach(settings, theta):
+    """Estimate for how many windows after h a band can prove that nobody is dropped, as a multiple of h (at most 3).
 
-    Over s windows the sums of two arms wander some 6 sigma sqrt(s) apart, and theta sqrt(h) is allowed. Only speed
+    Over s windows the sums of two arms move some 6 sigma sqrt(s) apart, and theta sqrt(h) is allowed. Only speed
     depends on this.
     """
     sigma = settings[1]
@@ -245,7 +243,7 @@ def reach(settings, theta):
 
 
 @outlined
-def quiet(state, left, h, end, theta):
+def surely_drops_nobody(state, left, h, end, theta):
     """Say whether the filters at windows h..end surely drop nobody.
 
     Every arm's window sum W(g) = S[n] - S[n - g] lies in a band of constant width around a straight line in g. So the
@@ -258,13 +256,15 @@ def quiet(state, left, h, end, theta):
         high, low, high_later, low_later = range_of_sums(history, state.active[place], h, end)
         high_here, low_here = max(high_here, high), min(low_here, low)
         high_there, low_there = max(high_there, high_later), min(low_there, low_later)
-    return room(history, high_here - low_here, high_there - low_there, h, end, theta) >= 0.0
+    return margin(history, high_here - low_here, high_there - low_there, h, end, theta) >= 0.0
 
 
 @helper
-def room(history, here, there, h, end, theta):
+def margin(history, here, there, h, end, theta):
     """Return how far two distances between sums, at windows h and `end`, are at least below their thresholds."""
-    return min(SHADE * theta * math.sqrt(h) - here, SHADE * theta * math.sqrt(end) - there) - rounding(history)
+    return min(JUST_BELOW * theta * math.sqrt(h) - here, JUST_BELOW * theta * math.sqrt(end) - there) - rounding(
+        history
+    )
 
 
 @helper

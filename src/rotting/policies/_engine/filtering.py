@@ -12,7 +12,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 
-MANY = 1 << 62  # more pulls than there will ever be
+MAX_PULLS = 1 << 62  # more pulls than there will ever be
 
 
 def filter_settings(alpha: float, sigma: float, delta0: float) -> np.ndarray:
@@ -54,7 +54,7 @@ def keep_first(state, sums, limit):
     highest = sums[0]
     for arm in range(1, len(sums)):
         highest = max(highest, sums[arm])
-    kept, fewest = 0, MANY
+    kept, fewest = 0, MAX_PULLS
     for arm in range(len(sums)):
         if highest - sums[arm] <= limit:
             state.active[kept] = arm
@@ -71,7 +71,7 @@ def keep_best(state, left, h, highest, limit):
 
     Returns how many stay and the fewest pulls among them.
     """
-    kept, fewest = 0, MANY
+    kept, fewest = 0, MAX_PULLS
     for place in range(left):
         arm = state.active[place]
         if highest - state.sums[place] <= limit:

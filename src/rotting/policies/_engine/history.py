@@ -1,4 +1,4 @@
-"""The complete reward history of every arm, ready for questions about windows.
+"""The complete reward history of every arm, kept so that questions about windows are answered quickly.
 
 What is kept of an arm after n pulls are its prefix sums S[0..n], S[m] = r(0) + ... + r(m - 1). The sum of the last h
 rewards is then W(h) = S[n] - S[n - h].
@@ -8,9 +8,9 @@ as if its rewards had been added exactly and rounded once, even far into a histo
 package's rule for every window sum; the literal transcriptions in the tests use `math.fsum`, which does the same.
 
 Memory. Prefix sums live in pages of 256 taken from one shared pool, so arms grow as they are pulled and nothing is ever
-moved. A page of high parts starts with a copy of the last 64 of the page before: so any 64 prefix sums in a row lie
-side by side somewhere, which is how processors like them. That makes 18 bytes for a prefix sum and 2 for the outlines
-below, 20 bytes per pull and a little slack.
+moved. A page of high parts starts with a copy of the last 64 of the page before, so any 64 consecutive prefix sums are
+contiguous somewhere and can be compared with vector instructions. That makes 18 bytes for a prefix sum and 2 for the
+outlines below, 20 bytes per pull and a little slack.
 
 Outlines. Questions about many windows at once are answered from outlines. The outline of an aligned block of 16, 32,
 64, ... pulls says how far S falls below and rises above the straight line between its values at the
@@ -26,7 +26,7 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper, outlined
 from rotting.errors import DamagedFile
-from rotting.policies._engine.summation import add
+from rotting.policies._engine.double_double import add
 
 PAGE_BITS, NODE_BITS = 8, 5
 PAGE = 1 << PAGE_BITS  # prefix sums per page
@@ -35,14 +35,15 @@ BLOCK = 2 * PAGE // NODES  # pulls in the smallest outlined block
 ROW = 64  # prefix sums that lie side by side wherever they start
 STEP = ROW + PAGE  # high parts per page
 
-# Indices that are needed all the time are unsigned: of others, compiled code asks whether they count from the end.
+# Indices on hot paths are unsigned: that skips numba's negative-index wraparound.
 
 # No rounded quantity in this module is off by more than 2^-49 of the largest prefix sum (a handful of operations,
 # each within 2^-53); comparisons that must err on the safe side allow eight times that.
 ROUNDING = 2.0**-46
 
-# What is known of an arm without looking back: S[n], in two parts; its smallest and its greatest reward; and how far
-# any of its window sums can have moved in all its pulls, each of which adds a reward to a window and takes one away.
+# Slots of `summary`, what is known of an arm without looking back:
+# TOTAL, REST: S[n] in two parts; SMALLEST, GREATEST: of its rewards; TRAVEL: how far any of its window sums can have
+# moved in all its pulls, each of which adds a reward to a window and takes one away.
 TOTAL, REST, SMALLEST, GREATEST, TRAVEL = range(5)
 
 
@@ -55,7 +56,7 @@ class History(NamedTuple):
     outlines: np.ndarray  # float64 (pages * NODES, 2): of blocks, how far S falls below and rises above the line
     page: np.ndarray  # int32 (K, most pages of an arm): which page holds S[256 p .. 256 p + 255]
     used: np.ndarray  # int64 [pages in use, arms without a pull]
-    summary: np.ndarray  # float64 (K, 8): TOTAL, ..., TRAVEL of each arm; 8 numbers are what processors load at once
+    summary: np.ndarray  # float64 (K, 8): TOTAL, ..., TRAVEL of each arm; 8 numbers fill a cache line
     largest: np.ndarray  # float64 [the largest |S| so far]
 
 
@@ -237,7 +238,7 @@ def band(history, arm, first, last):
 @helper
 def place_of(history, arm, m):
     """Return where S[m] is kept in `high`; up to ROW earlier ones (as many as there are) lie right before it."""
-    # Shifts and masks: Python's // and % cost more, for the sake of negative numbers.
+    # Shifts and masks: Python's // and % are slower, since they handle negative numbers.
     return _page_of(history, arm, m) * STEP + ROW + (m & (PAGE - 1))
 
 
