@@ -665,3 +665,15 @@ class WithoutArms:
 def test_a_python_class_that_is_no_policy_is_refused(idea):
     with pytest.raises(TypeError, match=idea.__name__):
         quietly(idea)
+
+
+def test_room_is_made_once_per_run(monkeypatch):
+    """Growing by bits would copy the whole history again and again: most of the time of a long run."""
+    asked = []
+    reserve = FEWA.reserve
+    monkeypatch.setattr(
+        FEWA, "reserve", lambda self, state, pulls: (asked.append(pulls), reserve(self, state, pulls))[1]
+    )
+    simulate(FEWA(), two_arm(L=1.0), horizon=100_000, runs=2, progress=False)
+    assert asked.count(100_000) == 2
+    assert len(asked) == 3  # and once to compile

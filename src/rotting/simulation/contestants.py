@@ -46,8 +46,8 @@ class Contestant(Protocol):
     def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
         """Do what should not be timed."""
 
-    def begin(self, problem: Problem, streams: Streams) -> Turn:
-        """Start a run."""
+    def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
+        """Start a run of so many rounds."""
 
 
 def contestants(policies: Policies, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
@@ -103,19 +103,17 @@ class CompiledContestant:
 
     def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
         """Compile, by playing no rounds at all."""
-        turn = self.begin(problem, streams_of(0, 0, problem.n_arms))
+        turn = self.begin(problem, streams_of(0, 0, problem.n_arms), horizon=1)
         with compile_errors_in_short(self.policy):
             turn(new_journal(rounds, problem.n_arms), 1, 0)
 
-    def begin(self, problem: Problem, streams: Streams) -> Turn:
+    def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Start from the policy's first state."""
-        state = fresh_state(self.policy, problem.n_arms)
+        # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
+        state = self.policy.reserve(fresh_state(self.policy, problem.n_arms), horizon)
         compiled = play.compiled_for(type(state))
 
         def turn(journal: Journal, first: int, last: int) -> None:
-            nonlocal state
-            # At least as much room as is in use already: growing by bits would copy long histories again and again.
-            state = self.policy.reserve(state, max(last, 2 * (first - 1)) - (first - 1))
             broken, arm = compiled(state, problem.arrays, streams, journal, first, last)
             if broken:
                 raise self._broken(broken, arm, problem.n_arms)
@@ -145,7 +143,7 @@ class PythonContestant:
         """Compile the drawing of rewards."""
         pull(problem.arrays, np.uint64(0), 0, 0, 1)
 
-    def begin(self, problem: Problem, streams: Streams) -> Turn:
+    def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Make a fresh agent."""
         takes_seed = "seed" in inspect.signature(self._make).parameters
         named = {"seed": int(streams.choice[0])} if takes_seed else {}

@@ -148,7 +148,7 @@ def play_run(
 ) -> float:
     """Play one run in pieces, so that it can be stopped between them; return the seconds of processor time it took."""
     streams = streams_of(seed, run, problem.n_arms)
-    turn = player.begin(problem, streams)
+    turn = player.begin(problem, streams, horizon)
     elapsed = 0.0
     for first in range(1, horizon + 1, player.rounds_at_once):
         if stop.is_set():
