@@ -2,13 +2,15 @@
 
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import sqlalchemy
 from sqlalchemy import update
 
-from rotting import FEWA, Bandit, EffFEWA
+from rotting import FEWA, Bandit, EffFEWA, Policy
 from rotting.bandit import schema
 from rotting.bandit.snapshots import Snapshot
 from rotting.bandit.storage import checksum
@@ -138,3 +140,55 @@ def test_the_agent_of_another_policy(database, tmp_path, policy):
         agent.update_many([arm] * number, [0.5] * number)
     arrays = parts(stored(database)) | {"agent": np.frombuffer(agent.to_bytes(), np.uint8)}
     check_it_is_not_used(database, tmp_path, packed(arrays))
+
+
+# A process of its own: compiled code that trusted such a state could end it.
+HOSTILE = """
+import io, sys
+import numpy as np
+import sqlalchemy
+from rotting import Bandit, Policy, parse_policy
+from rotting.bandit import schema
+from rotting.bandit.storage import checksum
+
+url, policy = sys.argv[1], parse_policy(sys.argv[2])
+engine = sqlalchemy.create_engine(url)
+
+def load(content):
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+def save(arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+with Bandit.open(url, "hero", policy, ["red", "green", "blue"]) as bandit:
+    bandit.reward_many([(choice.id, place % 3 / 2) for place, choice in enumerate(bandit.decide(40))])
+    bandit.snapshot()
+with engine.connect() as connection:
+    arrays = load(bytes(connection.execute(sqlalchemy.select(schema.snapshots.c.content)).scalar_one()))
+agent = load(arrays["agent"].tobytes())
+tried = 0
+for name, array in agent.items():
+    if not name.startswith("state."):
+        continue
+    for value in (2**30, -1, -(2**30)) if array.dtype.kind == "i" else (np.nan, np.inf):
+        changed = agent | {name: np.full_like(array, value)}
+        content = save(arrays | {"agent": np.frombuffer(save(changed), np.uint8)})
+        with engine.begin() as connection:
+            connection.execute(sqlalchemy.update(schema.snapshots).values(content=content, checksum=checksum(content)))
+        with Bandit.open(url, "hero") as bandit:
+            bandit.reward_many([(choice.id, 0.5) for choice in bandit.decide(4)])
+        tried += 1
+print("tried", tried)
+"""
+
+
+@pytest.mark.skipif(not hasattr(Policy, "check_state"), reason="NOT TESTED: loading an agent does not check its values")
+@pytest.mark.parametrize("policy", ["SlidingWindowUCB()", "RAWUCB()", "FEWA()", "EffFEWA()", "EffRAWUCB()", "WSWA()"])
+def test_no_state_of_an_agent_ends_the_process(tmp_path, policy):
+    command = [sys.executable, "-c", HOSTILE, f"sqlite:///{tmp_path}/log.db", policy]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("tried ")

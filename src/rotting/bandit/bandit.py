@@ -86,8 +86,8 @@ class Bandit:
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
-        Settings are kept for good. Those given for a bandit that exists must be the ones that it was made with, and
-        the arms must be among those it has; what is not given is as it was.
+        Settings never change. Those given for a bandit that exists must be the ones that it was made with, and the
+        arms must be among those it has.
 
         Parameters
         ----------
@@ -109,10 +109,10 @@ class Bandit:
         reward_wait
             Seconds after which a missing reward is no longer waited for. By default there is no end to it.
         default_reward
-            What then counts as the reward. By default nothing: the decision is dropped, and a late reward still
-            welcome.
+            What then counts as the reward. By default nothing: the decision stops counting, and a late reward is still
+            accepted.
         seed
-            Of all coins that are tossed (0).
+            Of all random choices (0).
         """
         open_log = _import_open_log()
         given = {
@@ -204,7 +204,7 @@ class Bandit:
         self.change_arms(add=[name])
 
     def retire_arm(self, name: str) -> bool:
-        """Choose an arm no more; its history is kept, and rewards on their way are welcome. False if it was retired."""
+        """Stop choosing an arm; its history is kept, and late rewards are accepted. False if it was retired."""
         return self.change_arms(retire=[name]) == 1
 
     def restore_arm(self, name: str) -> bool:
@@ -262,7 +262,7 @@ class Bandit:
         return len(frame)
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
-        """Raise a `StorageError` if a file is a part of the database, before somebody writes anything else to it."""
+        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
         if self._log.database.owns_file(path):
             raise StorageError(
                 f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"

@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 class Database:
     """A database that holds bandits, and one connection to it, made when it is first needed.
 
-    Whoever uses it from several threads holds `lock`. A signal handler may raise an exception anywhere:
+    Threads that share it must hold `lock`. A signal handler may raise an exception anywhere:
     `_in_transaction` is set before a transaction begins and cleared when it has ended, so one that was left unfinished
     is known by it. The next transaction then closes the connection, which rolls back whatever was left, and makes
     another.
@@ -170,7 +170,7 @@ class Database:
         return self._connection
 
     def _check_file(self, known: tuple[int, int]) -> None:
-        """Refuse to go on with a file that is no longer the one at this address: nobody would ever find it again."""
+        """Refuse to go on with a file that is no longer the one at this address: its content could not be found again."""
         if (now := self._file_now()) != known:
             what = "was deleted" if now is None else "was replaced by another file"
             raise StorageError(
@@ -196,7 +196,7 @@ class Database:
         if self._driver is not None:
             with contextlib.suppress(*self._errors):
                 if self._dialect == "sqlite":
-                    self._driver.rollback()  # closing alone would wait until nobody holds a cursor any more
+                    self._driver.rollback()  # closing alone would wait until no cursor is left
             with contextlib.suppress(*self._errors):
                 self._driver.close()
         self._connection, self._driver, self._in_transaction = None, None, False

@@ -32,7 +32,7 @@ Planner = Callable[[BanditState, float, StoredLog], list[Event]]
 class EventLog:
     """Appends to the log of one bandit, and keeps `state`, which follows from it, up to date.
 
-    Whoever looks at `state` for longer than one statement holds `lock`.
+    Hold `lock` while you use `state` for longer than one statement.
     """
 
     def __init__(self, database: Database, row: BanditRow, settings: BanditSettings):

@@ -197,8 +197,8 @@ class BanditState:
         chosen = arm
         if epsilon > 0.0:
             # The floor: with probability epsilon, any arm.
-            coin, place = (int(stream_key(self.settings.seed, EXPLORATION, seq, use)) for use in (0, 1))
-            if (coin >> 11) * 2.0**-53 < epsilon:
+            draw, place = (int(stream_key(self.settings.seed, EXPLORATION, seq, use)) for use in (0, 1))
+            if (draw >> 11) * 2.0**-53 < epsilon:
                 chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
         probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
         return Pick(chosen, why, None if self._randomised else probability)
