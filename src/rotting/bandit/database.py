@@ -170,7 +170,7 @@ class Database:
         return self._connection
 
     def _check_file(self, known: tuple[int, int]) -> None:
-        """Refuse to go on with a file that is no longer the one at this address: its content could not be found again."""
+        """Refuse to go on with a file that is no longer the one at this address: what it holds would be lost."""
         if (now := self._file_now()) != known:
             what = "was deleted" if now is None else "was replaced by another file"
             raise StorageError(
