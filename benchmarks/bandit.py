@@ -10,11 +10,12 @@ import tempfile
 import time
 from functools import partial
 
+from sqlalchemy import Connection
 from timing import fastest, seconds_of
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import storage
-from rotting.bandit.storage import Event
+from rotting.bandit.events import Event
+from rotting.bandit.storage import StoredLog
 
 ARMS = [f"arm {number}" for number in range(10)]
 REWARDS = 1_000_000
@@ -61,16 +62,19 @@ def singles(url: str) -> tuple[float, float]:
                 "decided",
                 time.time(),
                 place % 10,
-                decision=bare._journal.identifiers.make(seq + 1, 0.0),
+                decision=bare._log.identifiers.make(seq + 1, 0.0),
                 probability=1.0,
             )
             rows += [decided, Event(seq + 2, "rewarded", time.time(), place % 10, target=seq + 1, value=1.0)]
             seq += 2
-        journal = bare._journal
+        log = bare._log
+
+        def append(row: Event, connection: Connection) -> None:
+            StoredLog(connection, log.bandit_id).append([row])
 
         def work() -> None:
             for row in rows:
-                journal.database.write(partial(storage.append_events, bandit=journal.bandit, events=[row]))
+                log.database.write(partial(append, row))
 
         return seconds_of(work) / ROUNDS
 
@@ -105,7 +109,7 @@ def opening(url: str, policy: EffFEWA | FEWA) -> tuple[float, float]:
     """Return the seconds to open a bandit with many rewards, from its snapshot and without one."""
     name = f"opening {type(policy).__name__}"
     bandit = Bandit.open(url, name, policy, ARMS)
-    missing = REWARDS - sum(bandit._fold.received)
+    missing = REWARDS - sum(bandit._state.received)
     for start in range(0, missing, 20_000):
         choices = bandit.decide(min(20_000, missing - start))
         bandit.reward_many([(choice.id, float(place % 3 == 0)) for place, choice in enumerate(choices)])
@@ -115,11 +119,11 @@ def opening(url: str, policy: EffFEWA | FEWA) -> tuple[float, float]:
         return seconds_of(lambda: Bandit.open(url, name).decide())
 
     (quick,) = fastest(3, open_it)
-    fresh = bandit._journal.fresh_fold()
+    fresh = bandit._log.fresh_state()
 
     def replay() -> None:
-        with bandit._journal.database.reading() as connection:
-            for event in storage.every_event(connection, bandit._journal.bandit):
+        with bandit._log.reading() as stored:
+            for event in stored.stream():
                 fresh.apply(event)
         _ = fresh.agent
 

@@ -114,7 +114,7 @@ def test_identifiers_of_other_bandits_and_made_up_ones_are_unknown(url):
             bandit.shown(wrong)
     # The seal of an event that is no decision.
     with pytest.raises(UnknownDecision):
-        bandit.reward(bandit._journal.identifiers.make(1, bandit._fold.at), 1.0)
+        bandit.reward(bandit._log.identifiers.make(1, bandit._state.at), 1.0)
     assert len(bandit.history()) == 4
 
 
@@ -129,7 +129,7 @@ def test_late_rewards_enter_in_the_order_they_arrive(url):
             value = float(random.normal())
             bandit.reward(choice.id, value)
             agent.update(COLOURS.index(choice.arm), value)
-    assert bandit._fold.agent.same_as(agent)
+    assert bandit._state.agent.same_as(agent)
     bandit.verify()
 
 
@@ -143,7 +143,7 @@ def clock(monkeypatch):
     class Clock:
         now = 1_000_000.0
 
-    monkeypatch.setattr("rotting.bandit.journal.time.time", lambda: Clock.now)
+    monkeypatch.setattr("rotting.bandit.event_log.time.time", lambda: Clock.now)
     return Clock
 
 
@@ -262,7 +262,7 @@ def test_an_added_arm_is_one_that_was_always_there(url, policy):
     for arm in arms:
         seen[arm] += 1
         agent.update(COLOURS.index(arm), reward_of(arm, seen[arm]))
-    assert bandit._fold.agent.same_as(agent)
+    assert bandit._state.agent.same_as(agent)
     bandit.verify()
 
 
@@ -335,9 +335,9 @@ def test_a_bandit_is_found_again_with_its_settings(url):
     play(first, 10)
     again = Bandit.open(url, "hero")
     assert again.settings == first.settings
-    assert again._fold.difference(first._fold) is None
+    assert again._state.difference(first._state) is None
     Bandit.open(url, "hero", HALF, ["blue"], epsilon=0.1)  # saying it again is fine
-    with pytest.raises(SettingsConflict, match=r"epsilon=0\.1, not 0\.2; leave epsilon out"):
+    with pytest.raises(SettingsConflict, match=r"^epsilon=0\.2 differs from 0\.1, .*; leave epsilon= out"):
         Bandit.open(url, "hero", epsilon=0.2)
     with pytest.raises(SettingsConflict, match="policy"):
         Bandit.open(url, "hero", FEWA())

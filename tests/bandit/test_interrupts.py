@@ -12,8 +12,8 @@ import time
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit.fold import Fold
-from rotting.bandit.journal import Journal
+from rotting.bandit.event_log import EventLog
+from rotting.bandit.state import BanditState
 from rotting.policies import Agent
 
 COLOURS = ["red", "green", "blue"]
@@ -52,7 +52,7 @@ def struck(error):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # those that struck in a destructor
 def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     """Whatever was acknowledged is there, the log verifies, and nothing hangs."""
-    monkeypatch.setattr("rotting.bandit.journal.EVENTS_PER_SNAPSHOT", 100)  # so that some strike in the middle of one
+    monkeypatch.setattr("rotting.bandit.event_log.EVENTS_PER_SNAPSHOT", 100)  # so that some strike in the middle of one
     bandit = Bandit.open(url, "hero", HALF, COLOURS)
     bandit.reward(bandit.decide().id, 1.0)  # everything is compiled
     other = Bandit.open(url, "hero")
@@ -95,7 +95,7 @@ def test_a_state_that_was_torn_is_made_anew(url, monkeypatch):
     bandit = Bandit.open(url, "hero", FEWA(sigma=0.2), COLOURS)
     first, second = bandit.decide(2)
     with monkeypatch.context() as patched:
-        strike_after(patched, Fold, "_learn")
+        strike_after(patched, BanditState, "_learn")
         with pytest.raises(KeyboardInterrupt):
             bandit.reward_many({first.id: 1.0, second.id: 0.0})
     assert bandit.reward(second.id, 0.0) is False  # that was durable before the state was torn
@@ -117,15 +117,15 @@ def test_an_agent_that_was_torn_is_made_anew(url, monkeypatch):
 def test_a_handler_may_look_at_the_bandit_in_the_middle_of_a_call(url, monkeypatch):
     """It takes in what the call has just written, which must not be taken in twice."""
     bandit = Bandit.open(url, "hero", HALF, COLOURS)
-    apply = Journal._apply
+    apply = EventLog._apply
 
-    def looked_at_first(journal, events, checked=True):
+    def looked_at_first(log, events, checked=True):
         if checked:
-            monkeypatch.setattr(Journal, "_apply", apply)
+            monkeypatch.setattr(EventLog, "_apply", apply)
             assert len(bandit.arms) == 3
-        apply(journal, events, checked)
+        apply(log, events, checked)
 
-    monkeypatch.setattr(Journal, "_apply", looked_at_first)
+    monkeypatch.setattr(EventLog, "_apply", looked_at_first)
     bandit.reward(bandit.decide().id, 1.0)
     assert bandit.verify().decisions == 1
 

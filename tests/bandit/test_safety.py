@@ -104,6 +104,24 @@ def test_exports_go_to_files(bandit, path):
         bandit.export(path)
 
 
+@pytest.mark.parametrize(
+    ("path", "error", "words"),
+    [
+        ("log.txt", BadAddress, r"'log.txt' ends in '.txt'; expected .csv or .jsonl"),
+        ("log", BadAddress, r"'log' ends in ''; expected .csv or .jsonl"),
+        ("nowhere/log.csv", StorageError, "cannot be written: there is no folder 'nowhere'"),
+        ("folder.csv", StorageError, "cannot be written: it is a folder"),
+    ],
+)
+def test_an_export_that_cannot_be_written_is_refused_before_the_log_is_read(
+    bandit, tmp_path, monkeypatch, path, error, words
+):
+    (tmp_path / "folder.csv").mkdir()
+    monkeypatch.setattr(Bandit, "history", lambda _: pytest.fail("read the log"))
+    with pytest.raises(error, match=words):
+        bandit.export(path)
+
+
 def test_options_are_not_taken_for_a_part_of_the_file_name(bandit):
     with pytest.raises(BadAddress, match="options"):
         Bandit.open("sqlite:///other.db?mode=ro", "hero", EffFEWA(sigma=0.5), ["red"])

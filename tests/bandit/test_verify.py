@@ -8,6 +8,7 @@ from sqlalchemy import func, select, update
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BanditError, DamagedLog, VerificationFailed, database, schema, storage
+from rotting.bandit.events import Event
 
 COLOURS = ["red", "green", "blue"]
 EVENTS = schema.events.c
@@ -80,11 +81,11 @@ def test_a_missing_event_is_noticed(played):
 
 
 def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played, monkeypatch):
-    monkeypatch.setattr(database, "PATIENCE", 0.1)
+    monkeypatch.setattr(database, "LOCK_TIMEOUT", 0.1)
     bandit = Bandit.open(played, "hero")
-    again = storage.Event(84, "rewarded", 0.0, 0, target=4, value=1.0)
+    again = Event(84, "rewarded", 0.0, 0, target=4, value=1.0)
     with pytest.raises(BanditError):
-        bandit._journal.database.write(lambda connection: storage.append_events(connection, 1, [again]))
+        bandit._log.database.write(lambda connection: storage.StoredLog(connection, 1).append([again]))
 
 
 # Snapshots.
@@ -96,16 +97,16 @@ def test_opening_from_a_snapshot_is_opening_from_the_log(played):
     bandit.snapshot()
     bandit.decide(2)
     from_snapshot = Bandit.open(played, "hero")
-    assert from_snapshot._journal._snapshot_seq == 86
+    assert from_snapshot._log._snapshot_seq == 86
     bandit.verify()
     change(played, schema.snapshots.delete())
     from_log = Bandit.open(played, "hero")
-    assert from_log._journal._snapshot_seq == 0
-    assert from_log._fold.difference(from_snapshot._fold) is None
+    assert from_log._log._snapshot_seq == 0
+    assert from_log._state.difference(from_snapshot._state) is None
 
 
 def test_snapshots_are_taken_now_and_then(url, monkeypatch):
-    monkeypatch.setattr("rotting.bandit.journal.EVENTS_PER_SNAPSHOT", 20)
+    monkeypatch.setattr("rotting.bandit.event_log.EVENTS_PER_SNAPSHOT", 20)
     bandit = Bandit.open(url, "hero", EffFEWA(), COLOURS)
     seqs = set()
     for _ in range(30):
@@ -127,22 +128,22 @@ def test_a_damaged_snapshot_is_ignored(played, damage):
     else:
         head = json.dumps({"format": 99}).encode()
         content = {"shorter": content[:-100], "nonsense": b"nonsense", "format": _with_head(content, head)}[damage]
-        checksum = storage._checksum(content)
+        checksum = storage.checksum(content)
     change(played, update(schema.snapshots).values(content=content, checksum=checksum))
     again = Bandit.open(played, "hero")
-    assert again._journal._snapshot_seq == 0
-    assert again._fold.difference(bandit._fold) is None
+    assert again._log._snapshot_seq == 0
+    assert again._state.difference(bandit._state) is None
     again.verify()
 
 
 def test_a_snapshot_that_lies_is_found_out(played):
     bandit = Bandit.open(played, "hero")
     bandit.snapshot()
-    honest = bandit._fold
-    honest.received[0] += 1
+    honest = bandit._state.snapshot()
+    honest.decided[0] += 1
     content = honest.to_bytes()
-    change(played, update(schema.snapshots).values(content=content, checksum=storage._checksum(content)))
-    with pytest.raises(VerificationFailed, match=r"snapshot .* differs .* in 'received': .* delete"):
+    change(played, update(schema.snapshots).values(content=content, checksum=storage.checksum(content)))
+    with pytest.raises(VerificationFailed, match=r"snapshot .* differs .* in 'decided': .* delete"):
         Bandit.open(played, "hero").verify()
 
 

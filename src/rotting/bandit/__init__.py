@@ -1,11 +1,4 @@
-"""The production door: named arms, late rewards, and a log that never loses one."""
-
-try:
-    import sqlalchemy  # noqa: F401
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        "a Bandit keeps its log with SQLAlchemy; install it: pip install 'rotting[sql]'"
-    ) from error
+"""Durable bandits over an append-only event log: named arms, late rewards, and decisions that can be replayed."""
 
 from rotting._core.noise import sigma_for
 from rotting.bandit.bandit import Bandit, Choice

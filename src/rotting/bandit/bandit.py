@@ -1,4 +1,4 @@
-"""A durable decision maker: named arms, late rewards, and a log from which everything follows."""
+"""The durable decision maker: named arms, late rewards, and an append-only event log from which everything follows."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
-from sqlalchemy import Connection
-
-from rotting.bandit import opening, planning, storage, verifying
-from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs, whole_number
-from rotting.bandit.database import Database
-from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.fold import Fold
-from rotting.bandit.journal import Journal
-from rotting.bandit.settings import Settings
-from rotting.bandit.storage import Event
+from rotting._core.validation import whole_number
+from rotting.bandit import planning, verifying
+from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.errors import BadAddress, BadSettings, StorageError
+from rotting.bandit.events import Event
+from rotting.bandit.planning import DecisionReader
+from rotting.bandit.settings import BanditSettings
+from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
+from rotting.errors import BadValue, MissingExtra, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
     import pandas
 
+    from rotting.bandit.event_log import EventLog
     from rotting.bandit.reporting import Report
 
-MOST_AT_ONCE = 1_000_000  # decisions in a batch
+LARGEST_BATCH = 1_000_000  # decisions
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """A decision: show `arm`, and tell the bandit what came of it under this `id`.
+    """A decision: show `arm`, and report its reward under this `id`.
 
-    `probability` is that of the arm at that moment: 1.0 without exploration floor, None for a policy that tosses coins
-    of its own.
+    `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
+    for a randomised policy, whose probabilities are not known.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Choice:
 
 
 class Bandit:
-    """A decision maker that remembers everything in a database; made and found again by `Bandit.open`.
+    """A decision maker that keeps an append-only log in a database; made and opened by `Bandit.open`.
 
     Methods may be called from several threads, and several processes may open the same bandit. Every method that
     writes returns when what it wrote is durable, or raises a `BanditError` and has written nothing.
@@ -66,8 +66,8 @@ class Bandit:
     Verification(events=7, decisions=4, rewards=1)
     """
 
-    def __init__(self, journal: Journal):
-        self._journal = journal
+    def __init__(self, log: EventLog):
+        self._log = log
 
     @classmethod
     def open(
@@ -86,8 +86,8 @@ class Bandit:
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
-        Settings are kept for good. Those given for a bandit that exists must be the ones that it was made with, and
-        the arms must be among those it has; what is not given is as it was.
+        Settings never change. Those given for a bandit that exists must be the ones that it was made with, and the
+        arms must be among those it has.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Bandit:
             Names of the arms to begin with.
         sigma
             "auto": estimate the policy's sigma from the differences of successive rewards; the policy's own is used
-            until 32 rewards are there, and the estimate is renewed after 32, 64, 128, ... rewards.
+            until 32 rewards have arrived, and the estimate is updated after 32, 64, 128, ... rewards.
         epsilon
             Exploration floor: with this probability (0), any available arm is chosen, each as likely.
         count
@@ -109,13 +109,13 @@ class Bandit:
         reward_wait
             Seconds after which a missing reward is no longer waited for. By default there is no end to it.
         default_reward
-            What then counts as the reward. By default nothing: the decision is dropped, and a late reward still
-            welcome.
+            What then counts as the reward. By default nothing: the decision stops counting, and a late reward is still
+            accepted.
         seed
-            Of all coins that are tossed (0).
+            Of all random choices (0).
         """
-        name = good_name("bandit", name)
-        given: dict[str, Any] = {
+        open_log = _import_open_log()
+        given = {
             "policy": policy,
             "sigma": sigma,
             "epsilon": epsilon,
@@ -124,17 +124,10 @@ class Bandit:
             "default_reward": default_reward,
             "seed": seed,
         }
-        wanted = {setting: value for setting, value in given.items() if value is not None}
-        fresh = Settings(**wanted) if policy is not None else None
-        names = None if arms is None else good_arms(arms)
-        database = Database(url)
-        with database.lock:  # another thread may fork
-            row = opening.find_or_make(database, name, fresh, names)
-            settings = Settings.from_dict(row.settings)
-            settings.check_same(name, given)
-            bandit = cls(Journal(database, row, settings))
+        names = None if arms is None else good_arms("arms", arms)
+        bandit = cls(open_log(url, good_name("bandit", name), given, names))
         for arm in names or ():
-            planning.known_arm(bandit._journal, arm)
+            planning.known_arm(bandit._state, arm)
         return bandit
 
     # Deciding.
@@ -151,51 +144,50 @@ class Bandit:
         With `n`, choose n times and return a list: one transaction, and far quicker than n calls. Decisions whose
         reward is overdue are settled first.
         """
-        number = 1 if n is None else whole_number("n", n, 1, MOST_AT_ONCE)
+        number = 1 if n is None else _batch_size(n)
         wanted = None if among is None else name_list("among", among)
         reasons: list[str] = []
 
-        def plan(_: Connection) -> list[Event]:
-            planning.arms_among(self._journal, wanted)  # what is refused settles nothing either
-            if expired := planning.expiry(self._journal):
+        def plan(state: BanditState, now: float, _: DecisionReader) -> list[Event]:
+            arms = planning.arms_among(state, wanted)  # first of all: what is refused settles nothing either
+            if expired := planning.expiry(state, now):
                 return expired
-            reasons[:], decided = planning.decisions(self._journal, number, wanted)
+            identifiers = self._log.identifiers
+            decided, reasons[:] = planning.decisions(state, now, identifiers, number, arms, wanted is not None)
             return decided
 
-        with self._journal.lock:
-            while True:
-                events = self._journal.append(plan)
-                if events[0].kind == "decided":
-                    break
-            names = self._fold.names
+        with self._log.lock:
+            while (events := self._log.append(plan))[0].kind == "expired":
+                pass
+            names = self._state.names
             choices = [
                 Choice(event.decision or "", names[event.arm], why, event.probability)
                 for event, why in zip(events, reasons, strict=True)
             ]
         return choices[0] if n is None else choices
 
-    # What came of it.
+    # Outcomes.
 
     def shown(self, decision: str) -> bool:
-        """Note that a decision has really been shown; False if that was known."""
-        return bool(self._journal.append(lambda connection: planning.exposure(self._journal, connection, decision)))
+        """Log that a decision has really been shown; False if that was known."""
+        return bool(self._log.append(lambda state, now, log: planning.exposure(state, now, log, decision)))
 
     def reward(self, decision: str, value: float) -> bool:
-        """Take in the reward of a decision, however late; False if it was known.
+        """Log the reward of a decision, however late; False if it was known.
 
         The same reward again changes nothing; another one is a `RewardConflict`.
         """
         return self.reward_many([(decision, value)]) == 1
 
     def reward_many(self, rewards: Mapping[str, float] | Iterable[tuple[str, float]]) -> int:
-        """Take in many rewards in one transaction, all or none of them, in the order given.
+        """Log many rewards in one transaction, all or none of them, in the order given.
 
         Returns how many were new.
         """
         pairs = [(decision, good_reward(value)) for decision, value in reward_pairs(rewards)]
         if not pairs:
             return 0
-        return len(self._journal.append(lambda connection: planning.rewards(self._journal, connection, pairs)))
+        return len(self._log.append(lambda state, now, log: planning.rewards(state, now, log, pairs)))
 
     def expire(self) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
@@ -203,7 +195,7 @@ class Bandit:
         `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
         decision is only dropped from those that are waited for.
         """
-        return len(self._journal.append(lambda _: planning.expiry(self._journal)))
+        return len(self._log.append(lambda state, now, _: planning.expiry(state, now)))
 
     # Arms.
 
@@ -212,7 +204,7 @@ class Bandit:
         self.change_arms(add=[name])
 
     def retire_arm(self, name: str) -> bool:
-        """Choose an arm no more; its history is kept, and rewards on their way are welcome. False if it was retired."""
+        """Stop choosing an arm; its history is kept, and late rewards are accepted. False if it was retired."""
         return self.change_arms(retire=[name]) == 1
 
     def restore_arm(self, name: str) -> bool:
@@ -221,84 +213,79 @@ class Bandit:
 
     def change_arms(self, *, add: Iterable[str] = (), retire: Iterable[str] = (), restore: Iterable[str] = ()) -> int:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
-        new = good_arms(add)
-        old, back = name_list("retire", retire), name_list("restore", restore)
-        return len(self._journal.append(lambda _: planning.arm_changes(self._journal, new, old, back)))
+        new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
+        return len(self._log.append(lambda state, now, _: planning.arm_changes(state, now, new, old, back)))
 
     @property
     def arms(self) -> dict[str, bool]:
         """The arms in the order of being added, and whether each is available (that is, not retired)."""
-        with self._journal.lock:
-            self._journal.refresh()
-            return dict(zip(self._fold.names, self._fold.live, strict=True))
+        with self._log.reading():
+            return dict(zip(self._state.names, self._state.live, strict=True))
 
-    # Looking.
+    # Reading.
 
     @property
     def name(self) -> str:
         """The name of the bandit."""
-        return self._journal.name
+        return self._log.name
 
     @property
     def policy(self) -> Policy:
         """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
-        with self._journal.lock:
-            self._journal.refresh()
-            return self._fold.policy
+        with self._log.reading():
+            return self._state.policy
 
     def history(self) -> pandas.DataFrame:
         """Return the log: one row per event, in order."""
         from rotting.bandit.reporting import history_frame
 
-        journal = self._journal
-        with journal.lock, journal.database.reading() as connection:
-            journal.catch_up(connection)
-            return history_frame(journal.events(connection), journal.fold.names)
+        with self._log.lock:
+            return history_frame(self._log.events(), self._state.names)
 
     def report(self) -> Report:
         """Return how the arms are doing."""
         from rotting.bandit.reporting import make_report
 
-        journal = self._journal
-        with journal.lock, journal.database.reading() as connection:
-            journal.catch_up(connection)
-            exposures = storage.exposures_until(connection, journal.bandit, journal.fold.seq)
-            return make_report(self.name, journal.fold, exposures)
+        with self._log.reading() as stored:
+            return make_report(self._state, stored.exposures_until(self._state.seq))
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
-        from rotting.bandit.reporting import write_history
+        from rotting.bandit.reporting import check_export, write_history
 
         if not isinstance(path, str | os.PathLike):
-            raise BadAddress(f"path={path!r} is not the name of a file; expected for example 'log.csv'")
+            raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
         self.refuse_own_file(path)
+        check_export(Path(path))  # before the whole log is read
         frame = self.history()
         write_history(frame, Path(path))
         return len(frame)
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
-        """Raise a `StorageError` if a file is a part of the database, before somebody writes anything else to it."""
-        if self._journal.database.is_part_of_it(path):
-            raise StorageError(f"{str(path)!r} is the database itself; expected the name of another file")
+        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
+        if self._log.database.owns_file(path):
+            raise StorageError(
+                f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
+            )
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
         """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.
 
-        Raises `VerificationFailed` otherwise. `progress` is called now and then with the events done and all events.
+        Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
+        done and of all events.
         """
-        with self._journal.lock:
-            return verifying.verify(self._journal, progress)
+        return verifying.verify(self._log, progress)
 
     def snapshot(self) -> None:
-        """Keep the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
-        self._journal.snapshot()
+        """Store the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
+        self._log.snapshot()
 
     def close(self) -> None:
         """Close the connection to the database; the bandit cannot be used any more, but opened again.
 
         A bandit that is not closed loses nothing either.
         """
-        self._journal.database.close()
+        self._log.database.close()
 
     def __enter__(self) -> Bandit:
         return self
@@ -307,14 +294,34 @@ class Bandit:
         self.close()
 
     def __repr__(self) -> str:
-        fold = self._fold
-        return f"<Bandit {self.name!r} {fold.policy} with {len(fold.names)} arms after {fold.seq} events>"
+        state = self._state
+        return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> BanditSettings:
         """What the bandit was made with."""
-        return self._journal.settings
+        return self._log.settings
 
     @property
-    def _fold(self) -> Fold:
-        return self._journal.fold
+    def _state(self) -> BanditState:
+        return self._log.state
+
+
+def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None], EventLog]:
+    """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
+    try:
+        from rotting.bandit.opening import open_log
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != "sqlalchemy":
+            raise
+        raise MissingExtra(
+            "a Bandit keeps its log with SQLAlchemy, which is not installed", hint="pip install 'rotting[sql]'"
+        ) from error
+    return open_log
+
+
+def _batch_size(n: object) -> int:
+    try:
+        return whole_number("n", n, 1, LARGEST_BATCH)
+    except BadValue as error:
+        raise BadSettings.from_error(error) from None

@@ -1,88 +1,74 @@
-"""What users hand in, checked once at the door."""
+"""Checks of what users pass: names, rewards, lists of them."""
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from rotting.bandit.errors import BadName, BadReward, BadSettings
-from rotting.policies._engine.agent import checked_reward
+from rotting.errors import quoted
+from rotting.policies._engine.agent import LARGEST_REWARD, checked_reward
 
 LONGEST_NAME = 200
 
 
-def good_name(what: str, name: Any) -> str:
-    """Return the name of a bandit or an arm, or say why it cannot be one."""
+def good_name(what: str, name: object) -> str:
+    """Return the name of a bandit or an arm; refuse what cannot be one."""
     if not isinstance(name, str):
-        raise BadName(f"{what} {name!r} is not a text; expected a name such as 'red'")
+        raise BadName(f"{what} {quoted(name)} is not a text", value=name, expected="a name such as 'red'")
     if not name or len(name) > LONGEST_NAME:
-        raise BadName(f"{what} {name[:40]!r} has {len(name)} characters; expected 1 to {LONGEST_NAME}")
+        raise BadName(f"{what} {quoted(name)} has {len(name)} characters", value=name, expected=f"1 to {LONGEST_NAME}")
     if not name.isprintable() or name != name.strip():
         raise BadName(
-            f"{what} {name!r} has characters that cannot be seen; expected visible ones, no space at the ends"
+            f"{what} {quoted(name)} has characters that cannot be seen",
+            value=name,
+            expected="visible ones, no space at the ends",
         )
     return name
 
 
-def good_reward(value: Any, name: str = "reward") -> float:
-    """Return a reward as a number, or say why it is none."""
+def good_reward(value: object, name: str = "reward") -> float:
+    """Return a reward as a float; refuse what is not a finite number."""
     try:
         return checked_reward(value)
-    except (TypeError, ValueError) as error:
-        raise BadReward(str(error).replace("reward=", f"{name}=", 1)) from None
+    except (TypeError, ValueError):
+        raise BadReward(
+            "is not a finite number",
+            name=name,
+            value=value,
+            expected=f"one between {-LARGEST_REWARD:g} and {LARGEST_REWARD:g}",
+        ) from None
 
 
-def good_arms(arms: Iterable[str]) -> list[str]:
-    """Return names of arms that can be, and differ."""
-    names = [good_name("arm", name) for name in name_list("arms", arms)]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadName(f"arm {twice!r} is given twice; expected names that differ")
+def good_arms(name: str, arms: object) -> list[str]:
+    """Return names of arms that differ from each other, given as an argument of this name."""
+    names = [good_name("arm", each) for each in name_list(name, arms)]
+    seen: set[str] = set()
+    for each in names:
+        if each in seen:
+            raise BadName(f"arm {quoted(each)} is given twice", value=each, expected="names that differ")
+        seen.add(each)
     return names
 
 
-def name_list(what: str, given: Any) -> list[str]:
-    """Return a list of names. One text is not a list of its letters."""
+def name_list(name: str, given: object) -> list[str]:
+    """Return a list of names; refuse a single text, which would be a list of its letters. Names are not checked."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise BadSettings(f"{what}={given!r} is not a list of names; expected for example ['red', 'green']")
+        raise BadSettings("is not a list of names", name=name, value=given, expected="for example ['red', 'green']")
     return list(given)
 
 
-def reward_pairs(rewards: Any) -> list[tuple[Any, Any]]:
+def reward_pairs(rewards: object) -> list[tuple[object, object]]:
     """Return (decision, reward) pairs from a mapping or from pairs."""
     try:
-        pairs = list(rewards.items() if isinstance(rewards, Mapping) else rewards)
+        pairs = list(rewards.items() if isinstance(rewards, Mapping) else rewards)  # type: ignore[call-overload]
         return [(decision, value) for decision, value in pairs]
     except (TypeError, ValueError):
-        raise BadSettings("rewards must be a mapping or pairs: {id: reward} or [(id, reward), ...]") from None
-
-
-def whole_number(name: str, value: Any, low: int, high: int) -> int:
-    """Return a whole number within bounds, or say what was expected."""
-    try:
-        number = operator.index(value) if not isinstance(value, bool) else low - 1
-    except TypeError:
-        number = low - 1
-    if not low <= number <= high:
-        raise BadSettings(f"{name}={value!r}: expected a whole number from {low} to {high}")
-    return number
+        raise BadSettings(
+            "are neither a mapping nor pairs", name="rewards", expected="{id: reward} or [(id, reward), ...]"
+        ) from None
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return some names, for a message."""
+    """Return some names for a message."""
     every = list(names)
-    return ", ".join(map(repr, every[:10])) + (f" and {len(every) - 10} more" if len(every) > 10 else "") or "none"
-
-
-def number_between(name: str, value: Any, low: float, high: float) -> float:
-    """Return a finite number within bounds, or say what was expected."""
-    try:
-        number = math.nan if isinstance(value, bool | str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (low <= number <= high and math.isfinite(number)):
-        upto = "" if math.isinf(high) else f" and <= {high:g}"
-        raise BadSettings(f"{name}={value!r}: expected a finite number >= {low:g}{upto}")
-    return number
+    return ", ".join(map(quoted, every[:10])) + (f" and {len(every) - 10} more" if len(every) > 10 else "") or "none"

@@ -1,4 +1,4 @@
-"""The database: its address, its one connection, and transactions that are durable and wait for each other."""
+"""The database: its address, its one connection, and durable transactions that wait for each other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import secrets
+import sqlite3
 import threading
 import time
 import weakref
@@ -20,9 +21,10 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from rotting.bandit import schema
 from rotting.bandit.errors import BadAddress, BanditError, ClosedBandit, StorageError
+from rotting.errors import MissingExtra, literal
 
-PATIENCE = 60.0  # seconds to wait for other writers
-_TRY_AGAIN = {"40001", "40P01", "23505"}  # PostgreSQL: serialization failure, deadlock, a key that exists by now
+LOCK_TIMEOUT = 60.0  # seconds to wait for other writers
+_RETRIED = {"40001", "40P01", "23505"}  # PostgreSQL: serialization failure, deadlock, a key that exists by now
 
 # How transactions begin. SQLite: one that read first and wanted to write later could fail however long it waited.
 # PostgreSQL: all that is read in one transaction is of one moment.
@@ -35,22 +37,23 @@ Result = TypeVar("Result")
 class Database:
     """A database that holds bandits, and one connection to it, made when it is first needed.
 
-    Whoever uses it from several threads holds `lock`. An exception may strike anywhere, raised by a signal handler:
-    `_unfinished` is set before a transaction begins and cleared when it has ended, so that one which was torn is known
-    by it. The next transaction then closes the connection, which ends whatever was left, and makes another.
+    Threads that share it must hold `lock`. A signal handler may raise an exception anywhere:
+    `_in_transaction` is set before a transaction begins and cleared when it has ended, so one that was left unfinished
+    is known by it. The next transaction then closes the connection, which rolls back whatever was left, and makes
+    another.
     """
 
     def __init__(self, url: str):
         self.url = _checked_url(url)
         self.engine = _make_engine(self.url)
         self.lock = threading.RLock()
-        self._kind = self.engine.dialect.name
-        self._path = _sqlite_file(self.url) if self._kind == "sqlite" else None
+        self._dialect = self.engine.dialect.name
+        self._path = _sqlite_file(self.url) if self._dialect == "sqlite" else None
         self._errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error)
         self._connection: Connection | None = None
         self._driver: Any = None  # the driver's own connection
-        self._unfinished = False
-        self._writes_ahead = False  # SQLite keeps it with the file, but setting it writes: not for those who only read
+        self._in_transaction = False
+        self._wal_is_on = False  # SQLite keeps it with the file, but setting it writes: not for those who only read
         self._closed = False
         self._process = os.getpid()
         self._file: tuple[int, int] | None = None  # what identifies a SQLite file, once it is there
@@ -58,24 +61,24 @@ class Database:
 
     # Transactions.
 
-    def write(self, work: Callable[[Connection], Result], bandit: int | None = None) -> Result:
-        """Do some work in one durable transaction; a bandit that is named is locked against other writers.
+    def write(self, work: Callable[[Connection], Result], bandit_id: int | None = None) -> Result:
+        """Do some work in one durable transaction; a bandit that is given is locked against other writers.
 
         If another writer was quicker in a way that a lock could not prevent, the work is done again from the start.
         """
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 with self._transaction(_WRITING) as connection:
-                    if bandit is not None:
-                        self._lock_out_others(connection, bandit)
+                    if bandit_id is not None:
+                        self._lock_bandit(connection, bandit_id)
                     return work(connection)
             except self._errors as error:
-                if not _worth_repeating(error) or time.monotonic() > deadline:
-                    raise StorageError(f"{self.shown} cannot be written: {_reason(error)}") from error
+                if not _is_contention(error) or time.monotonic() > deadline:
+                    raise self._storage_error("cannot be written", error) from error
             time.sleep(0.0005 * (1 + secrets.randbelow(8)))
 
-    def write_unless_overtaken(self, work: Callable[[Connection], Result]) -> Result | None:
+    def write_optimistically(self, work: Callable[[Connection], Result]) -> Result | None:
         """Do some work in one durable transaction without a lock; None if it fails, for whatever reason."""
         try:
             with self._transaction(_WRITING) as connection:
@@ -90,12 +93,12 @@ class Database:
             with self._transaction(_READING) as connection:
                 yield connection
         except self._errors as error:
-            raise StorageError(f"{self.shown} cannot be read: {_reason(error)}") from error
+            raise self._storage_error("cannot be read", error) from error
 
     @contextlib.contextmanager
-    def reading_along(self) -> Iterator[Connection]:
-        """Yield the connection of the transaction that is under way; if there is none, it is `reading`."""
-        if self._unfinished and self._connection is not None:
+    def reading_in_transaction(self) -> Iterator[Connection]:
+        """Yield the connection of the transaction in progress; if there is none, this is `reading`."""
+        if self._in_transaction and self._connection is not None:
             yield self._connection
         else:
             with self.reading() as connection:
@@ -105,72 +108,74 @@ class Database:
     def _transaction(self, begin: dict[str, str]) -> Iterator[Connection]:
         # Not SQLAlchemy's transactions: an exception in the middle of them can come out as another one.
         try:
-            yield self._begun(begin[self._kind])
+            yield self._begin(begin[self._dialect])
             self._driver.execute("COMMIT")
-            self._unfinished = False
-        except BanditError:  # ours, between two statements
-            if self._unfinished:
+            self._in_transaction = False
+        except BanditError:  # of this package, between two statements
+            if self._in_transaction:
                 self._driver.execute("ROLLBACK")
-                self._unfinished = False
+                self._in_transaction = False
             raise
-        except BaseException:  # perhaps in the middle of one, so that the connection cannot even be asked to undo it
+        except BaseException:  # perhaps in the middle of a statement, so that the connection cannot even roll back
             try:
                 self.disconnect()
-            except BaseException:  # struck once more, or only now: others should not have to wait for us
+            except BaseException:  # a second one, raised while disconnecting: release the locks all the same
                 self.disconnect()
                 raise
             raise
 
-    def _begun(self, begin: str) -> Connection:
-        """Return the connection with a transaction that has just begun."""
-        connection = self._connected()
-        if begin == _WRITING["sqlite"] and not self._writes_ahead:
+    def _begin(self, begin: str) -> Connection:
+        """Begin a transaction and return the connection."""
+        connection = self._connect()
+        if begin == _WRITING["sqlite"] and not self._wal_is_on:
             self._driver.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
-            self._writes_ahead = True
-        self._unfinished = True
+            self._wal_is_on = True
+        self._in_transaction = True
         try:
             self._driver.execute(begin)
         except self._errors:
             if not getattr(self._driver, "broken", False):
                 raise
-            connection = self._connected()  # the server had closed the old one: nothing is lost yet
-            self._unfinished = True
+            connection = self._connect()  # the server had closed the old one: nothing is lost yet
+            self._in_transaction = True
             self._driver.execute(begin)
         return connection
 
-    def _lock_out_others(self, connection: Connection, bandit: int) -> None:
-        """Keep other writers of a bandit waiting. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
-        if self._kind != "sqlite":
+    def _lock_bandit(self, connection: Connection, bandit_id: int) -> None:
+        """Make other writers of a bandit wait. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
+        if self._dialect != "sqlite":
             row = schema.bandits.c.id
-            connection.execute(select(row).where(row == bandit).with_for_update())
+            connection.execute(select(row).where(row == bandit_id).with_for_update())
 
     # The connection.
 
-    def _connected(self) -> Connection:
-        """Return the connection, made anew if need be, with no transaction under way."""
+    def _connect(self) -> Connection:
+        """Return the connection, a new one if need be, with no transaction in progress."""
         if self._closed:
-            raise ClosedBandit("this bandit is closed; open it again")
+            raise ClosedBandit("this bandit is closed", hint="open it again")
         if self._file is not None:
             self._check_file(self._file)
-        if self._process != os.getpid():  # forked, without our knowing
-            _LEFT_BEHIND.append(self._driver)
-            self._connection, self._driver, self._unfinished, self._process = None, None, False, os.getpid()
-        if self._unfinished:
+        if self._process != os.getpid():  # a fork that Python did not see
+            _INHERITED.append(self._driver)
+            self._connection, self._driver, self._in_transaction, self._process = None, None, False, os.getpid()
+        if self._in_transaction:
             self.disconnect()
         if self._connection is None:
             connection = self.engine.connect()
             self._driver = connection.connection.driver_connection
             self._file = self._file or self._file_now()
-            self._writes_ahead = False
-            connection.detach()  # it is ours alone: nobody else may close it or bring it back into shape
+            self._wal_is_on = False
+            connection.detach()  # SQLAlchemy no longer closes or resets it
             self._connection = connection
         return self._connection
 
     def _check_file(self, known: tuple[int, int]) -> None:
-        """Refuse to go on with a file that is no longer the one at this address: nobody would ever find it again."""
+        """Refuse to go on with a file that is no longer the one at this address: what it holds would be lost."""
         if (now := self._file_now()) != known:
             what = "was deleted" if now is None else "was replaced by another file"
-            raise StorageError(f"{self.shown} {what} since it was opened; put it back, or open the bandit again")
+            raise StorageError(
+                f"{self.quoted_address} {what} since it was opened", hint="put it back, or open the bandit again"
+            )
 
     def _file_now(self) -> tuple[int, int] | None:
         """Return what identifies the SQLite file at this address, None if there is none."""
@@ -187,25 +192,29 @@ class Database:
             self._closed = True
 
     def disconnect(self) -> None:
-        """Close the connection; whatever it had not committed is undone. The next transaction makes another."""
+        """Close the connection, which rolls back what it had not committed. The next transaction makes another."""
         if self._driver is not None:
             with contextlib.suppress(*self._errors):
-                if self._kind == "sqlite":
-                    self._driver.rollback()  # closing alone would wait until nobody holds a cursor any more
+                if self._dialect == "sqlite":
+                    self._driver.rollback()  # closing alone would wait until no cursor is left
             with contextlib.suppress(*self._errors):
                 self._driver.close()
-        self._connection, self._driver, self._unfinished = None, None, False
+        self._connection, self._driver, self._in_transaction = None, None, False
 
     @property
-    def shown(self) -> str:
-        """The address without its password."""
-        return repr(_masked(self.url.render_as_string(hide_password=True)))
+    def quoted_address(self) -> str:
+        """The address without its password, for messages."""
+        return literal(repr(_masked(self.url.render_as_string(hide_password=True))))
+
+    def _storage_error(self, problem: str, error: Exception) -> StorageError:
+        reason = " ".join(str(getattr(error, "orig", None) or error).split())
+        return StorageError(f"{self.quoted_address} {problem}: {literal(reason)}")
 
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
         return self._path is not None and not os.path.exists(self._path)
 
-    def is_part_of_it(self, path: str | os.PathLike[str]) -> bool:
+    def owns_file(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this database, or one of those that SQLite keeps beside it."""
         if self._path is None:
             return False
@@ -219,21 +228,21 @@ class Database:
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
 _FORKING = threading.Lock()
-_HELD: list[Database] = []
-_LEFT_BEHIND: list[Any] = []  # connections of a parent that was forked behind our back; closing them would disturb it
+_LOCKED_FOR_FORK: list[Database] = []
+_INHERITED: list[Any] = []  # connections of a parent, after a fork that Python did not see; closing them would harm it
 
 
 def _before_fork() -> None:
     _FORKING.acquire()
     for database in list(_OPEN):
         database.lock.acquire()
-        _HELD.append(database)
+        _LOCKED_FOR_FORK.append(database)
         database.disconnect()
 
 
 def _after_fork() -> None:
-    while _HELD:
-        _HELD.pop().lock.release()
+    while _LOCKED_FOR_FORK:
+        _LOCKED_FOR_FORK.pop().lock.release()
     _FORKING.release()
 
 
@@ -244,23 +253,29 @@ if hasattr(os, "register_at_fork"):
 # Addresses and engines.
 
 
-def _checked_url(text: str) -> URL:
+def _checked_url(text: object) -> URL:
     try:
-        url = make_url(text)
+        url = make_url(text)  # type: ignore[arg-type]
     except (ArgumentError, AttributeError, TypeError, ValueError):
-        raise BadAddress(f"{_masked(str(text)[:200])!r} is not the address of a database; {_expected()}") from None
+        raise _bad_address("is not the address of a database", text) from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
-        raise BadAddress(f"{url.drivername!r} databases cannot hold bandits; {_expected()}")
+        raise _bad_address(f"is of a kind, {literal(repr(url.drivername))}, that cannot hold bandits", text)
     if "\0" in str(url.database):
-        raise BadAddress(f"{_masked(text)!r} has a character that no name of a file or database has; {_expected()}")
+        raise _bad_address("has a character that no name of a file or database has", text)
     if url.drivername == "sqlite" and url.query and not str(url.database).startswith("file:"):
-        raise BadAddress(f"{text!r} has options after a '?', which are not supported; {_expected()}")
-    forgetful = url.database in (None, "") or ":memory:" in str(url.database) or "memory" in url.query.get("mode", "")
-    if url.drivername == "sqlite" and forgetful:
-        raise BadAddress(f"{text!r} would forget everything; {_expected()}")
+        raise _bad_address("has options after a '?', which are not supported", text)
+    in_memory = url.database in (None, "") or ":memory:" in str(url.database) or "memory" in url.query.get("mode", "")
+    if url.drivername == "sqlite" and in_memory:
+        raise _bad_address("would forget everything", text)
     return url
+
+
+def _bad_address(problem: str, address: object) -> BadAddress:
+    masked = _masked(address) if isinstance(address, str) else address
+    expected = "'sqlite:///FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE'"
+    return BadAddress(problem, name="url", value=masked, expected=expected)
 
 
 def _masked(address: str) -> str:
@@ -279,30 +294,30 @@ def _sqlite_file(url: URL) -> str:
     return os.path.abspath(unquote(name.removeprefix("file:")) if name.startswith("file:") else name)
 
 
-def _expected() -> str:
-    return "expected 'sqlite:///FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE'"
-
-
 def _make_engine(url: URL) -> Engine:
-    """Return an engine that keeps no connections and begins no transactions: both are the business of `Database`."""
+    """Return an engine that keeps no connections and begins no transactions: `Database` does both."""
     if url.drivername != "sqlite":
-        return create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-    options = {"timeout": PATIENCE, "check_same_thread": False}
+        try:
+            return create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        except ImportError as error:
+            raise MissingExtra(
+                "PostgreSQL is reached with psycopg, which is not installed", hint="pip install 'rotting[sql]'"
+            ) from error
+    options = {"timeout": LOCK_TIMEOUT, "check_same_thread": False}
     engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=options)
     listen(engine, "connect", _set_up_sqlite)
     return engine
 
 
-def _set_up_sqlite(connection: Any, _: Any) -> None:
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA synchronous = FULL")  # what has been committed survives a power cut
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _worth_repeating(error: Exception) -> bool:
+def _is_contention(error: Exception) -> bool:
     """Say whether only another writer was in the way."""
     original = getattr(error, "orig", error)
-    return getattr(original, "sqlstate", None) in _TRY_AGAIN or "database is locked" in str(original)
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(getattr(error, "orig", None) or error).split())
+    if isinstance(original, sqlite3.Error):
+        # The lowest byte is the primary code. Errors that Python itself raises have none.
+        return getattr(original, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+    return getattr(original, "sqlstate", None) in _RETRIED

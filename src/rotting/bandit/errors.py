@@ -1,25 +1,41 @@
-"""What can go wrong with a bandit: one name per kind of trouble. Whenever one is raised, nothing has been written."""
+"""What can go wrong with a bandit: one class per kind of error. Whenever one is raised, nothing has been written."""
 
 from __future__ import annotations
 
+from typing import Self
 
-class BanditError(Exception):
-    """Any trouble with a bandit."""
+from rotting.errors import BadValue, RottingError
 
 
-class BadName(BanditError, ValueError):
+class BanditError(RottingError):
+    """The root of all errors of a bandit."""
+
+    @classmethod
+    def from_error(cls, error: RottingError) -> Self:
+        """Return an error of this class with the fields of another."""
+        return cls(
+            error.problem,
+            owner=error.owner,
+            name=error.name,
+            value=error.value,
+            expected=error.expected,
+            hint=error.hint,
+        )
+
+
+class BadName(BanditError, BadValue):
     """The name of a bandit or an arm cannot be one."""
 
 
-class BadReward(BanditError, ValueError):
+class BadReward(BanditError, BadValue):
     """The reward is not a finite number."""
 
 
-class BadSettings(BanditError, ValueError):
+class BadSettings(BanditError, BadValue):
     """The settings of a bandit, or an argument of one of its methods, make no sense."""
 
 
-class SettingsConflict(BanditError, ValueError):
+class SettingsConflict(BanditError, BadValue):
     """The bandit exists with other settings."""
 
 
@@ -47,12 +63,12 @@ class RewardConflict(BanditError, ValueError):
     """The decision already has another reward."""
 
 
-class BadAddress(BanditError, ValueError):
-    """The address is not one of a database that can hold bandits."""
+class BadAddress(BanditError, BadValue):
+    """The address is not one of a database that can hold bandits, or the path not one of a file."""
 
 
 class StorageError(BanditError, OSError):
-    """The database cannot be reached, read or written."""
+    """The database, or a file, cannot be reached, read or written."""
 
 
 class ClosedBandit(BanditError, ValueError):
@@ -64,7 +80,7 @@ class WrongSchema(BanditError):
 
 
 class DamagedLog(BanditError):
-    """Something in the tables cannot have been written by us, or is missing."""
+    """Something in the tables cannot have been written by this package, or is missing."""
 
 
 class VerificationFailed(BanditError):

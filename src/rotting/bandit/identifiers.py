@@ -1,16 +1,15 @@
-"""Identifiers of decisions: which bandit, which event, and a part that cannot be guessed."""
+"""Identifiers of decisions: which bandit, which event, and a tag that cannot be guessed."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 
 class Identifiers:
     """Makes the identifiers of one bandit's decisions.
 
-    The last part seals the number of the event and its time, so that an event which takes the place of another, after
-    a backup has been restored, has another identifier.
+    The last part is a message authentication code of the event's number and time. So an event that takes the number of
+    another, after a backup has been restored, has another identifier.
 
     >>> identifiers = Identifiers("7d4db8e63b", "00ff")
     >>> identifiers.make(12, at=1700000000.5)
@@ -27,19 +26,19 @@ class Identifiers:
 
     def make(self, seq: int, at: float) -> str:
         """Return the identifier of the decision that is event number `seq`."""
-        return self._sealed(seq, f"{seq} {at!r}")
+        return self._tagged(seq, f"{seq} {at!r}")
 
-    def belongs(self, decision: Any, seq: int, at: float) -> bool:
-        """Say whether an identifier is that of a decision. Once they sealed the number alone."""
-        return decision in (self.make(seq, at), self._sealed(seq, f"{seq}"))
+    def belongs(self, decision: str | None, seq: int, at: float) -> bool:
+        """Say whether an identifier is that of a decision. The first databases authenticated the number alone."""
+        return decision in (self.make(seq, at), self._tagged(seq, f"{seq}"))
 
-    def _sealed(self, seq: int, text: str) -> str:
-        seal = hashlib.blake2b(text.encode(), key=self._key, digest_size=6).hexdigest()
-        return f"{self._token}-{seq}-{seal}"
+    def _tagged(self, seq: int, text: str) -> str:
+        tag = hashlib.blake2b(text.encode(), key=self._key, digest_size=6).hexdigest()
+        return f"{self._token}-{seq}-{tag}"
 
 
-def seq_of(decision: Any) -> int | None:
-    """Return the number of the event that a text would speak of if it were an identifier; None if it cannot be one.
+def seq_of(decision: object) -> int | None:
+    """Return the event number in a text that looks like an identifier; None if it does not.
 
     >>> seq_of("7d4db8e63b-12-e2d33c838241")
     12

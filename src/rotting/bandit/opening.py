@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
@@ -10,23 +11,38 @@ from rotting.bandit import schema, storage
 from rotting.bandit.checking import listed
 from rotting.bandit.database import Database
 from rotting.bandit.errors import NoArms, UnknownBandit
-from rotting.bandit.settings import Settings
-from rotting.bandit.storage import BanditRow, Event
+from rotting.bandit.event_log import EventLog
+from rotting.bandit.events import Event
+from rotting.bandit.settings import BanditSettings
+from rotting.bandit.storage import BanditRow, StoredLog
+from rotting.errors import quoted
 
 
-def find_or_make(database: Database, name: str, settings: Settings | None, arms: list[str] | None) -> BanditRow:
-    """Return the bandit of that name, made with these settings and arms if there is none."""
-    if settings is None and database.is_missing():
-        raise UnknownBandit(f"there is no database {database.shown}; give a policy and arms to make bandit {name!r}")
-    if not database.is_missing():
+def open_log(url: str, name: str, given: Mapping[str, object], arms: list[str] | None) -> EventLog:
+    """Return the log of the bandit of that name; if there is none, make it with these settings (None: not given)."""
+    wanted = {setting: value for setting, value in given.items() if value is not None}
+    fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
+    database = Database(url)
+    with database.lock:  # another thread may fork
+        row = _find_or_make(database, name, fresh, arms)
+        settings = BanditSettings.from_dict(row.settings)
+        settings.check_same(name, given)
+        return EventLog(database, row, settings)
+
+
+def _find_or_make(database: Database, name: str, settings: BanditSettings | None, arms: list[str] | None) -> BanditRow:
+    if database.is_missing():
+        if settings is None:
+            raise UnknownBandit(f"there is no database {database.quoted_address}", value=name, hint=_MAKE_IT)
+    else:
         with database.reading() as connection:
-            found = _found(connection, name, settings)
+            found = _find(connection, name, settings)
         if found is not None:
             return found
-    return database.write(lambda connection: _found_or_made(connection, name, settings, arms))
+    return database.write(lambda connection: _find_or_add(connection, name, settings, arms))
 
 
-def _found(connection: Connection, name: str, settings: Settings | None) -> BanditRow | None:
+def _find(connection: Connection, name: str, settings: BanditSettings | None) -> BanditRow | None:
     """Return the bandit of that name, or None if only a transaction that writes could say."""
     version = schema.version_of(connection)
     if 0 < version < schema.VERSION:
@@ -34,21 +50,25 @@ def _found(connection: Connection, name: str, settings: Settings | None) -> Band
     found = storage.find_bandit(connection, name) if version else None
     if found is None and settings is None:
         known = storage.bandit_names(connection) if version else []
-        raise UnknownBandit(f"there is no bandit {name!r}, only {listed(known)}; give a policy and arms to make one")
+        raise UnknownBandit(f"there is no bandit {quoted(name)}, only {listed(known)}", value=name, hint=_MAKE_IT)
     return found
 
 
-def _found_or_made(connection: Connection, name: str, settings: Settings | None, arms: list[str] | None) -> BanditRow:
+_MAKE_IT = "give {policy} and {arms} to make it"
+
+
+def _find_or_add(
+    connection: Connection, name: str, settings: BanditSettings | None, arms: list[str] | None
+) -> BanditRow:
     schema.prepare(connection)
-    found = _found(connection, name, settings)
+    found = _find(connection, name, settings)
     if found is not None:
         return found
     assert settings is not None
     if not arms:
-        raise NoArms(f"a new bandit {name!r} needs arms; give arms=['red', 'green'], say")
+        raise NoArms(f"a new bandit {quoted(name)} needs arms", hint="give them as {arms}")
     row = storage.add_bandit(connection, name, settings.to_dict())
     now = time.time()
-    storage.append_events(
-        connection, row.id, [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
-    )
+    events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
+    StoredLog(connection, row.id).append(events)
     return row

@@ -1,105 +1,123 @@
-"""What happens next in a bandit's log: the events that decisions, rewards and changes of arms consist of.
+"""The events that decisions, rewards and changes of arms consist of.
 
-These functions look at the newest state and append nothing themselves; whatever they object to, nothing is written.
+These are functions of the newest state, the time and what the log holds. They append nothing themselves: whatever they
+refuse, nothing is written.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
-from typing import Any
-
-from sqlalchemy import Connection
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from rotting.bandit.checking import listed
 from rotting.bandit.errors import BadName, NoArms, RetiredArm, RewardConflict, UnknownArm, UnknownDecision
-from rotting.bandit.fold import Pending
-from rotting.bandit.identifiers import seq_of
-from rotting.bandit.journal import Journal
-from rotting.bandit.storage import Event
+from rotting.bandit.events import Event, Kind, Pending, check_event
+from rotting.bandit.identifiers import Identifiers, seq_of
+from rotting.bandit.state import BanditState
+from rotting.errors import quoted
 
 
-def decisions(journal: Journal, number: int, among: list[str] | None) -> tuple[list[str], list[Event]]:
-    """Return the reasons and the events of the next decisions."""
-    fold, now = journal.fold, journal.now()
-    arms = arms_among(journal, among)
-    in_flight = list(fold.in_flight)
-    text = None if among is None else json.dumps(arms)
-    reasons, events = [], []
-    for seq in range(fold.seq + 1, fold.seq + 1 + number):
-        arm, why, probability = fold.pick(seq, arms, in_flight)
-        in_flight[arm] += fold.settings.count == "decided"
-        reasons.append(why)
-        identifier = journal.identifiers.make(seq, now)
-        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, text))
-    return reasons, events
+class DecisionReader(Protocol):
+    """Where decisions that no longer wait for a reward are looked up."""
+
+    def about(self, decision: int) -> list[Event]:
+        """Return the decision of that number, if there is one, and its outcomes."""
+        ...
 
 
-def arms_among(journal: Journal, among: list[str] | None) -> list[int]:
+# Decisions.
+
+
+def arms_among(state: BanditState, among: list[str] | None) -> list[int]:
     """Return the numbers of the arms to choose from, increasing."""
-    fold = journal.fold
     if among is None:
-        arms = fold.available()
+        arms = state.available()
         if not arms:
-            raise NoArms(f"every arm of bandit {journal.name!r} is retired; restore one, or add one")
+            raise NoArms(f"every arm of bandit {quoted(state.bandit_name)} is retired", hint="restore one, or add one")
         return arms
     if not among:
-        raise NoArms("among=[] leaves nothing to choose from; name at least one arm, or leave it out for all")
+        raise NoArms(
+            "leaves nothing to choose from",
+            name="among",
+            value=among,
+            hint="name at least one arm, or leave {among} out for all",
+        )
     for name in among:
-        if not fold.live[known_arm(journal, name)]:
+        if not state.live[known_arm(state, name)]:
             raise RetiredArm(
-                f"arm {name!r} of bandit {journal.name!r} is retired; restore it, or leave it out of among"
+                f"arm {quoted(name)} of bandit {quoted(state.bandit_name)} is retired",
+                value=name,
+                hint="restore it, or leave it out of {among}",
             )
-    return sorted({fold.index[name] for name in among})
+    return sorted({state.index[name] for name in among})
 
 
-def expiry(journal: Journal) -> list[Event]:
+def decisions(
+    state: BanditState, now: float, identifiers: Identifiers, number: int, arms: Sequence[int], restricted: bool
+) -> tuple[list[Event], list[str]]:
+    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all."""
+    among = json.dumps(arms) if restricted else None
+    in_flight = list(state.in_flight)
+    counted = state.settings.count == "decided"
+    events, reasons = [], []
+    for seq in range(state.seq + 1, state.seq + 1 + number):
+        arm, why, probability = state.pick(seq, arms, in_flight)
+        in_flight[arm] += counted
+        reasons.append(why)
+        identifier = identifiers.make(seq, now)
+        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, among))
+    return events, reasons
+
+
+def expiry(state: BanditState, now: float) -> list[Event]:
     """Return the events that settle what is overdue."""
-    fold, now = journal.fold, journal.now()
-    default = fold.settings.default_reward
+    default = state.settings.default_reward
     return [
         Event(
-            fold.seq + place,
+            state.seq + place,
             "expired",
             now,
             waiting.arm,
             target=seq,
-            value=default if fold.counts(waiting) else None,
+            value=default if state.counts(waiting) else None,
         )
-        for place, (seq, waiting) in enumerate(fold.overdue(now), start=1)
+        for place, (seq, waiting) in enumerate(state.overdue(now), start=1)
     ]
 
 
-def exposure(journal: Journal, connection: Connection, decision: Any) -> list[Event]:
-    """Return the event of a decision's being shown; none if that is known."""
-    seq, waiting = _looked_up(journal, decision)
+# Outcomes.
+
+
+def exposure(state: BanditState, now: float, log: DecisionReader, decision: object) -> list[Event]:
+    """Return the event that a decision was shown; none if that is known."""
+    seq, waiting = _look_up(state, decision)
     if waiting is None:
-        about = _about(journal, connection, seq, decision)
+        about = _read(state, log, seq, decision)
         known, arm = any(event.kind == "shown" for event in about), about[0].arm
     else:
         known, arm = waiting.shown, waiting.arm
-    return [] if known else [Event(journal.fold.seq + 1, "shown", journal.now(), arm, target=seq)]
+    return [] if known else [Event(state.seq + 1, "shown", now, arm, target=seq)]
 
 
-def rewards(journal: Journal, connection: Connection, pairs: Iterable[tuple[Any, float]]) -> list[Event]:
+def rewards(state: BanditState, now: float, log: DecisionReader, pairs: Iterable[tuple[object, float]]) -> list[Event]:
     """Return the events of rewards that are new; one that contradicts another is refused."""
-    fold, now = journal.fold, journal.now()
     new: dict[int, Event] = {}
     for decision, value in pairs:
-        seq, waiting = _looked_up(journal, decision)
+        seq, waiting = _look_up(state, decision)
         if seq in new:
             _check_reward(decision, value, new[seq])
             continue
-        arm = waiting.arm if waiting is not None else _arm_to_reward(journal, connection, seq, decision, value)
+        arm = waiting.arm if waiting is not None else _arm_to_reward(state, log, seq, decision, value)
         if arm is not None:
-            new[seq] = Event(fold.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
+            new[seq] = Event(state.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
     return list(new.values())
 
 
-def _arm_to_reward(journal: Journal, connection: Connection, seq: int, decision: str, value: float) -> int | None:
+def _arm_to_reward(state: BanditState, log: DecisionReader, seq: int, decision: object, value: float) -> int | None:
     """Return the arm of a decision that does not wait for a reward, or None if this is the reward it has."""
-    about = _about(journal, connection, seq, decision)
+    about = _read(state, log, seq, decision)
     settled = [event for event in about if event.value is not None]
     if not settled:
         return about[0].arm  # expired, but without a reward
@@ -107,64 +125,78 @@ def _arm_to_reward(journal: Journal, connection: Connection, seq: int, decision:
     return None
 
 
-def _check_reward(decision: str, value: float, settled: Event) -> None:
+def _check_reward(decision: object, value: float, settled: Event) -> None:
     if settled.value != value:
         how = "has the reward" if settled.kind == "rewarded" else "was overdue and got the default reward"
         raise RewardConflict(
-            f"decision {decision!r} already {how} {settled.value!r}, so it cannot have {value!r}; "
-            "a reward is given once and not changed"
+            f"decision {quoted(decision)} already {how} {settled.value!r}, so it cannot have {value!r}",
+            value=value,
+            hint="a reward is given once and not changed",
         )
 
 
-def _about(journal: Journal, connection: Connection, seq: int, decision: str) -> list[Event]:
-    """Return a decision, which must exist, and what became of it."""
-    about = journal.about(connection, seq)
-    if not about or about[0].decision != decision:
-        raise _unknown(journal, decision)
-    return about
-
-
-def _looked_up(journal: Journal, decision: Any) -> tuple[int, Pending | None]:
+def _look_up(state: BanditState, decision: object) -> tuple[int, Pending | None]:
     """Return the number of a decision's event and, if it waits, the decision; if not, only the log knows it."""
     seq = seq_of(decision)
-    waiting = None if seq is None else journal.fold.pending.get(seq)
+    waiting = None if seq is None else state.pending.get(seq)
     if seq is None or (waiting is not None and waiting.decision != decision):
-        raise _unknown(journal, decision)
+        raise _unknown(state, decision)
     return seq, waiting
 
 
-def _unknown(journal: Journal, decision: Any) -> UnknownDecision:
+def _read(state: BanditState, log: DecisionReader, seq: int, decision: object) -> list[Event]:
+    """Return a decision, which must exist, and its outcomes from the log."""
+    about = log.about(seq)
+    for event in about:
+        check_event(event, len(state.names))
+    if not about or about[0].decision != decision:
+        raise _unknown(state, decision)
+    return about
+
+
+def _unknown(state: BanditState, decision: object) -> UnknownDecision:
     return UnknownDecision(
-        f"bandit {journal.name!r} took no decision {str(decision)[:80]!r}; expected the id of a choice of this bandit"
+        f"bandit {quoted(state.bandit_name)} took no decision {quoted(decision)}",
+        value=decision,
+        expected="the id of a choice of this bandit",
     )
 
 
-def arm_changes(journal: Journal, add: list[str], retire: list[str], restore: list[str]) -> list[Event]:
-    """Return the events of arms' being added, retired and restored, in this order; none for what is so already."""
-    fold, now = journal.fold, journal.now()
+# Arms.
+
+
+def arm_changes(state: BanditState, now: float, add: list[str], retire: list[str], restore: list[str]) -> list[Event]:
+    """Return the events that add, retire and restore arms, in this order; none for what is so already."""
     events: list[Event] = []
-    index, live = dict(fold.index), list(fold.live)
+    index, live = dict(state.index), list(state.live)
     for name in add:
         if name in index:
-            hint = "choose another name" if live[index[name]] else "it is retired: use restore_arm"
-            raise BadName(f"bandit {journal.name!r} already has an arm {name!r}; {hint}")
+            raise BadName(
+                f"bandit {quoted(state.bandit_name)} already has an arm {quoted(name)}",
+                value=name,
+                hint="choose another name" if live[index[name]] else "it is retired: restore it instead",
+            )
         index[name] = len(live)
         live.append(True)
-        events.append(Event(fold.seq + 1 + len(events), "added", now, index[name], name))
-    for names, kind in ((retire, "retired"), (restore, "restored")):
+        events.append(Event(state.seq + 1 + len(events), "added", now, index[name], name))
+    changes: list[tuple[Kind, list[str]]] = [("retired", retire), ("restored", restore)]
+    for kind, names in changes:
         for name in names:
-            arm = index[name] if name in add else known_arm(journal, name)
+            arm = index[name] if name in add else known_arm(state, name)
             if live[arm] is (kind == "retired"):
                 live[arm] = not live[arm]
-                events.append(Event(fold.seq + 1 + len(events), kind, now, arm))
+                events.append(Event(state.seq + 1 + len(events), kind, now, arm))
     return events
 
 
-def known_arm(journal: Journal, name: Any) -> int:
+def known_arm(state: BanditState, name: object) -> int:
     """Return the number of an arm."""
-    known = journal.fold.index
+    known = state.index
     if not isinstance(name, str) or name not in known:
-        close = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"it has {listed(known)}; add_arm adds one"
-        raise UnknownArm(f"bandit {journal.name!r} has no arm {str(name)[:80]!r}; {hint}")
+        close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []
+        raise UnknownArm(
+            f"bandit {quoted(state.bandit_name)} has no arm {quoted(name)}",
+            value=name,
+            hint=f"did you mean {quoted(close[0])}?" if close else f"it has {listed(known)}; add it first",
+        )
     return known[name]

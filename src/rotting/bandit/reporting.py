@@ -1,4 +1,4 @@
-"""What a bandit's log says, for people: a table of events, and how each arm is doing."""
+"""Reports on a bandit: its log as a table, and how each arm is doing."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting._core.files import replacing
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit.damage import damaged
 from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.fold import Fold
-from rotting.bandit.storage import Event
+from rotting.bandit.events import Event, damaged
+from rotting.bandit.state import BanditState
+from rotting.errors import literal, quoted
+from rotting.policies import FilterVerdict
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +35,7 @@ class ArmReport:
     those of them that wait for one. `means` are those of the last 10, 100, 1000 rewards (where there are as many) and
     of all. `wear_start` and `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic
     regression on blocks). `active` says whether the policy's filter lets the arm pass, and `window` which window
-    stopped it if not; both are None for policies without a filter and for arms that are not available.
+    removed it if not; both are None for policies without a filter and for arms that are not available.
     """
 
     arm: str
@@ -59,36 +60,40 @@ class Report:
     arms: tuple[ArmReport, ...]
     values: dict[str, np.ndarray] = dataclasses.field(repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain data, without the rewards."""
-        content = {name: getattr(self, name) for name in ("bandit", "policy", "estimated_sigma")}
-        return content | {"arms": [dataclasses.asdict(arm) for arm in self.arms]}
+        return {
+            "bandit": self.bandit,
+            "policy": self.policy,
+            "estimated_sigma": self.estimated_sigma,
+            "arms": [dataclasses.asdict(arm) for arm in self.arms],
+        }
 
     def figure(self) -> Figure:
         """Draw each arm's value against its exposures."""
         from rotting.bandit.figures import wear_figure
 
-        fits = {name: isotonic(values) for name, values in self.values.items() if len(values)}
+        fits = {name: wear_fit(values) for name, values in self.values.items() if len(values)}
         return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)
 
 
-def make_report(name: str, fold: Fold, exposures: Mapping[int, int]) -> Report:
+def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
     """Return the report on a state, given how often each arm has been shown."""
-    arms, values = fold.rewards()
-    verdicts = _verdicts(fold)
-    split = {each: values[arms == arm] for arm, each in enumerate(fold.names)}
-    shows = dict(enumerate(fold.decided)) if fold.settings.count == "decided" else exposures
+    arms, values = state.rewards()
+    verdicts = _verdicts(state)
+    split = {each: values[arms == arm] for arm, each in enumerate(state.names)}
+    shows = dict(enumerate(state.decided)) if state.settings.count == "decided" else exposures
     rows = []
-    for arm, each in enumerate(fold.names):
-        fit = isotonic(split[each])
+    for arm, each in enumerate(state.names):
+        fit = wear_fit(split[each])
         active, window = verdicts.get(arm, (None, None))
         rows.append(
             ArmReport(
                 arm=each,
-                available=fold.live[arm],
+                available=state.live[arm],
                 shows=shows.get(arm, 0),
-                pending=fold.in_flight[arm],
-                rewards=fold.received[arm],
+                pending=state.in_flight[arm],
+                rewards=state.received[arm],
                 means=_means(split[each]),
                 wear_start=float(fit[0]) if len(fit) else None,
                 wear_now=float(fit[-1]) if len(fit) else None,
@@ -96,11 +101,11 @@ def make_report(name: str, fold: Fold, exposures: Mapping[int, int]) -> Report:
                 window=window,
             )
         )
-    sigma = getattr(fold.policy, "sigma", None) if fold.settings.sigma == "auto" else None
-    return Report(name, str(fold.policy), sigma, tuple(rows), split)
+    sigma = getattr(state.policy, "sigma", None) if state.settings.sigma == "auto" else None
+    return Report(state.bandit_name, str(state.policy), sigma, tuple(rows), split)
 
 
-def isotonic(values: np.ndarray) -> np.ndarray:
+def wear_fit(values: np.ndarray) -> np.ndarray:
     """Return the non-increasing curve that is closest to some values in the least-squares sense.
 
     It has one step per block of about sqrt(n) values: a curve that could follow single values would, at its two ends.
@@ -118,19 +123,16 @@ def _means(values: np.ndarray) -> dict[str, float | None]:
     return means | {"all": float(values.mean()) if len(values) else None}
 
 
-def _verdicts(fold: Fold) -> dict[int, tuple[bool | None, int | None]]:
-    """Return, for available arms, whether the filter lets them pass, and the window that stopped them if not."""
-    available = fold.available()
-    arms = [arm for arm in available if fold.received[arm] > 0]  # the filter has nothing against the others
-    try:
-        explanation = fold.agent.explain_among(arms) if arms else None
-    except NotImplementedError:
+def _verdicts(state: BanditState) -> dict[int, tuple[bool | None, int | None]]:
+    """Return, for available arms, whether the filter lets them pass, and the window that removed them if not."""
+    if not (state.policy.filters and state.policy.explains):
         return {}
-    if explanation is not None and not hasattr(explanation.arms[0], "survived"):
-        return {}
+    available = state.available()
     verdicts: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
-    if explanation is not None:
-        verdicts |= {arms[each.arm]: (each.survived, each.window) for each in explanation.arms}
+    arms = [arm for arm in available if state.received[arm] > 0]  # the filter lets the others pass
+    for verdict in state.agent.explain_among(arms).arms if arms else ():
+        if isinstance(verdict, FilterVerdict):
+            verdicts[arms[verdict.arm]] = verdict.survived, verdict.window
     return verdicts
 
 
@@ -159,14 +161,18 @@ def history_frame(events: Sequence[Event], names: Sequence[str]) -> pandas.DataF
 
 
 def check_export(path: Path) -> None:
-    """Refuse a file whose suffix names no format."""
+    """Refuse a file to which no log can be written."""
     if path.suffix.lower() not in EXPORTS:
-        raise BadAddress(f"{str(path)!r} ends in {path.suffix!r}; expected {' or '.join(EXPORTS)}")
+        raise BadAddress(
+            f"{quoted(str(path))} ends in {quoted(path.suffix)}", value=path, expected=" or ".join(EXPORTS)
+        )
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "it is a folder" if path.is_dir() else f"there is no folder {quoted(str(path.parent))}"
+        raise StorageError(f"{quoted(str(path))} cannot be written: {reason}", value=path)
 
 
 def write_history(frame: pandas.DataFrame, path: Path) -> None:
     """Write a table of events, atomically, in the format of the file's suffix."""
-    check_export(path)
     try:
         with replacing(path) as temporary:
             if path.suffix.lower() == ".csv":
@@ -175,4 +181,5 @@ def write_history(frame: pandas.DataFrame, path: Path) -> None:
             else:
                 frame.to_json(temporary, orient="records", lines=True, date_format="iso", date_unit="us")
     except OSError as error:
-        raise StorageError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
+        reason = literal(error.strerror or str(error))
+        raise StorageError(f"{quoted(str(path))} cannot be written: {reason}", value=path) from error

@@ -1,8 +1,8 @@
-"""The tables of a database that holds bandits, and how older ones become current.
+"""The tables of a database that holds bandits, and the migration of older ones.
 
-`rotting_events` is the truth and only ever grows; everything else describes it (`rotting_bandits`) or saves time
-(`rotting_snapshots`). A bandit's events are numbered 1, 2, 3, ... without gaps: the primary key makes two processes
-unable to write the same number.
+`rotting_events` is append-only, and everything follows from it. The others describe it (`rotting_bandits`), save time
+(`rotting_snapshots`) or hold the version of all of them (`rotting_schema`). A bandit's events are numbered 1, 2, 3, ...
+without gaps: the primary key keeps two processes from writing the same number.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from sqlalchemy import (
 )
 
 from rotting.bandit.errors import WrongSchema
+from rotting.bandit.events import KINDS
+from rotting.errors import quoted
 
 VERSION = 1
 # The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
 
 _ADVISORY_LOCK = int.from_bytes(b"rotting")  # a number that no other program will use
-
-KINDS = ("decided", "shown", "rewarded", "expired", "added", "retired", "restored")
 
 metadata = MetaData()
 schema_version = Table("rotting_schema", metadata, Column("version", Integer, nullable=False))
@@ -46,8 +46,8 @@ bandits = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
-    Column("token", Text, nullable=False, unique=True),  # what its decisions' identifiers start with
-    Column("secret", Text, nullable=False),  # what makes them hard to guess
+    Column("token", Text, nullable=False, unique=True),  # what the identifiers of its decisions start with
+    Column("secret", Text, nullable=False),  # the key of their authentication codes
     Column("settings", Text, nullable=False),  # JSON
 )
 events = Table(
@@ -62,19 +62,19 @@ events = Table(
     Column("decision", Text),  # identifier of a decision that is taken
     Column("target", BigInteger),  # seq of the decision that is shown, rewarded or expired
     Column("value", Float(53)),  # reward
-    Column("probability", Float(53)),  # of the arm, when it was decided for; unknown for policies that toss coins
-    Column("among", Text),  # JSON: the arms that `among` named, where it did
+    Column("probability", Float(53)),  # of the arm when it was decided; NULL for randomised policies
+    Column("among", Text),  # JSON: the numbers of the arms in `among`, where it was given
 )
-# Finds what became of a decision, and lets nothing happen to it twice.
-_ABOUT_A_DECISION = events.c.target.is_not(None)
+# Finds the outcomes of a decision, and keeps each from being written twice.
+_IS_OUTCOME = events.c.target.is_not(None)
 Index(
     "rotting_outcomes",
     events.c.bandit,
     events.c.target,
     events.c.kind,
     unique=True,
-    sqlite_where=_ABOUT_A_DECISION,
-    postgresql_where=_ABOUT_A_DECISION,
+    sqlite_where=_IS_OUTCOME,
+    postgresql_where=_IS_OUTCOME,
 )
 snapshots = Table(
     "rotting_snapshots",
@@ -85,9 +85,11 @@ snapshots = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+_RESTORE = "restore it from a backup"
+
 
 def prepare(connection: Connection) -> None:
-    """Make the tables if there are none, and bring older ones up to date."""
+    """Make the tables if there are none, and migrate older ones."""
     if connection.dialect.name == "postgresql":  # one process at a time; in SQLite that is so anyway
         connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
     version = version_of(connection)
@@ -102,7 +104,7 @@ def prepare(connection: Connection) -> None:
 
 
 def version_of(connection: Connection) -> int:
-    """Return the version of the tables, 0 if there are none; refuse newer or strange ones."""
+    """Return the version of the tables, 0 if there are none; refuse newer or foreign ones."""
     present = set(inspect(connection).get_table_names())
     ours = {table.name for table in metadata.sorted_tables}
     if not present & ours:
@@ -110,16 +112,20 @@ def version_of(connection: Connection) -> int:
     if schema_version.name not in present:
         raise WrongSchema(
             f"the database has a table {min(present & ours)!r} but no {schema_version.name!r}: it was not made by "
-            "rotting; use another database, or rename that table"
+            "rotting",
+            hint="use another database, or rename that table",
         )
     versions = connection.execute(select(schema_version.c.version)).scalars().all()
     if len(versions) != 1 or type(versions[0]) is not int or versions[0] < 1:
-        raise WrongSchema(f"{schema_version.name} says {versions}; expected one version: restore it from a backup")
+        raise WrongSchema(
+            f"{schema_version.name} says {quoted(versions)}", value=versions, expected="one version", hint=_RESTORE
+        )
     version = versions[0]
     if version > VERSION:
         raise WrongSchema(
-            f"the database has version {version} of the tables, this version of rotting knows {VERSION}; "
-            "upgrade rotting"
+            f"the database has version {version} of the tables, this version of rotting knows {VERSION}",
+            value=version,
+            hint="upgrade rotting",
         )
     if version == VERSION:
         _check(connection)
@@ -132,9 +138,9 @@ def _check(connection: Connection) -> None:
     present = set(inspector.get_table_names())
     for table in metadata.sorted_tables:
         if table.name not in present:
-            raise WrongSchema(f"the database lacks the table {table.name!r}; restore it from a backup")
+            raise WrongSchema(f"the database lacks the table {table.name!r}", hint=_RESTORE)
         missing = {column.name for column in table.columns} - {
             column["name"] for column in inspector.get_columns(table.name)
         }
         if missing:
-            raise WrongSchema(f"the table {table.name!r} lacks {', '.join(sorted(missing))}; restore it from a backup")
+            raise WrongSchema(f"the table {table.name!r} lacks {', '.join(sorted(missing))}", hint=_RESTORE)

@@ -1,20 +1,20 @@
-"""What a bandit is told when it is made, and keeps for good: its log could not be replayed otherwise."""
+"""The settings of a bandit. They are kept for good: its log could not be replayed with others."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from typing import Any
+from collections.abc import Mapping
 
-from rotting._core.parsing import ParseError
 from rotting._core.randomness import checked_seed
-from rotting.bandit.checking import good_reward, number_between
+from rotting._core.validation import finite_number
+from rotting.bandit.checking import good_reward
 from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, SettingsConflict
+from rotting.errors import BadValue, ParseError, literal, quoted
 from rotting.policies import Policy, parse_policy
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
+class BanditSettings:
     """How a bandit decides; see `Bandit.open`."""
 
     policy: Policy
@@ -26,38 +26,44 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        try:
+            self._check()
+        except BanditError:
+            raise
+        except BadValue as error:
+            raise BadSettings.from_error(error) from None
+
+    def _check(self) -> None:
         _check_policy(self.policy)
         if self.sigma not in (None, "auto"):
-            raise BadSettings(f"sigma={self.sigma!r}: expected 'auto', or a policy with the sigma that you know")
+            raise BadSettings(name="sigma", value=self.sigma, expected="'auto', or a policy with the sigma you know")
         if self.sigma == "auto" and "sigma" not in {field.name for field in dataclasses.fields(self.policy)}:
             raise BadSettings(
-                f"sigma='auto' does not go with {self.policy}, which has no parameter sigma; leave it out"
+                f"does not go with {quoted(self.policy)}, which has no parameter sigma",
+                name="sigma",
+                value=self.sigma,
+                hint="leave {sigma} out",
             )
         if self.count not in ("decided", "shown"):
-            raise BadSettings(f"count={self.count!r}: expected 'decided' or 'shown'")
-        self._set("epsilon", number_between("epsilon", self.epsilon, 0.0, 1.0))
+            raise BadSettings(name="count", value=self.count, expected="'decided' or 'shown'")
+        self._set("epsilon", finite_number("epsilon", self.epsilon, minimum=0.0, maximum=1.0))
         if self.reward_wait is not None:
-            self._set("reward_wait", number_between("reward_wait", self.reward_wait, 0.0, math.inf))
+            self._set("reward_wait", finite_number("reward_wait", self.reward_wait, minimum=0.0))
         if self.default_reward is not None:
             if self.reward_wait is None:
                 raise BadSettings(
-                    f"default_reward={self.default_reward!r} is never used without reward_wait; give both"
+                    "is never used without {reward_wait}",
+                    name="default_reward",
+                    value=self.default_reward,
+                    hint="give both",
                 )
             self._set("default_reward", good_reward(self.default_reward, "default_reward"))
-        try:
-            self._set("seed", checked_seed(self.seed))
-        except ValueError as error:
-            raise BadSettings(str(error)) from None
+        self._set("seed", checked_seed(self.seed))
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: float) -> None:
         object.__setattr__(self, name, value)
 
-    @property
-    def randomised(self) -> bool:
-        """Say whether the policy tosses coins of its own."""
-        return self.policy.randomised
-
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain data for the database."""
         return {
             **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)},
@@ -65,38 +71,47 @@ class Settings:
         }
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Settings:
+    def from_dict(cls, content: Mapping[str, object]) -> BanditSettings:
         """Return the settings that `to_dict` described."""
         try:
-            return cls(**{**content, "policy": parse_policy(content["policy"])})
+            policy = parse_policy(content["policy"])  # type: ignore[arg-type]
+            return cls(**{**content, "policy": policy})  # type: ignore[arg-type]
         except ParseError as error:
             raise BadSettings(
-                f"the bandit's policy is not known here ({error}); import the module it is from"
+                f"the policy of the bandit is not known here ({literal(str(error))})",
+                value=content["policy"],
+                hint="import the module that defines it",
             ) from None
         except (BanditError, KeyError, TypeError) as error:
             raise DamagedLog(
-                f"the bandit's settings in the database make no sense ({type(error).__name__}: {error}): they were "
-                "changed or damaged; restore a backup of the database"
+                f"the settings in the database make no sense ({type(error).__name__}: {literal(str(error))})",
+                hint="they were changed or damaged: restore a backup of the database",
             ) from None
 
-    def check_same(self, name: str, given: dict[str, Any]) -> None:
-        """Refuse settings (None: not given) that differ from these."""
+    def check_same(self, bandit: str, given: Mapping[str, object]) -> None:
+        """Refuse settings (None: not given) that differ from these, which a bandit was made with."""
         for setting, value in given.items():
             mine = getattr(self, setting)
             if value is not None and value != mine:
                 raise SettingsConflict(
-                    f"bandit {name!r} was made with {setting}={mine!r}, not {value!r}; "
-                    f"leave {setting} out, or make a bandit of another name"
+                    f"differs from {quoted(mine)}, which bandit {quoted(bandit)} was made with",
+                    name=setting,
+                    value=value,
+                    hint=f"leave {{{setting}}} out, or make a bandit of another name",
                 )
 
 
-def _check_policy(policy: Any) -> None:
+def _check_policy(policy: object) -> None:
     if not isinstance(policy, Policy):
-        raise BadSettings(f"policy={policy!r} is not a policy; expected for example EffFEWA(sigma=0.5)")
+        raise BadSettings("is not a policy", name="policy", value=policy, expected="for example EffFEWA(sigma=0.5)")
     try:
         same = parse_policy(repr(policy)) == policy
         policy.initial_state(2), policy.initial_state(3)
-    except (ParseError, TypeError, ValueError) as error:
-        raise BadSettings(f"{policy} cannot be used for a bandit, whose arms may change: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise BadSettings(
+            f"cannot be used for a bandit, whose arms may change: {literal(str(error))}", name="policy", value=policy
+        ) from None
     if not same:
-        raise BadSettings(f"{policy} cannot be read back from its own text; it cannot be kept in a database")
+        raise BadSettings(
+            "cannot be kept in a database: its text, read back, is another policy", name="policy", value=policy
+        )

@@ -1,21 +1,23 @@
-"""Proofs that a log is the work of its policy."""
+"""Proofs that a log is the work of its policy: the whole log is replayed."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
-
-from rotting.bandit import storage
 from rotting.bandit.errors import VerificationFailed
-from rotting.bandit.fold import Fold
+from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
-from rotting.bandit.journal import Journal
-from rotting.bandit.storage import Event
+from rotting.bandit.state import BanditState
+from rotting.errors import quoted
 
-TOLD_EVERY = 1000  # events
+if TYPE_CHECKING:
+    from rotting.bandit.event_log import EventLog
+    from rotting.bandit.storage import StoredLog
+
+PROGRESS_EVERY = 1000  # events
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,84 +29,86 @@ class Verification:
     rewards: int
 
 
-def verify(journal: Journal, progress: Callable[[int, int], None] | None) -> Verification:
-    """Check the log of a journal, and the states that were made of it."""
-    with journal.database.reading() as connection:
-        journal.catch_up(connection)
-        last, replay = journal.fold.seq, Replay(journal.fresh_fold(), journal.identifiers)
-        for event in storage.every_event(connection, journal.bandit, upto=last):
-            replay.take_in(event)
-            if progress is not None and event.seq % TOLD_EVERY == 0:
+def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verification:
+    """Check a log, and the states that were made of it."""
+    with log.reading() as stored:
+        last, replay = log.state.seq, Replay(log.fresh_state(), log.identifiers)
+        for event in stored.stream(upto=last):
+            replay.apply(event)
+            if progress is not None and event.seq % PROGRESS_EVERY == 0:
                 progress(event.seq, last)
-        _check_states(journal, connection, replay.fold)
-    return Verification(last, len(replay.decided), sum(replay.fold.received))
+        _check_states(log, stored, replay.state)
+    return Verification(last, len(replay.decided), sum(replay.state.received))
 
 
 class Replay:
-    """Takes in a log from its beginning; whatever the state does not lead to is refused."""
+    """Applies a log from its beginning, and refuses whatever does not follow from what came before."""
 
-    def __init__(self, fold: Fold, identifiers: Identifiers):
-        self.fold = fold
+    def __init__(self, state: BanditState, identifiers: Identifiers):
+        self.state = state
         self.decided: dict[int, int] = {}  # the arm of each decision, by the number of its event
         self._shown: dict[int, int] = {}  # which event showed a decision, ...
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
         self._identifiers = identifiers
 
-    def take_in(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Check and apply the next event."""
-        self.fold.check(event)
+        self.state.check(event)
         if event.kind == "decided":
             self._check_decision(event)
             self.decided[event.seq] = event.arm
         elif event.target is not None:
             self._check_outcome(event, event.target)
-        self.fold.apply(event)
+        self.state.apply(event)
 
     def _check_decision(self, event: Event) -> None:
-        fold = self.fold
-        arms = fold.available() if event.among is None else json.loads(event.among)
-        if not arms or not all(fold.live[arm] for arm in arms):
-            raise VerificationFailed(f"event {event.seq} decides among {arms}, of which some are retired: {_CHANGED}")
-        arm, _, probability = fold.pick(event.seq, arms, fold.in_flight)
+        state = self.state
+        arms = state.available() if event.among is None else json.loads(event.among)
+        if not arms or not all(state.live[arm] for arm in arms):
+            raise _changed(f"event {event.seq} decides among {arms}, of which some are retired")
+        arm, _, probability = state.pick(event.seq, arms, state.in_flight)
         if (arm, probability) != (event.arm, event.probability):
-            raise VerificationFailed(
-                f"event {event.seq} decides for {fold.names[event.arm]!r} with probability {event.probability}; the "
-                f"policy decides for {fold.names[arm]!r} with {probability}: {_CHANGED}"
+            raise _changed(
+                f"event {event.seq} decides for {quoted(state.names[event.arm])} with probability "
+                f"{event.probability}; the policy decides for {quoted(state.names[arm])} with {probability}"
             )
         if not self._identifiers.belongs(event.decision, event.seq, event.at):
-            raise VerificationFailed(
-                f"event {event.seq} is a decision with the id {event.decision!r}, expected "
-                f"{self._identifiers.make(event.seq, event.at)!r}: {_CHANGED}"
+            raise _changed(
+                f"event {event.seq} is a decision with the id {quoted(event.decision)}, expected "
+                f"{self._identifiers.make(event.seq, event.at)!r}"
             )
 
     def _check_outcome(self, event: Event, decision: int) -> None:
         what = f"event {event.seq} says that decision {decision} was {event.kind}"
         if self.decided.get(decision) != event.arm:
-            raise VerificationFailed(f"{what} with arm {event.arm}; there is no such decision: {_CHANGED}")
-        if event.kind == "expired" and decision not in self.fold.pending:
-            raise VerificationFailed(f"{what}; it no longer waited for a reward: {_CHANGED}")
+            raise _changed(f"{what} with arm {event.arm}; there is no such decision")
+        if event.kind == "expired" and decision not in self.state.pending:
+            raise _changed(f"{what}; it no longer waited for a reward")
         for known, applies in ((self._shown, event.kind == "shown"), (self._rewarded, event.value is not None)):
             if applies and known.setdefault(decision, event.seq) != event.seq:
-                raise VerificationFailed(f"{what}; event {known[decision]} had done that: {_CHANGED}")
+                raise _changed(f"{what}; event {known[decision]} had done that")
 
 
-_CHANGED = "the log was changed, or written by another version"
+def _changed(problem: str) -> VerificationFailed:
+    return VerificationFailed(f"{problem}: the log was changed, or written by another version")
 
 
-def _check_states(journal: Journal, connection: Connection, replayed: Fold) -> None:
+def _check_states(log: EventLog, stored: StoredLog, replayed: BanditState) -> None:
     """Refuse states that are not, bit for bit, what follows from the log."""
-    stored = journal.stored_fold(connection)
-    if stored is not None:
-        for event in storage.every_event(connection, journal.bandit, stored.seq, replayed.seq):
-            stored.apply(event)
-        if (what := stored.difference(replayed)) is not None:
+    state = log.stored_state(stored)
+    if state is not None:
+        for event in stored.stream(state.seq, replayed.seq):
+            state.apply(event)
+        if (what := state.difference(replayed)) is not None:
             raise VerificationFailed(
-                f"the snapshot of bandit {journal.name!r} differs from its log of {replayed.seq} events in {what!r}: "
-                "one of the two was changed; restore a backup of the database, or, if the log is right, delete the "
-                "bandit's row in rotting_snapshots and open it again"
+                f"the snapshot of bandit {quoted(log.name)} differs from its log of {replayed.seq} events in {what!r}: "
+                "one of the two was changed",
+                hint="restore a backup of the database, or, if the log is right, delete the bandit's row in "
+                "rotting_snapshots and open it again",
             )
-    if (what := journal.fold.difference(replayed)) is not None:
+    if (what := log.state.difference(replayed)) is not None:
         raise VerificationFailed(
-            f"the state in memory differs from the log of {replayed.seq} events in {what!r}: the log was changed "
-            "after the bandit was opened; restore a backup of the database, or open the bandit again to go on with it"
+            f"the state in memory differs from the log of {replayed.seq} events in {what!r}: the log was changed after "
+            "the bandit was opened",
+            hint="restore a backup of the database, or open the bandit again to go on with it",
         )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import InputError, parsed, whole_option
+from rotting.cli.options import InputError, whole_option
 from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
 from rotting.cli.tables import add_row, make_console, make_table
+from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
     from rotting.bandit import ArmReport, Bandit, Report
@@ -20,38 +19,35 @@ app = typer.Typer(help="A durable decision maker: named arms, late rewards, and 
 
 Url = Annotated[str, typer.Argument(help="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE.")]
 Name = Annotated[str, typer.Argument(help="The name of the bandit.")]
-ShownArms = Annotated[list[str] | None, typer.Option(help="An arm; may be given several times.", show_default=False)]
+Arms = Annotated[list[str] | None, typer.Option(help="An arm; may be given several times.", show_default=False)]
 
 
 @app.command()
 def init(
     url: Url,
     name: Name,
-    arm: Annotated[list[str], typer.Option(help="An arm to begin with; give one per arm.", show_default=False)],
+    arms: Annotated[
+        list[str], typer.Option("--arm", help="An arm to begin with; give one per arm.", show_default=False)
+    ],
     policy: Annotated[str, typer.Option(help="How to decide; see: rotting policies.")] = "EffFEWA(sigma=0.5)",
     sigma: Annotated[str | None, typer.Option(help='"auto": estimate the noise from the rewards.')] = None,
     epsilon: Annotated[str | None, typer.Option(help="Exploration floor, 0 to 1.", metavar="NUMBER")] = None,
     count: Annotated[str | None, typer.Option(help='An exposure counts once "decided" or "shown".')] = None,
     reward_wait: Annotated[str | None, typer.Option(help="Seconds to wait for a reward.", metavar="NUMBER")] = None,
     default_reward: Annotated[str | None, typer.Option(help="What a missing reward is.", metavar="NUMBER")] = None,
-    seed: Annotated[int | None, typer.Option(**whole_option("--seed", 0), help="Of all coins tossed.")] = None,
+    seed: Annotated[int | None, typer.Option(**whole_option("--seed", 0), help="Of all random choices.")] = None,
 ) -> None:
     """Make a bandit. Its settings are kept for good; doing it again with the same ones changes nothing."""
-    with _told():
-        from rotting.bandit import Bandit
-        from rotting.policies import parse_policy
+    from rotting.bandit import Bandit
+    from rotting.policies import parse_policy
 
-        numbers = {
-            option: None if text is None else _number(f"--{option.replace('_', '-')}", text)
-            for option, text in {
-                "epsilon": epsilon,
-                "reward_wait": reward_wait,
-                "default_reward": default_reward,
-            }.items()
-        }
-        chosen = parsed("--policy", parse_policy, policy)
-        with Bandit.open(url, name, chosen, arm, sigma=sigma, count=count, seed=seed, **numbers) as bandit:
-            typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
+    numbers = {
+        option: None if text is None else _number(text, option)
+        for option, text in {"epsilon": epsilon, "reward_wait": reward_wait, "default_reward": default_reward}.items()
+    }
+    chosen = parse_policy(policy)
+    with Bandit.open(url, name, chosen, arms, sigma=sigma, count=count, seed=seed, **numbers) as bandit:
+        typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
 
 
 @app.command()
@@ -59,10 +55,10 @@ def decide(
     url: Url,
     name: Name,
     n: Annotated[int, typer.Option("--n", **whole_option("--n", 1), help="How many decisions to take.")] = 1,
-    among: ShownArms = None,
+    among: Arms = None,
 ) -> None:
     """Take decisions: a line for each, with its id, the arm and the reason, separated by tabs."""
-    with _told(), _opened(url, name) as bandit:
+    with _opened(url, name) as bandit:
         for choice in bandit.decide(n, among=among):
             typer.echo(f"{choice.id}\t{choice.arm}\t{choice.why}")
 
@@ -78,16 +74,16 @@ def reward(
     """Give a decision its reward, or many decisions theirs from a file (all or none)."""
     if (file is None) == (decision is None) or (decision is None) != (value is None):
         raise InputError("expected either a decision and its reward, or --file with many")
-    rewards = [(str(decision), _number("reward", str(value)))] if file is None else _read_rewards(file)
-    with _told(), _opened(url, name) as bandit:
+    rewards = [(str(decision), _reward(str(value)))] if file is None else _read_rewards(file)
+    with _opened(url, name) as bandit:
         new = bandit.reward_many(rewards)
         typer.echo(f"{new} new, {len(rewards) - new} known already.")
 
 
 @app.command()
-def arms(url: Url, name: Name, add: ShownArms = None, retire: ShownArms = None, restore: ShownArms = None) -> None:
+def arms(url: Url, name: Name, add: Arms = None, retire: Arms = None, restore: Arms = None) -> None:
     """List the arms, after adding, retiring or restoring some (all of those named, or none)."""
-    with _told(), _opened(url, name) as bandit:
+    with _opened(url, name) as bandit:
         if add or retire or restore:
             bandit.change_arms(add=add or (), retire=retire or (), restore=restore or ())
         table = make_table("arm", "available")
@@ -106,7 +102,9 @@ def report(
     """Show how the arms are doing: how often shown, what they were worth lately, whether the filter lets them pass."""
     plot = None if plot is None else checked_plot(plot)
     json = None if json is None else checked_output("--json", json)
-    with _told(), _opened(url, name) as bandit:
+    if plot is not None and json is not None and plot.resolve() == json.resolve():
+        raise InputError("{plot} and {json} name the same file", value=str(json), hint="give two different ones")
+    with _opened(url, name) as bandit:
         for path in (plot, json):
             if path is not None:
                 bandit.refuse_own_file(path)
@@ -121,14 +119,19 @@ def report(
 @app.command()
 def verify(url: Url, name: Name) -> None:
     """Replay the log: every decision must be the one the policy takes, and the state what follows from it."""
-    from rich.console import Console
-    from rich.progress import Progress
+    from rotting._output.progress import progress_bar
 
-    console = Console(stderr=True)
-    bar = Progress(transient=True, console=console, disable=not console.is_terminal)
-    with _told(), _opened(url, name) as bandit, bar as progress:
-        task = progress.add_task("replaying", total=None)
-        found = bandit.verify(progress=lambda done, last: progress.update(task, completed=done, total=last))
+    with _opened(url, name) as bandit, progress_bar() as bar:
+        done = 0
+
+        def show(replayed: int, events: int) -> None:
+            nonlocal done
+            if done == 0:
+                bar.stage("replaying", steps=events)
+            bar.advance(replayed - done)
+            done = replayed
+
+        found = bandit.verify(progress=show)
     typer.echo(f"All is well: {found.events} events, {found.decisions} decisions, {found.rewards} rewards.")
 
 
@@ -138,22 +141,9 @@ def export(
 ) -> None:
     """Write the log to a file."""
     checked_output("FILE", file)
-    with _told(), _opened(url, name) as bandit:
+    with _opened(url, name) as bandit:
         events = bandit.export(file)
     typer.echo(f"Wrote {file}: {events} events")
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Turn what is wrong with a bandit into a complaint."""
-    try:
-        from rotting.bandit import BanditError
-    except ModuleNotFoundError as error:
-        raise InputError(str(error)) from None
-    try:
-        yield
-    except BanditError as error:
-        raise InputError(str(error)) from None
 
 
 def _opened(url: str, name: str) -> Bandit:
@@ -162,15 +152,22 @@ def _opened(url: str, name: str) -> Bandit:
     try:
         return Bandit.open(url, name)
     except UnknownBandit as error:
-        what = str(error).rpartition("; ")[0]  # what follows is advice for programmers
-        raise InputError(f"{what}; make it with: rotting bandit init") from None
+        raise InputError(error.problem, value=error.value, hint="make it with: rotting bandit init") from None
 
 
-def _number(where: str, text: str) -> float:
+def _number(text: str, name: str) -> float:
+    """Return the number that an option was given."""
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{where} {text!r}: expected a number") from None
+        raise InputError(name=name, value=text, expected="a number") from None
+
+
+def _reward(text: str, where: str | None = None) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"reward {quoted(text)} is not a number", owner=where, value=text) from None
 
 
 def _read_rewards(file: Path) -> list[tuple[str, float]]:
@@ -180,13 +177,19 @@ def _read_rewards(file: Path) -> list[tuple[str, float]]:
         with file.open(newline="", encoding="utf-8") as lines:
             rows = csv.DictReader(lines)
             if not {"decision", "reward"} <= set(rows.fieldnames or ()):
-                raise InputError(f"--file {str(file)!r}: expected a first line with the columns decision and reward")
+                raise InputError(
+                    "is not a table of rewards",
+                    name="file",
+                    value=str(file),
+                    expected="a first line with the columns decision and reward",
+                )
             return [
-                (row["decision"], _number(f"--file {str(file)!r}, line {place}: reward", row["reward"] or ""))
+                (row["decision"], _reward(row["reward"] or "", f"--file {str(file)!r}, line {place}"))
                 for place, row in enumerate(rows, start=2)
             ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"--file {str(file)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        reason = literal(getattr(error, "strerror", None) or str(error))
+        raise InputError(f"cannot be read: {reason}", name="file", value=str(file)) from None
 
 
 def _print_report(content: Report) -> None:

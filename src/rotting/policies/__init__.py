@@ -1,6 +1,7 @@
 """How to choose: one policy, one file, one class. A new one is named here, in the imports and in `__all__`."""
 
 from rotting.policies._engine.agent import Agent
+from rotting.policies._engine.explaining import Explanation, FilterVerdict, IndexVerdict
 from rotting.policies._engine.policy import Policy, parse_policy
 from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
@@ -42,8 +43,11 @@ __all__ = [
     "EffRAWUCB",
     "EpsilonGreedy",
     "Exp3",
+    "Explanation",
+    "FilterVerdict",
     "GaussianThompson",
     "Greedy",
+    "IndexVerdict",
     "Oracle",
     "Policy",
     "Rexp3",

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from reference.fewa import filter_width, passing
 from rotting import FEWA, policies
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.fold import Fold
-from rotting.bandit.settings import Settings
-from rotting.bandit.storage import Event
+from rotting.bandit.events import Event
+from rotting.bandit.settings import BanditSettings
+from rotting.bandit.snapshots import Snapshot
+from rotting.bandit.state import BanditState
 
 ALPHA, SIGMA = 0.06, 0.3
+SETTINGS = BanditSettings(FEWA(alpha=ALPHA, sigma=SIGMA))
 
 
 class Literal:
@@ -66,23 +68,23 @@ def test_every_choice_is_the_literal_one(steps):
         arms, values = [event.arm for event in known], [event.value for event in known]
         return np.array(arms, np.int64), np.array(values, np.float64)
 
-    fold, literal, waiting = Fold(Settings(FEWA(alpha=ALPHA, sigma=SIGMA)), rewards), Literal(), []
+    state, literal, waiting = BanditState("hero", SETTINGS, rewards), Literal(), []
 
     def happen(kind, arm, **rest):
         events.append(Event(len(events) + 1, kind, 0.0, arm, **rest))
-        fold.apply(events[-1])
+        state.apply(events[-1])
 
     def add():
-        arm = len(fold.names)
+        arm = len(state.names)
         literal.rewards[arm], literal.in_flight[arm] = [], 0
         literal.live.add(arm)
         happen("added", arm, name=f"arm {arm}")
 
     add()
     for step in steps:
-        if step[0] == "add" and len(fold.names) < 6:
+        if step[0] == "add" and len(state.names) < 6:
             add()
-        elif step[0] == "switch" and step[1] < len(fold.names):
+        elif step[0] == "switch" and step[1] < len(state.names):
             happen("retired" if step[1] in literal.live else "restored", step[1])
             literal.live ^= {step[1]}
         elif step[0] == "reward" and step[1] < len(waiting):
@@ -91,17 +93,17 @@ def test_every_choice_is_the_literal_one(steps):
             literal.in_flight[arm] -= 1
             happen("rewarded", arm, target=seq, value=step[2] / 2)
         elif step[0] == "decide":
-            assert fold.available() == sorted(literal.live)
-            arms = [arm for arm in fold.available() if not step[1] >> arm & 1]
+            assert state.available() == sorted(literal.live)
+            arms = [arm for arm in state.available() if not step[1] >> arm & 1]
             if arms:
-                pick = fold.pick(fold.seq + 1, arms, fold.in_flight)
+                pick = state.pick(state.seq + 1, arms, state.in_flight)
                 assert pick.arm == literal.choose(arms)
                 literal.in_flight[pick.arm] += 1
-                waiting.append((fold.seq + 1, pick.arm))
+                waiting.append((state.seq + 1, pick.arm))
                 happen("decided", pick.arm)
 
-    again = Fold.from_bytes(fold.settings, rewards, fold.to_bytes())
-    assert again.difference(fold) is None
+    again = BanditState.from_snapshot("hero", SETTINGS, rewards, Snapshot.from_bytes(state.snapshot().to_bytes()))
+    assert again.difference(state) is None
 
 
 def test_policies_that_toss_coins_are_known():
@@ -114,11 +116,11 @@ def test_policies_that_toss_coins_are_known():
         for place in range(40):
             agent.update(place % 4, float(place % 3 == 0))
         chosen = {agent.select_among([0, 1, 2, 3], np.uint64(1000 * key))[0] for key in range(300)}
-        assert (len(chosen) > 1) == Settings(policy).randomised, name
+        assert (len(chosen) > 1) == policy.randomised, name
 
 
 def test_a_gap_in_the_log_is_noticed():
-    fold = Fold(Settings(FEWA()), rewards=lambda seq: ([], []))
-    fold.apply(Event(1, "added", 0.0, 0, "red"))
+    state = BanditState("hero", SETTINGS, lambda seq: ([], []))
+    state.apply(Event(1, "added", 0.0, 0, "red"))
     with pytest.raises(DamagedLog, match="event 3 follows event 1"):
-        fold.check(Event(3, "added", 0.0, 1, "green"))
+        state.check(Event(3, "added", 0.0, 1, "green"))

@@ -1,37 +1,27 @@
-"""The state of a bandit: what follows from its events, one after the other, and nothing else."""
+"""The state of a bandit: a fold over its events. It follows from them one after the other, and from nothing else."""
 
 from __future__ import annotations
 
 import dataclasses
-import io
-import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.noise import NoiseEstimate
 from rotting._core.randomness import CHOICE, stream_key
-from rotting.bandit.damage import check_event, damaged
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.settings import Settings
-from rotting.bandit.storage import Event
+from rotting.bandit.events import Event, Kind, Pending, check_event, damaged
+from rotting.bandit.settings import BanditSettings
+from rotting.bandit.snapshots import Snapshot
+from rotting.errors import DamagedFile, quoted
 from rotting.policies import Agent
 
-FLOOR = 3  # what a random stream is for, see `rotting._core.randomness`: the exploration floor
-SNAPSHOT_FORMAT = 2
+# What a random stream is for (see `rotting._core.randomness`): the exploration floor.
+EXPLORATION = 3
 
-# (arms, values) of all rewards up to an event.
-Rewards = Callable[[int], tuple[np.ndarray, np.ndarray]]
-
-
-class Pending(NamedTuple):
-    """A decision that waits for its reward."""
-
-    arm: int
-    since: float  # when it was decided, or shown
-    shown: bool
-    decision: str  # its identifier
+# Reads the arms and the values of all rewards up to an event from the log.
+RewardReader = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
 class Pick(NamedTuple):
@@ -42,39 +32,43 @@ class Pick(NamedTuple):
     probability: float | None
 
 
-class Fold:
-    """What is known after a number of events."""
+class BanditState:
+    """What is known of a bandit after `seq` events."""
 
-    def __init__(self, settings: Settings, rewards: Rewards):
+    def __init__(self, bandit_name: str, settings: BanditSettings, read_rewards: RewardReader):
+        self.bandit_name = bandit_name
         self.settings = settings
         self.policy = settings.policy  # with the latest estimate of sigma, where it is estimated
         self.seq = 0
         self.at = 0.0
-        self.names: list[str] = []
-        self.index: dict[str, int] = {}
-        self.live: list[bool] = []
+        self.names: list[str] = []  # of the arms
+        self.index: dict[str, int] = {}  # their numbers by name
+        self.live: list[bool] = []  # per arm: not retired?
         self.decided: list[int] = []  # per arm: decisions, ...
         self.in_flight: list[int] = []  # ... exposures that wait for their reward, ...
         self.received: list[int] = []  # ... and rewards
-        self.pending: dict[int, Pending] = {}  # in the order of `since`
+        self.pending: dict[int, Pending] = {}  # by the decision's seq, in the order of `since`
+        self._read_rewards = read_rewards
+        self._randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
-        self._rewards = rewards
         self._agent: Agent | None = None
-        self._arrived: list[tuple[int, float]] = []  # arms and rewards that the agent has yet to learn of
-        self._left: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
+        self._unlearned: list[tuple[int, float]] = []  # arms and rewards that the agent has yet to learn
+        # What the agent chose among some arms. It would choose the same until the next reward.
+        self._selected: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
 
-    # What happened.
+    # Applying events.
 
     def apply(self, event: Event) -> None:
-        """Take in the next event."""
-        getattr(self, f"_{event.kind}")(event)
+        """Apply the next event."""
+        _APPLY[event.kind](self, event)
         self.seq, self.at = event.seq, event.at
 
     def check(self, event: Event) -> None:
         """Refuse an event, read from the database, that cannot be the next one."""
         if event.seq != self.seq + 1:
             raise DamagedLog(
-                f"event {event.seq} follows event {self.seq}: some are missing; restore a backup of the database"
+                f"event {event.seq} follows event {self.seq} of bandit {quoted(self.bandit_name)}: some are missing",
+                hint="restore a backup of the database",
             )
         added = event.kind == "added"
         check_event(event, len(self.names) + added)
@@ -94,7 +88,7 @@ class Fold:
         self.live.append(True)
         for counts in (self.decided, self.in_flight, self.received):
             counts.append(0)
-        self._forget_agent()  # agents have a fixed number of arms
+        self._drop_agent()  # agents have a fixed number of arms
 
     def _retired(self, event: Event) -> None:
         self.live[event.arm] = False
@@ -112,12 +106,13 @@ class Fold:
         assert event.target is not None
         waiting = self.pending.pop(event.target, None)
         if waiting is not None:
-            # Waiting starts anew; taken out and put back, it comes last.
+            # The wait starts again; removed and inserted, the decision comes last.
             self.pending[event.target] = waiting._replace(since=event.at, shown=True)
             if self.settings.count == "shown":
                 self.in_flight[event.arm] += 1
 
-    def _rewarded(self, event: Event) -> None:
+    def _settled(self, event: Event) -> None:
+        """Apply a reward, or the end of the wait for one (with the default reward, or none)."""
         assert event.target is not None
         waited = self.pending.pop(event.target, None)
         if waited is not None and self.counts(waited):
@@ -125,60 +120,61 @@ class Fold:
         if event.value is not None:
             self._learn(event.arm, event.value)
 
-    _expired = _rewarded  # with the default reward, or none
-
     def counts(self, waiting: Pending) -> bool:
         """Say whether a decision counts as an exposure already."""
         return waiting.shown or self.settings.count == "decided"
 
     def _learn(self, arm: int, value: float) -> None:
         self.received[arm] += 1
-        self._left = None
+        self._selected = None
         if self._agent is not None:
-            self._arrived.append((arm, value))
+            self._unlearned.append((arm, value))
         if self._noise is not None:
             self._noise.add(arm, value)
             if self._noise.due and self._noise.sigma is not None:
                 self.policy = dataclasses.replace(self.policy, sigma=self._noise.sigma)  # type: ignore[call-arg]
-                self._forget_agent()
+                self._drop_agent()
 
-    # What follows from it.
+    # The policy's agent.
 
     @property
     def agent(self) -> Agent:
-        """The policy at work: made anew from the rewards so far when the arms or the noise have changed."""
+        """The agent that has learnt all rewards: a new one when the arms or the estimate of the noise have changed."""
         if self._agent is None:
             agent = self.policy.start(max(1, len(self.names)), seed=self.settings.seed)
             if any(self.received):
                 arms, values = self.rewards()
                 agent.update_many(arms.tolist(), values.tolist())
-        elif self._arrived:
-            # Should an exception of a signal handler strike here, there is no agent, and it is made anew.
+        elif self._unlearned:
+            # If a signal handler raises an exception here, there is no agent, and the next call makes a new one.
             agent, self._agent = self._agent, None
-            if len(self._arrived) == 1:
-                agent.update(*self._arrived[0])
+            if len(self._unlearned) == 1:
+                agent.update(*self._unlearned[0])
             else:
-                agent.update_many(*zip(*self._arrived, strict=True))
+                agent.update_many(*zip(*self._unlearned, strict=True))
         else:
             return self._agent
-        self._arrived = []
+        self._unlearned = []
         self._agent = agent
         return agent
 
     def rewards(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards so far, from the log."""
-        arms, values = self._rewards(self.seq)
+        arms, values = self._read_rewards(self.seq)
         counts = np.bincount(arms, minlength=len(self.names)).tolist()
         if counts != self.received:
             raise DamagedLog(
                 f"the log has {counts} rewards of the arms up to event {self.seq}, the state {self.received}: events "
-                "are missing or changed; restore a backup of the database"
+                "are missing or changed",
+                hint="restore a backup of the database",
             )
         return arms, values
 
-    def _forget_agent(self) -> None:
-        self._agent = self._left = None
-        self._arrived = []
+    def _drop_agent(self) -> None:
+        self._agent = self._selected = None
+        self._unlearned = []
+
+    # Choosing.
 
     def available(self) -> list[int]:
         """Return the arms that are not retired."""
@@ -198,16 +194,14 @@ class Fold:
         """Choose among `arms` for the decision that will be event number `seq`."""
         epsilon = self.settings.epsilon
         arm, why = self._policy_choice(seq, arms, in_flight)
+        chosen = arm
         if epsilon > 0.0:
             # The floor: with probability epsilon, any arm.
-            coin, place = (int(stream_key(self.settings.seed, FLOOR, seq, use)) for use in (0, 1))
-            explored = (coin >> 11) * 2.0**-53 < epsilon
-            chosen = arms[place % len(arms)] if explored else arm
-            why = f"explored: epsilon={epsilon:g}" if explored else why
-        else:
-            chosen = arm
+            draw, place = (int(stream_key(self.settings.seed, EXPLORATION, seq, use)) for use in (0, 1))
+            if (draw >> 11) * 2.0**-53 < epsilon:
+                chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
         probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
-        return Pick(chosen, why, None if self.settings.randomised else probability)
+        return Pick(chosen, why, None if self._randomised else probability)
 
     def _policy_choice(self, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> tuple[int, str]:
         """Return what the policy chooses among `arms`, and why.
@@ -222,21 +216,20 @@ class Fold:
             return self._least_exposed(waiting, in_flight), "every arm waits for its first reward: the least shown"
         chosen, left = self._select(seq, ready)
         if left is None:
-            return chosen, "never tried" if self.received[
-                chosen
-            ] == 0 else f"the choice of {type(self.policy).__name__}"
+            new = self.received[chosen] == 0
+            return chosen, "never tried" if new else f"the choice of {type(self.policy).__name__}"
         left = sorted(left + waiting) if waiting else left
         if len(left) == 1:
             return chosen, "the only arm that passes the filter"
         return self._least_exposed(left, in_flight), f"the least shown of {len(left)} arms that pass the filter"
 
     def _select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
-        """Return what the agent says. Until the next reward it will say the same, unless it tosses coins."""
-        if self.settings.randomised:
+        """Return what the agent selects, and the arms that its filter leaves."""
+        if self._randomised:
             return self.agent.select_among(arms, stream_key(self.settings.seed, CHOICE, seq))
-        if self._left is None or self._left[0] != arms:
-            self._left = arms, self.agent.select_among(arms, np.uint64(0))
-        return self._left[1]
+        if self._selected is None or self._selected[0] != arms:
+            self._selected = arms, self.agent.select_among(arms, np.uint64(0))
+        return self._selected[1]
 
     def _least_exposed(self, arms: Sequence[int], in_flight: Sequence[int]) -> int:
         """Return the arm with the fewest exposures, the first of them on ties."""
@@ -245,57 +238,49 @@ class Fold:
 
     # Snapshots.
 
-    def to_bytes(self) -> bytes:
-        """Return everything as an .npz file: the agent's own file, what waits, and the rest as JSON."""
-        waiting = list(self.pending.items())
-        head = {
-            "format": SNAPSHOT_FORMAT,
-            "seq": self.seq,
-            "at": self.at,
-            "names": self.names,
-            "live": self.live,
-            "decided": self.decided,
-            "in_flight": self.in_flight,
-            "received": self.received,
-            "noise": None if self._noise is None else self._noise.to_dict(),
-        }
-        file = io.BytesIO()
-        np.savez(
-            file,
-            head=np.frombuffer(json.dumps(head).encode(), np.uint8),
-            agent=np.frombuffer(self.agent.to_bytes(), np.uint8),
-            seqs=np.array([seq for seq, _ in waiting], np.int64),
-            arms=np.array([each.arm for _, each in waiting], np.int64),
-            since=np.array([each.since for _, each in waiting], np.float64),
-            was_shown=np.array([each.shown for _, each in waiting], np.bool_),
-            decisions=np.array([each.decision for _, each in waiting], np.str_),
+    def snapshot(self) -> Snapshot:
+        """Return the state as plain data."""
+        lists = {name: list(getattr(self, name)) for name in ("names", "live", "decided", "in_flight", "received")}
+        return Snapshot(
+            seq=self.seq, at=self.at, **lists, pending=dict(self.pending), noise=self._noise, agent=self.agent
         )
-        return file.getvalue()
 
     @classmethod
-    def from_bytes(cls, settings: Settings, rewards: Rewards, content: bytes) -> Fold:
-        """Return the state that `to_bytes` described; ValueError if it is another format."""
-        fold = cls(settings, rewards)
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        head: dict[str, Any] = json.loads(arrays["head"].tobytes())
-        if head["format"] != SNAPSHOT_FORMAT:
-            raise ValueError(f"format {head['format']} is not {SNAPSHOT_FORMAT}")
-        for name in ("seq", "at", "names", "live", "decided", "in_flight", "received"):
-            setattr(fold, name, head[name])
-        fold.index = {name: arm for arm, name in enumerate(fold.names)}
-        columns = (arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown", "decisions"))
-        fold.pending = {seq: Pending(*rest) for seq, *rest in zip(*columns, strict=True)}
-        if fold._noise is not None:
-            fold._noise = NoiseEstimate.from_dict(head["noise"])
-        fold._agent = Agent.from_bytes(arrays["agent"].tobytes())
-        fold.policy = fold._agent.policy
-        return fold
+    def from_snapshot(
+        cls, bandit_name: str, settings: BanditSettings, read_rewards: RewardReader, snapshot: Snapshot
+    ) -> BanditState:
+        """Return the state that a snapshot describes; `DamagedFile` if it is not one with these settings."""
+        state = cls(bandit_name, settings, read_rewards)
+        for name in ("seq", "at", "names", "live", "decided", "in_flight", "received", "pending"):
+            setattr(state, name, getattr(snapshot, name))
+        state.index = {name: arm for arm, name in enumerate(state.names)}
+        in_flight = [0] * len(state.names)
+        for waiting in state.pending.values():
+            in_flight[waiting.arm] += state.counts(waiting)
+        policy = snapshot.agent.policy
+        same_policy = policy == settings.policy
+        if settings.sigma == "auto" and type(policy) is type(settings.policy):
+            same_policy = dataclasses.replace(settings.policy, sigma=policy.sigma) == policy  # type: ignore
+        if in_flight != state.in_flight or not same_policy or (snapshot.noise is None) != (state._noise is None):
+            raise DamagedFile("is not one of this bandit", owner="snapshot")
+        state._noise, state._agent, state.policy = snapshot.noise, snapshot.agent, policy
+        return state
 
-    def difference(self, other: Fold) -> str | None:
+    def difference(self, other: BanditState) -> str | None:
         """Return what is not the same in both states, bit for bit; None if everything is."""
         names = ("seq", "at", "names", "live", "decided", "in_flight", "received", "pending", "policy")
         for name in names:
             if getattr(self, name) != getattr(other, name):
                 return name
         return None if self.agent.same_as(other.agent) else "agent"
+
+
+_APPLY: dict[Kind, Callable[[BanditState, Event], None]] = {
+    "added": BanditState._added,
+    "retired": BanditState._retired,
+    "restored": BanditState._restored,
+    "decided": BanditState._decided,
+    "shown": BanditState._shown,
+    "rewarded": BanditState._settled,
+    "expired": BanditState._settled,
+}

@@ -1,0 +1,119 @@
+"""Events: the rows of a bandit's append-only log, from which its state is replayed.
+
+Every event has its number `seq` (1, 2, 3, ... without gaps), its `kind`, its time `at` (never before that of the event
+before) and the number of an `arm`. What else it has depends on its kind:
+
+| kind     | what happened                         | further fields                                               |
+|----------|---------------------------------------|--------------------------------------------------------------|
+| added    | an arm was added                      | `name`                                                       |
+| retired  | an arm is no longer chosen            |                                                              |
+| restored | a retired arm is available again      |                                                              |
+| decided  | a decision for the arm was taken      | `decision`: its identifier; `probability`: that of the arm   |
+|          |                                       | (None: not known); `among`: the arms to choose from as JSON  |
+|          |                                       | (None: all that were available)                              |
+| shown    | a decision was shown                  | `target`: the `seq` of the decision                          |
+| rewarded | the reward of a decision arrived      | `target`; `value`: the reward                                |
+| expired  | the wait for a reward ended           | `target`; `value`: the default reward, if there is one       |
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, NamedTuple, get_args
+
+from rotting.bandit.checking import good_name
+from rotting.bandit.errors import BadName, DamagedLog
+from rotting.policies._engine.agent import LARGEST_REWARD
+
+Kind = Literal["decided", "shown", "rewarded", "expired", "added", "retired", "restored"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+OUTCOMES: tuple[Kind, ...] = ("shown", "rewarded", "expired")  # these have a `target`
+
+LATEST_TIME = 9e9  # seconds since 1970: the year 2255
+
+
+class Event(NamedTuple):
+    """One row of the log."""
+
+    seq: int
+    kind: Kind
+    at: float
+    arm: int
+    name: str | None = None
+    decision: str | None = None
+    target: int | None = None
+    value: float | None = None
+    probability: float | None = None
+    among: str | None = None
+
+
+class Pending(NamedTuple):
+    """A decision that waits for its reward."""
+
+    arm: int
+    since: float  # when it was decided, or shown
+    shown: bool
+    decision: str  # its identifier
+
+
+def check_event(event: Event, arms: int) -> None:
+    """Refuse an event that this package cannot have written into the log of a bandit with so many arms.
+
+    Anybody can change a database, so whatever is read from it is checked here before it is used.
+    """
+    seq, kind, at, arm, name, decision, target, value, probability, among = event
+    if kind not in KINDS:
+        raise damaged(event, "kind", f"one of {', '.join(KINDS)}")
+    if type(at) is not float or not 0.0 <= at < LATEST_TIME:
+        raise damaged(event, "at", "seconds since 1970")
+    if type(arm) is not int or not 0 <= arm < arms:
+        raise damaged(event, "arm", f"the number of an arm, 0 to {arms - 1}")
+    if name is not None if kind != "added" else not _is_name(name):
+        raise damaged(event, "name", "the name of an arm in events that add one, and only there")
+    if (type(decision) is str) is not (kind == "decided"):
+        raise damaged(event, "decision", "an identifier in decisions, and only there")
+    if target is not None if kind not in OUTCOMES else type(target) is not int or not 0 < target < seq:
+        raise damaged(event, "target", f"the number of an earlier decision in events {', '.join(OUTCOMES)}")
+    if value is None:
+        if kind == "rewarded":
+            raise damaged(event, "value", "a reward")
+    elif kind not in ("rewarded", "expired") or type(value) is not float or not abs(value) <= LARGEST_REWARD:
+        raise damaged(event, "value", "a finite number in rewards, and only there")
+    if probability is not None and (type(probability) is not float or not 0.0 <= probability <= 1.0):
+        raise damaged(event, "probability", "a number from 0 to 1")
+    if among is not None and not _are_arms(among, arms):
+        raise damaged(event, "among", f"increasing numbers of arms, 0 to {arms - 1}, as JSON")
+
+
+def damaged(event: Event, field: str, expected: str) -> DamagedLog:
+    """Return the error about one field of an event."""
+    return DamagedLog(
+        "cannot be right",
+        owner=f"event {event.seq} of the log",
+        name=field,
+        value=getattr(event, field),
+        expected=expected,
+        hint=RESTORE,
+    )
+
+
+RESTORE = "the table was changed or damaged: restore a backup of the database"
+
+
+def _is_name(name: object) -> bool:
+    try:
+        return bool(good_name("arm", name))
+    except BadName:
+        return False
+
+
+def _are_arms(text: str, arms: int) -> bool:
+    try:
+        numbers = json.loads(text)
+        return (
+            bool(numbers)
+            and all(type(arm) is int and 0 <= arm < arms for arm in numbers)
+            and list(numbers) == sorted(numbers)
+        )
+    except (TypeError, ValueError, RecursionError):
+        return False

@@ -1,0 +1,140 @@
+"""Snapshots: the state of a bandit after an event, as bytes. They save replaying the log, and hold nothing else.
+
+The bytes are an .npz file without pickles: `head` (JSON), `agent` (the agent's own file), and the decisions that wait
+for a reward, a column per field: `seqs`, `arms`, `since`, `was_shown`, `decisions`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+import struct
+import tokenize
+import zlib
+from zipfile import BadZipFile
+
+import numpy as np
+
+from rotting._core.noise import NoiseEstimate
+from rotting.bandit.events import Pending
+from rotting.errors import DamagedFile
+from rotting.policies import Agent
+
+SNAPSHOT_FORMAT = 2
+
+# What zipfile, NumPy, json and the checks below raise for bytes that are not a snapshot. Not every Exception: a signal
+# handler may raise one of its own meanwhile.
+NOT_A_SNAPSHOT = (
+    ArithmeticError,
+    AttributeError,
+    BadZipFile,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zlib.error,
+)
+_HEAD = ("seq", "at", "names", "live", "decided", "in_flight", "received")
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """What `rotting.bandit.state.BanditState` holds, as plain data; lists have an element per arm."""
+
+    seq: int
+    at: float
+    names: list[str]
+    live: list[bool]
+    decided: list[int]
+    in_flight: list[int]
+    received: list[int]
+    pending: dict[int, Pending]
+    noise: NoiseEstimate | None
+    agent: Agent
+
+    def to_bytes(self) -> bytes:
+        """Return the snapshot as an .npz file."""
+        head = {"format": SNAPSHOT_FORMAT} | {name: getattr(self, name) for name in _HEAD}
+        head["noise"] = None if self.noise is None else self.noise.to_dict()
+        waiting = self.pending.values()
+        file = io.BytesIO()
+        np.savez(
+            file,
+            head=np.frombuffer(json.dumps(head).encode(), np.uint8),
+            agent=np.frombuffer(self.agent.to_bytes(), np.uint8),
+            seqs=np.array(list(self.pending), np.int64),
+            arms=np.array([each.arm for each in waiting], np.int64),
+            since=np.array([each.since for each in waiting], np.float64),
+            was_shown=np.array([each.shown for each in waiting], np.bool_),
+            decisions=np.array([each.decision for each in waiting], np.str_),
+        )
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Snapshot:
+        """Return the snapshot that `to_bytes` wrote; raise one of `NOT_A_SNAPSHOT` for anything else.
+
+        A checksum does not protect against a content that was made up, so every value is checked.
+        """
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        head = json.loads(arrays["head"].tobytes())
+        if head["format"] != SNAPSHOT_FORMAT:
+            raise DamagedFile(
+                "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
+            )
+        columns = [arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown", "decisions")]
+        snapshot = cls(
+            **{name: head[name] for name in _HEAD},
+            pending={seq: Pending(*rest) for seq, *rest in zip(*columns, strict=True)},
+            noise=None if head["noise"] is None else NoiseEstimate.from_dict(head["noise"]),
+            agent=Agent.from_bytes(arrays["agent"].tobytes()),
+        )
+        snapshot._check(len(columns[0]))
+        return snapshot
+
+    def _check(self, rows: int) -> None:
+        """Refuse values that no state has; `rows` is the number of waiting decisions in the file."""
+        arms = len(self.names)
+        for name, good in {
+            "seq": type(self.seq) is int and self.seq >= 0,
+            "at": type(self.at) is float and math.isfinite(self.at),
+            "names": _are_all(self.names, str, arms) and len(set(self.names)) == arms,
+            "live": _are_all(self.live, bool, arms),
+            "decided": _are_counts(self.decided, arms),
+            "in_flight": _are_counts(self.in_flight, arms),
+            "received": _are_counts(self.received, arms),
+            "pending": len(self.pending) == rows and self._pending_is_good(),
+            "agent": self.agent.n_arms == max(1, arms) and self.agent.pulls.tolist() == (self.received or [0]),
+        }.items():
+            if not good:
+                raise DamagedFile("makes no sense", owner="snapshot", name=name, value=getattr(self, name))
+
+    def _pending_is_good(self) -> bool:
+        latest = 0.0
+        for seq, waiting in self.pending.items():
+            arm, since, shown, decision = waiting
+            if not (
+                (type(seq), type(arm), type(since), type(shown), type(decision)) == (int, int, float, bool, str)
+                and 0 < seq <= self.seq
+                and 0 <= arm < len(self.names)
+                and latest <= since <= self.at  # the longest wait comes first
+            ):
+                return False
+            latest = since
+        return True
+
+
+def _are_all(values: object, kind: type, number: int) -> bool:
+    return isinstance(values, list) and len(values) == number and all(type(value) is kind for value in values)
+
+
+def _are_counts(values: list[int], arms: int) -> bool:
+    return _are_all(values, int, arms) and all(value >= 0 for value in values)
