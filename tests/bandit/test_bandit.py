@@ -289,7 +289,8 @@ def test_the_floor_logs_true_probabilities(url):
     greedy, other = 0.7 + 0.3 / 3, 0.3 / 3
     assert sorted({choice.probability for choice in choices}) == pytest.approx([other, greedy])
     assert all(choice.probability == pytest.approx(greedy) for choice in choices if choice not in explored)
-    # Weights 1 / probability of one arm's decisions add up to the number of decisions: off-policy estimates are unbiased.
+    # Weights 1 / probability of one arm's decisions add up to the number of decisions:
+    # off-policy estimates are unbiased.
     for arm in COLOURS:
         weights = [(choice.arm == arm) / choice.probability for choice in choices]
         assert abs(np.mean(weights) - 1) < 4 * np.std(weights) / math.sqrt(3000)
