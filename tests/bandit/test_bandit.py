@@ -138,7 +138,7 @@ def test_late_rewards_enter_in_the_order_they_arrive(url):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Return a clock that stands still until it is told otherwise."""
+    """Return a clock that stands still until it is set."""
 
     class Clock:
         now = 1_000_000.0
@@ -174,7 +174,7 @@ def test_deciding_settles_what_is_overdue(url, clock):
     bandit.verify()
 
 
-def test_without_default_reward_overdue_decisions_are_dropped_and_late_rewards_welcome(url, clock):
+def test_without_default_reward_overdue_decisions_are_dropped_and_late_rewards_accepted(url, clock):
     bandit = Bandit.open(url, "hero", HALF, COLOURS, reward_wait=60)
     first = bandit.decide()
     clock.now += 61
@@ -289,19 +289,20 @@ def test_the_floor_logs_true_probabilities(url):
     greedy, other = 0.7 + 0.3 / 3, 0.3 / 3
     assert sorted({choice.probability for choice in choices}) == pytest.approx([other, greedy])
     assert all(choice.probability == pytest.approx(greedy) for choice in choices if choice not in explored)
-    # Weights 1 / probability of one arm's decisions add up to the number of decisions: off-policy estimates are honest.
+    # Weights 1 / probability of one arm's decisions add up to the number of decisions:
+    # off-policy estimates are unbiased.
     for arm in COLOURS:
         weights = [(choice.arm == arm) / choice.probability for choice in choices]
         assert abs(np.mean(weights) - 1) < 4 * np.std(weights) / math.sqrt(3000)
     bandit.verify()
 
 
-def test_without_floor_probabilities_are_one_and_with_coins_unknown(url):
+def test_without_floor_probabilities_are_one_and_those_of_randomised_policies_unknown(url):
     assert Bandit.open(url, "hero", HALF, COLOURS).decide().probability == 1.0
-    assert Bandit.open(url, "coins", GaussianThompson(), COLOURS, epsilon=0.1).decide().probability is None
+    assert Bandit.open(url, "randomised", GaussianThompson(), COLOURS, epsilon=0.1).decide().probability is None
 
 
-def test_a_policy_that_tosses_coins_tosses_new_ones_in_a_batch(url):
+def test_a_randomised_policy_draws_anew_for_each_decision_of_a_batch(url):
     bandit = Bandit.open(url, "hero", GaussianThompson(sigma=1.0), COLOURS, seed=3)
     bandit.reward_many([(choice.id, 0.0) for choice in bandit.decide(3)])
     assert {choice.arm for choice in bandit.decide(40)} == set(COLOURS)
@@ -311,7 +312,7 @@ def test_a_policy_that_tosses_coins_tosses_new_ones_in_a_batch(url):
 # Noise.
 
 
-def test_sigma_is_estimated_and_told(url):
+def test_sigma_is_estimated_and_reported(url):
     bandit = Bandit.open(url, "hero", EffFEWA(sigma=3.0), COLOURS, sigma="auto")
     random = np.random.default_rng(2)
     while len(bandit.history()) < 3 + 2 * 300:

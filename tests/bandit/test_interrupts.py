@@ -1,6 +1,7 @@
-"""Exceptions that strike in the middle of a call, raised by a signal handler, and processes that are forked."""
+"""Exceptions that a signal handler raises in the middle of a call, and processes that are forked."""
 
 import faulthandler
+import itertools
 import os
 import random
 import signal
@@ -27,7 +28,7 @@ def alarm():
     """Return a function that says when to raise what. What hangs is ended, with a traceback."""
     faulthandler.dump_traceback_later(60, exit=True)
 
-    def strike(after, error):
+    def set_alarm(after, error):
         def handler(*_):
             raise error
 
@@ -35,79 +36,81 @@ def alarm():
         signal.setitimer(signal.ITIMER_REAL, after)
 
     before = signal.getsignal(signal.SIGALRM)
-    yield strike
+    yield set_alarm
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
     faulthandler.cancel_dump_traceback_later()
 
 
-def struck(error):
-    """Say whether an exception is ours, or what a library that was struck in its own cleaning up made of it."""
+def is_from_alarm(error):
+    """Say whether an exception is the alarm's, or what a library that was cleaning up made of it."""
     while error is not None and not isinstance(error, KeyboardInterrupt | TimeoutError):
         error = error.__context__
     return error is not None
 
 
 @needs_timers
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # those that struck in a destructor
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised in a destructor
 def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     """Whatever was acknowledged is there, the log verifies, and nothing hangs."""
-    monkeypatch.setattr("rotting.bandit.event_log.EVENTS_PER_SNAPSHOT", 100)  # so that some strike in the middle of one
+    monkeypatch.setattr("rotting.bandit.event_log.EVENTS_PER_SNAPSHOT", 100)  # so that some snapshots are interrupted
     bandit = Bandit.open(url, "hero", HALF, COLOURS)
     bandit.reward(bandit.decide().id, 1.0)  # everything is compiled
     other = Bandit.open(url, "hero")
     dice, decided, rewarded = random.Random(7), [], {}
     # PostgreSQL's driver takes up to 5 seconds to cancel what a KeyboardInterrupt interrupts: only few of them there.
     rare = 2 if url.startswith("sqlite") else 100
-    for strike in range(200):
+    for number in itertools.count():
         try:
-            alarm(dice.uniform(0.001, 0.03), TimeoutError if strike % rare else KeyboardInterrupt)
-            end = time.monotonic() + 0.2  # one that strikes in a destructor is ignored by Python
+            alarm(dice.uniform(0.001, 0.03), TimeoutError if number % rare else KeyboardInterrupt)
+            end = time.monotonic() + 0.2  # Python ignores an exception that is raised in a destructor
             while time.monotonic() < end:
                 choice = bandit.decide()
                 decided.append(choice.id)
                 bandit.reward(choice.id, float(len(decided) % 7))
                 rewarded[choice.id] = float(len(decided) % 7)
+            alarm(0, TimeoutError)  # none any more: on a busy machine, one could come late, and outside of this
         except BaseException as error:
-            if not struck(error):
+            if not is_from_alarm(error):
                 raise
-        if strike % 10 == 0:
+        if number % 10 == 0:
             other.decide()  # another process would not wait either: nothing stays locked until the next call
-    assert len(rewarded) > 50
+        if number >= 200 and len(rewarded) > 50:  # on a busy machine, few calls return before they are interrupted
+            break
     assert bandit.verify() == other.verify()
     log = bandit.history()
     assert set(decided) <= set(log[log.kind == "decided"].decision)
     assert rewarded.items() <= log[log.kind == "rewarded"].set_index("decision").reward.to_dict().items()
 
 
-def strike_after(monkeypatch, owner, name):
-    """Let a method do its work, and an exception strike right after."""
+def interrupt_after(monkeypatch, owner, name):
+    """Let a method do its work, and raise an exception right after."""
     method = getattr(owner, name)
 
-    def struck(*arguments):
+    def interrupted(*arguments):
         method(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(owner, name, struck)
+    monkeypatch.setattr(owner, name, interrupted)
 
 
-def test_a_state_that_was_torn_is_made_anew(url, monkeypatch):
+def test_a_state_that_is_incomplete_is_loaded_again(url, monkeypatch):
     bandit = Bandit.open(url, "hero", FEWA(sigma=0.2), COLOURS)
     first, second = bandit.decide(2)
     with monkeypatch.context() as patched:
-        strike_after(patched, BanditState, "_learn")
+        interrupt_after(patched, BanditState, "_learn")
         with pytest.raises(KeyboardInterrupt):
             bandit.reward_many({first.id: 1.0, second.id: 0.0})
-    assert bandit.reward(second.id, 0.0) is False  # that was durable before the state was torn
+    assert bandit.reward(second.id, 0.0) is False  # that was durable before the interrupt
     assert bandit.verify().rewards == 2
 
 
-def test_an_agent_that_was_torn_is_made_anew(url, monkeypatch):
+def test_an_agent_that_was_interrupted_is_made_again(url, monkeypatch):
     bandit = Bandit.open(url, "hero", FEWA(sigma=0.2), COLOURS)
     first, second = bandit.decide(2)  # there is an agent now
     bandit.reward_many({first.id: 1.0, second.id: 0.0})
     with monkeypatch.context() as patched:
-        strike_after(patched, Agent, "update_many")
+        interrupt_after(patched, Agent, "update_many")
         with pytest.raises(KeyboardInterrupt):
             bandit.decide()
     bandit.decide()

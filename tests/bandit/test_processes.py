@@ -50,7 +50,7 @@ def together(url, processes, rounds):
 
 
 def check_together(url, processes, rounds):
-    """Nothing is lost, doubled or torn, though the processes even race to make the bandit."""
+    """Nothing is lost, doubled or incomplete, though the processes even race to make the bandit."""
     expected = together(url, processes, rounds)
     bandit = Bandit.open(url, "hero")
     verified = bandit.verify()

@@ -1,4 +1,4 @@
-"""What must not happen to a log, however clumsy its owner: found by trying."""
+"""What must not happen to a log, whatever its owner does with files and copies."""
 
 import sqlite3
 

@@ -106,8 +106,8 @@ def test_every_choice_is_the_literal_one(steps):
     assert again.difference(state) is None
 
 
-def test_policies_that_toss_coins_are_known():
-    """Those whose choice depends on the coins, after rewards that leave several arms in question."""
+def test_randomised_policies_are_known():
+    """Those whose choice depends on the random stream, after rewards that leave several arms in question."""
     for name, kind in policies.POLICIES.items():
         if name in ("Oracle", "CTO", "AUCB", "SWA"):
             continue

@@ -44,12 +44,12 @@ def test_an_untouched_log_verifies(played):
     assert (verified.events, verified.decisions, verified.rewards) == (83, 40, 40)
 
 
-def test_progress_is_told(sqlite):
+def test_progress_is_reported(sqlite):
     bandit = Bandit.open(sqlite, "hero", EffFEWA(), COLOURS)
     bandit.decide(2500)
-    told = []
-    bandit.verify(progress=lambda done, last: told.append((done, last)))
-    assert told == [(1000, 2503), (2000, 2503)]
+    reported = []
+    bandit.verify(progress=lambda done, last: reported.append((done, last)))
+    assert reported == [(1000, 2503), (2000, 2503)]
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_a_damaged_snapshot_is_ignored(played, damage):
 def test_a_snapshot_that_lies_is_found_out(played):
     bandit = Bandit.open(played, "hero")
     bandit.snapshot()
-    honest = bandit._state.snapshot()
-    honest.decided[0] += 1
-    content = honest.to_bytes()
+    changed = bandit._state.snapshot()
+    changed.decided[0] += 1
+    content = changed.to_bytes()
     change(played, update(schema.snapshots).values(content=content, checksum=storage.checksum(content)))
     with pytest.raises(VerificationFailed, match=r"snapshot .* differs .* in 'decided': .* delete"):
         Bandit.open(played, "hero").verify()
