@@ -115,6 +115,10 @@ def test_overwrite(run, tmp_path):
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=x"], ["alpha=x", "'x' cannot be read as values"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=-1"], ["alpha=-1"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "beta=1"], ["'beta'", "alpha"]),
+        (
+            ["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=0.03", "--grid", "alpha=0.06"],
+            ["--grid 'alpha=0.06'", "alpha is given twice", "in one --grid"],
+        ),
         (["tune", "Greedy", "--problem", "ten_arm"], ["no number to tune"]),
     ],
     ids=" ".join,

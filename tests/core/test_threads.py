@@ -52,8 +52,12 @@ def test_an_error_ends_all_jobs():
 
 def test_an_error_of_the_consumer_ends_all_jobs():
     stop, before = threading.Event(), threading.active_count()
-    with pytest.raises(KeyboardInterrupt), run([lambda: 1, lambda: stop.wait(60)], stop=stop) as results:
+
+    def interrupted(results):
         next(results)
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), run([lambda: 1, lambda: stop.wait(60)], stop=stop) as results:
+        interrupted(results)
     assert stop.is_set()
     assert threading.active_count() == before

@@ -1,5 +1,6 @@
 """The paper in one command: what is played, kept, written, and the same every time."""
 
+import dataclasses
 import json
 
 import pytest
@@ -105,6 +106,15 @@ def test_any_seed_can_be_kept(tmp_path):
     again, played = play(tmp_path, only=("appendix",), runs=1, seed=2**63)
     assert result.tables == again.tables
     assert len(played) == 2  # nothing was played: each block is announced once
+
+
+@pytest.mark.parametrize(
+    "other", [{"noise": "none"}, {"restless": True}, {"allow_increasing": True}, {"sigma": 2.0}, {"horizon": 7}]
+)
+def test_whatever_determines_a_block_changes_its_digest(other):
+    block = EXPERIMENTS[0].blocks[0]
+    changed = dataclasses.replace(block, problem=dataclasses.replace(block.problem, **other))
+    assert store.settings_of(changed, 3, 0) != store.settings_of(block, 3, 0)
 
 
 def test_a_damaged_or_other_block_is_not_used(small, folder, tmp_path):

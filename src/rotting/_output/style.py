@@ -39,8 +39,8 @@ def marker_style(place: int) -> dict[str, Any]:
 def add_legend(figure: Figure, axes: Axes) -> None:
     """Add a legend on the right whose entries stand in the order in which the lines end, highest first."""
     lines = sorted(axes.get_lines(), key=lambda line: np.asarray(line.get_ydata())[-1], reverse=True)
-    # A long name must not leave the axes without room.
-    labels = [textwrap.fill(str(line.get_label()), 36) for line in lines]
+    # Wrapped: a long name would leave the axes too narrow.
+    labels = [wrapped(str(line.get_label()), 36) for line in lines]
     figure.legend(lines, labels, loc="outside right upper", frameon=False, fontsize="small")
 
 
@@ -48,7 +48,13 @@ def shared_legend(figure: Figure, axes: Axes) -> None:
     """Add one legend below a figure whose panels show what `axes` does."""
     handles, labels = axes.get_legend_handles_labels()
     columns = len(labels) if len(labels) <= 7 else -(-len(labels) // 2)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+    shown = [plain(label) for label in labels]
+    figure.legend(handles, shown, loc="outside lower center", ncols=columns, frameon=False, fontsize="small")
+
+
+def add_title(axes: Axes, title: str) -> None:
+    """Set the title of a panel, on the left, as it is written."""
+    axes.set_title(plain(title), loc="left", fontsize="medium")
 
 
 def tidy(axes: Axes) -> None:
@@ -69,5 +75,16 @@ def with_thousands(value: float) -> str:
 
 
 def plain(name: str) -> str:
-    """Return a name as matplotlib is to be given it, lest it take what lies between two dollars for a formula."""
+    r"""Return a name with $ escaped, so that matplotlib does not parse what lies between two of them as mathtext.
+
+    Lines keep their labels as they are: what shows a name (a legend, a title, a tick) escapes it.
+
+    >>> plain("$a$ and $b$")
+    '\\$a\\$ and \\$b\\$'
+    """
     return name.replace("$", r"\$")
+
+
+def wrapped(name: str, width: int) -> str:
+    """Return a name in lines of at most so many characters, with $ escaped."""
+    return plain(textwrap.fill(name, width))

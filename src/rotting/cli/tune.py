@@ -39,13 +39,24 @@ def tune(
     start = parsed("policy", parse_policy, policy)
     grounds = [parsed("--problem", parse_problem, text) for text in problem]
     try:
-        values = dict(map(_grid_values, grid)) if grid else default_grid(start)
+        values = _grid(grid) if grid else default_grid(start)
         for candidate in expand(start, values):
             for ground in grounds:
                 check_fit(candidate, ground)
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from None
     _print_tuning(search(start, grounds, values, runs, seed, horizon, threads))
+
+
+def _grid(texts: list[str]) -> dict[str, list[Any]]:
+    """Return the values to try, by parameter; each parameter may be given once."""
+    values: dict[str, list[Any]] = {}
+    for text in texts:
+        name, tried = _grid_values(text)
+        if name in values:
+            raise InputError(f"--grid {text!r}: {name} is given twice; expected all its values in one --grid")
+        values[name] = tried
+    return values
 
 
 def _grid_values(text: str) -> tuple[str, list[Any]]:

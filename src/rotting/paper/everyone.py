@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import SymmetricalLogLocator
 
-from rotting._output.style import COLOURS, new_figure, thousands, tidy
+from rotting._output.style import COLOURS, add_title, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row
 from rotting.policies import (
     CTO,
@@ -66,7 +66,7 @@ def figures(results: Results) -> dict[str, Figure]:
         axes.tick_params(axis="x", labelrotation=45)
         axes.set_xlim(left=0)
         axes.set_xlabel("regret at T: mean, and 10 % to 90 % of the runs")
-        axes.set_title(name, loc="left", fontsize="medium")
+        add_title(axes, name)
         tidy(axes)
     return {"policies": canvas}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rotting._output.style import new_figure, shared_legend
+from rotting._output.style import add_title, new_figure, shared_legend
 from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
 from rotting.policies import FEWA, UCB1
 from rotting.problems import stationary
@@ -39,7 +39,7 @@ def figures(results: Results) -> dict[str, Figure]:
     panels = canvas.subplots(1, 2)
     for axes, gap in zip(panels, GAPS, strict=True):
         draw_regret(axes, results[key(gap)])
-        axes.set_title(f"Arms that never change, gap {gap:g}", loc="left", fontsize="medium")
+        add_title(axes, f"Arms that never change, gap {gap:g}")
     shared_legend(canvas, panels[0])
     return {"appendix": canvas}
 

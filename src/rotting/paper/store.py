@@ -26,8 +26,8 @@ def settings_of(block: Block, runs: int, seed: int) -> str:
     from rotting._core.compiling import kernel_digest
 
     policies = [f"{label}: {policy!r}" for label, policy in block.policies.items()]
-    problem = f"{block.problem.name} {block.problem.curves!r} {block.problem.sigma!r} {block.problem.horizon}"
-    parts = [__version__, kernel_digest(), np.__version__, problem, str(block.rounds), str(runs), str(seed), *policies]
+    made_by = [__version__, kernel_digest(), np.__version__]
+    parts = [*made_by, repr(block.problem), str(block.rounds), str(runs), str(seed), *policies]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

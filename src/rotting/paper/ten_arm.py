@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import marker_style, new_figure, shared_legend, tidy
+from rotting._output.style import add_title, marker_style, new_figure, shared_legend, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
 from rotting.policies import FEWA, WSWA, DiscountedUCB, EffFEWA, Policy, SlidingWindowUCB
 from rotting.problems import ten_arm
@@ -83,9 +83,9 @@ def figures(results: Results) -> dict[str, Figure]:
     canvas = new_figure(11.0, 4.8)
     over_rounds, per_arm = canvas.subplots(1, 2)
     draw_regret(over_rounds, dataset)
-    over_rounds.set_title("Regret over time", loc="left", fontsize="medium")
+    add_title(over_rounds, "Regret over time")
     _draw_per_arm(per_arm, regret_per_arm(dataset))
-    per_arm.set_title("Regret per arm at T = 25 000", loc="left", fontsize="medium")
+    add_title(per_arm, "Regret per arm at T = 25 000")
     shared_legend(canvas, per_arm)
     return {"fig2": canvas}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import COLOURS, line_style, new_figure, thousands, tidy
+from rotting._output.style import COLOURS, add_title, line_style, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row
 from rotting.paper.two_arm import LARGE
 from rotting.policies import FEWA, Greedy
@@ -81,7 +81,7 @@ def figures(results: Results) -> dict[str, Figure]:
     regrets.xaxis.set_major_formatter(thousands())
     regrets.set_xlabel("round")
     regrets.set_ylabel("regret of FEWA 5; dotted: Theorem 1")
-    regrets.set_title("Regret and its bound", loc="left", fontsize="medium")
+    add_title(regrets, "Regret and its bound")
     regrets.legend(frameon=False, fontsize="small")
     tidy(regrets)
     _draw_pulls(pulls, results)
@@ -98,7 +98,7 @@ def _draw_pulls(axes: Axes, results: Results) -> None:
     axes.set_xticks(arms, labels, fontsize="small")
     axes.set_xlabel(r"arm, by $\Delta_i$")
     axes.set_ylabel("pulls more or less than the oracle's, mean")
-    axes.set_title("Ten arms, FEWA 5: where pulls go", loc="left", fontsize="medium")
+    add_title(axes, "Ten arms, FEWA 5: where pulls go")
     axes.set_yscale("symlog", linthresh=100)
     axes.yaxis.set_major_formatter(thousands())
     axes.axhline(0, color="0.3", linewidth=0.8)

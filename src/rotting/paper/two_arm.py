@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import line_style, new_figure, shared_legend, tidy
+from rotting._output.style import add_title, line_style, new_figure, shared_legend, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
 from rotting.policies import FEWA, WSWA, EffFEWA
 from rotting.problems import two_arm
@@ -98,11 +98,11 @@ def figures(results: Results) -> dict[str, Figure]:
     against_drop.set_ylim(0, 650)
     against_drop.set_xlabel("L, how far the second arm falls")
     against_drop.set_ylabel("regret: mean, and 10 % to 90 % of the runs")
-    against_drop.set_title("Regret at T = 10 000 (dots: published)", loc="left", fontsize="medium")
+    add_title(against_drop, "Regret at T = 10 000 (dots: published)")
     tidy(against_drop)
     for axes, drop in zip(over_rounds, (WORST, LARGE), strict=True):
         draw_regret(axes, results[key(drop)])
-        axes.set_title(f"Regret over time, L = {drop:.3f}", loc="left", fontsize="medium")
+        add_title(axes, f"Regret over time, L = {drop:.3f}")
     shared_legend(canvas, against_drop)
     return {"fig1": canvas}
 

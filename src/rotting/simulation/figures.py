@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
 
-from rotting._output.style import add_legend, line_style, new_figure, plain, thousands, tidy
+from rotting._output.style import add_legend, add_title, line_style, new_figure, thousands, tidy
 from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def regret_figure(dataset: xarray.Dataset) -> Figure:
     axes = figure.add_subplot()
     draw_regret(axes, dataset)
     runs = dataset.sizes["run"]
-    axes.set_title(f"{plain(dataset.attrs['problem'])}, {runs} run{'s' * (runs > 1)}", loc="left", fontsize="medium")
+    add_title(axes, f"{dataset.attrs['problem']}, {runs} run{'s' * (runs > 1)}")
     add_legend(figure, axes)
     return figure
 

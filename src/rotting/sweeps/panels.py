@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from rotting._output.style import add_legend, line_style, marker_style, new_figure, tidy
+from rotting._output.style import add_legend, add_title, line_style, marker_style, new_figure, plain, tidy, wrapped
 from rotting.simulation.figures import LARGEST_RATIO, draw_regret, scale_regret
 from rotting.simulation.summary import mean_interval
 
@@ -38,7 +37,7 @@ def _panels(titles: Sequence[str]) -> tuple[Figure, list[Axes]]:
     for axes in places[len(titles) :]:
         axes.remove()
     for axes, title in zip(places, titles, strict=False):
-        axes.set_title(textwrap.fill(title, 44), loc="left", fontsize="small")
+        axes.set_title(wrapped(title, 44), loc="left", fontsize="small")
     return figure, places[: len(titles)]
 
 
@@ -88,11 +87,11 @@ def heat_map(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], ti
         dark = np.isfinite(value) and value > max(largest, 1.1) ** 0.5
         text = f"{value:.3g}" if np.isfinite(value) else "?"
         axes.text(column, row, text, ha="center", va="center", fontsize="x-small", color="white" if dark else "black")
-    axes.set_xticks(range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=30, ha="right")
-    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(range(len(columns)), [wrapped(name, 24) for name in columns], rotation=30, ha="right")
+    axes.set_yticks(range(len(rows)), [plain(name) for name in rows])
     axes.tick_params(length=0, labelsize="small")
     axes.spines[:].set_visible(False)
-    axes.set_title(title, loc="left", fontsize="medium")
+    add_title(axes, title)
     bar = figure.colorbar(picture, ax=axes, label=label, format=FuncFormatter(lambda value, _: f"{value:g}"))
     bar.outline.set_visible(False)
     return figure

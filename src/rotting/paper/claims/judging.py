@@ -106,12 +106,12 @@ def resampled(
     return float(low), float(high)
 
 
-def verdict_within(value: float, low: float | None, high: float | None, least: float, most: float) -> str:
+def verdict_within(low: float | None, high: float | None, least: float, most: float) -> str:
     """Return whether a value lies between two limits, as far as its interval tells.
 
-    >>> verdict_within(1.5, 1.4, 1.6, least=0, most=2), verdict_within(1.5, 1.4, 2.2, least=0, most=2)
+    >>> verdict_within(1.4, 1.6, least=0, most=2), verdict_within(1.4, 2.2, least=0, most=2)
     ('holds', 'differs')
-    >>> verdict_within(2.5, 2.4, 2.6, least=0, most=2)
+    >>> verdict_within(2.4, 2.6, least=0, most=2)
     'fails'
     """
     if low is None or high is None:
@@ -121,7 +121,7 @@ def verdict_within(value: float, low: float | None, high: float | None, least: f
     return FAILS if high < least or low > most else DIFFERS
 
 
-def verdict_equal(value: float, low: float | None, high: float | None, published: float) -> str:
+def verdict_equal(low: float | None, high: float | None, published: float) -> str:
     """Return whether an interval includes a published number and is no wider than it; `fails` if the sign is wrong."""
     if low is None or high is None:
         return DIFFERS

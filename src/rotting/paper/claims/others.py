@@ -48,7 +48,7 @@ def _stationary(results: Everything, gap: float) -> Finding:
     final = results["appendix"][stationary.key(gap)]["regret"].isel(round=-1)
     fewa, ucb = (np.asarray(final.sel(policy=label).values) for label in ("FEWA 0.06", "UCB1"))
     value, low, high = ratio_of(fewa, ucb)
-    verdict = verdict_within(value, low, high, 0.0, 2.0)
+    verdict = verdict_within(low, high, 0.0, 2.0)
     return Finding(value, low, high, verdict, f"FEWA {fewa.mean():.1f}, UCB1 {ucb.mean():.1f} at T = 5000.")
 
 
@@ -77,7 +77,7 @@ def _can_fall(results: Everything) -> Finding:
     rounds = dataset["round"].values
     before, after = regret[:, start].mean(), regret[:, end].mean()
     why = f"{label}: from {before:.0f} at round {rounds[start]} to {after:.0f} at {rounds[end]}."
-    return Finding(value, low, high, verdict_within(value, low, high, 1e-9, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1e-9, math.inf), why)
 
 
 @claim(
@@ -98,7 +98,7 @@ def _theorem_1(results: Everything) -> Finding:
         if at.mean() > worst[0]:
             worst = (float(at.mean()), *mean_interval(at), name)
     value, low, high, name = worst
-    verdict = verdict_within(value, low, high, -math.inf, 1.0)
+    verdict = verdict_within(low, high, -math.inf, 1.0)
     return Finding(value, low, high, verdict, f"closest on {name}, at {100 * value:.0f} % of the bound.")
 
 

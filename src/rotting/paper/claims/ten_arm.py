@@ -37,7 +37,7 @@ def _fewa_beats_wswa(results: Everything) -> Finding:
     best = min(("wSWA 0.002", "wSWA 0.02", "wSWA 0.06", "wSWA 0.2"), key=lambda label: _ten_arm(results, label).mean())
     difference = _ten_arm(results, best) - fewa
     value, (low, high) = float(difference.mean()), mean_interval(difference)
-    verdict = verdict_within(value, low, high, 0.0, math.inf)
+    verdict = verdict_within(low, high, 0.0, math.inf)
     return Finding(value, low, high, verdict, f"FEWA {fewa.mean():.0f}; the best wSWA is {best} with {value:.0f} more.")
 
 
@@ -61,7 +61,7 @@ def _wswa_per_arm(results: Everything) -> Finding:
 
     value, (low, high) = smallest_worst(np.arange(len(fewa))), resampled(smallest_worst, len(fewa))
     why = f"every alpha has, on some arm, at least {value:.1f} times FEWA's regret."
-    return Finding(value, low, high, verdict_within(value, low, high, 1.5, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1.5, math.inf), why)
 
 
 @claim(
@@ -89,7 +89,7 @@ def _efficient_blocks(results: Everything) -> Finding:
 def _efficient(results: Everything, label: str, reading: str) -> Finding:
     value, low, high = ratio_of(_ten_arm(results, label), _ten_arm(results, "FEWA 0.06"))
     value, low, high = value - 1, None if low is None else low - 1, None if high is None else high - 1
-    verdict = verdict_equal(value, low, high, 0.22)
+    verdict = verdict_equal(low, high, 0.22)
     return Finding(value, low, high, verdict, f"{100 * value:+.0f} %, {reading}.")
 
 
@@ -110,7 +110,7 @@ def _small_gaps(results: Everything) -> Finding:
     difference = on("EFF-FEWA 0.06", small) - on("FEWA 0.06", small)
     total = (on("EFF-FEWA 0.06", all_arms) - on("FEWA 0.06", all_arms)).mean()
     value, (low, high) = float(difference.mean()), mean_interval(difference)
-    verdict = verdict_within(value, low, high, 0.0, math.inf)
+    verdict = verdict_within(low, high, 0.0, math.inf)
     return Finding(
         value, low, high, verdict, f"these arms account for {value:.1f} of EFF-FEWA's {total:.0f} more in all."
     )
@@ -159,7 +159,7 @@ def _discounted(results: Everything) -> Finding:
 def _suffers(results: Everything, label: str, because: str) -> Finding:
     other = _ten_arm(results, label)
     value, low, high = ratio_of(other, _ten_arm(results, "FEWA 0.06"))
-    verdict = verdict_within(value, low, high, 2.0, math.inf)
+    verdict = verdict_within(low, high, 2.0, math.inf)
     return Finding(value, low, high, verdict, f"regret {other.mean():.0f}: {because}")
 
 
@@ -173,7 +173,7 @@ def _suffers(results: Everything, label: str, because: str) -> Finding:
 def _discounted_forced(results: Everything) -> Finding:
     forced, plain = _ten_arm(results, "D-UCB, forced"), _ten_arm(results, "D-UCB")
     value, (low, high) = float(forced.mean()), mean_interval(forced)
-    verdict = verdict_within(value, low, high, 0.98 * 4110, 1.02 * 4110)  # read off the figure to about 2 %
+    verdict = verdict_within(low, high, 0.98 * 4110, 1.02 * 4110)  # read off the figure to about 2 %
     verdict = DIFFERS if verdict == FAILS else verdict
     why = f"{value:.0f} with that artefact, {plain.mean():.0f} as D-UCB is defined."
     why += " The published curve carries it." if verdict == HOLDS else ""

@@ -37,7 +37,7 @@ def _worst_drop(results: Everything) -> Finding:
 
     value, (low, high) = worst(np.arange(len(regret))), resampled(worst, len(regret))
     step = math.sqrt(1.25)  # half a step of the grid of L
-    verdict = verdict_within(value, low, high, 0.15 / step, 0.25 * step)
+    verdict = verdict_within(low, high, 0.15 / step, 0.25 * step)
     return Finding(
         value, low, high, verdict, f"regret is largest, {regret.mean(axis=0).max():.0f}, at L = {value:.3f}."
     )
@@ -59,7 +59,7 @@ def _no_wswa_everywhere(results: Everything) -> Finding:
     runs = regrets.shape[1]
     value, (low, high) = smallest_worst(np.arange(runs)), resampled(smallest_worst, runs)
     why = f"every alpha has, at some L, at least {value:.1f} times the regret of another alpha."
-    return Finding(value, low, high, verdict_within(value, low, high, 1.5, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1.5, math.inf), why)
 
 
 @claim(
@@ -91,7 +91,7 @@ def _best_wswa(results: Everything, label: str, least: float, most: float, becau
         return float((others[:, runs].mean(axis=1).min(axis=0) - best[runs].mean(axis=0)).mean())
 
     value, (low, high) = lead(np.arange(len(best))), resampled(lead, len(best))
-    verdict = verdict_within(value, low, high, 0.0, math.inf)
+    verdict = verdict_within(low, high, 0.0, math.inf)
     why = f"{label} has {abs(value):.0f} {'less' if value > 0 else 'more'} regret"
     return Finding(value, low, high, verdict, f"{why}: {because}" if verdict == HOLDS else f"{why}.")
 
@@ -110,7 +110,7 @@ def _almost_always(results: Everything) -> Finding:
         return float((fewa[chosen].mean(axis=0) < others[:, chosen].mean(axis=1).min(axis=0)).mean())
 
     value, (low, high) = share(np.arange(len(fewa))), resampled(share, len(fewa))
-    verdict = verdict_within(value, low, high, 0.9, 1.0)
+    verdict = verdict_within(low, high, 0.9, 1.0)
     beaten = round(len(two_arm.DROPS) * (1 - value))
     why = f"at {beaten} of {len(two_arm.DROPS)} values of L the wSWA that suits that L does better."
     return Finding(value, low, high, verdict, why)
@@ -129,9 +129,7 @@ def _comparable(results: Everything) -> Finding:
         return float((efficient[chosen].mean(axis=0) / exact[chosen].mean(axis=0)).max())
 
     value, (low, high) = largest(np.arange(len(exact))), resampled(largest, len(exact))
-    return Finding(
-        value, low, high, verdict_within(value, low, high, 0.0, 1.5), f"never more than {value:.2f} times FEWA's."
-    )
+    return Finding(value, low, high, verdict_within(low, high, 0.0, 1.5), f"never more than {value:.2f} times FEWA's.")
 
 
 @claim(
@@ -154,7 +152,7 @@ def _wswa_slope(results: Everything) -> Finding:
         slopes[label] = (slope(np.arange(len(regret))), *resampled(slope, len(regret), 200))
     label = max(slopes, key=lambda label: abs(slopes[label][0] - 1))
     value, low, high = slopes[label]
-    verdict = verdict_within(value, low, high, 0.9, 1.1)
+    verdict = verdict_within(low, high, 0.9, 1.1)
     return Finding(value, low, high, verdict, f"{label}: regret grows as L to the power {value:.2f}.")
 
 
@@ -175,7 +173,7 @@ def _robust(results: Everything) -> Finding:
     value, (low, high) = ratio(np.arange(len(fewa))), resampled(ratio, len(fewa))
     worst = fewa.mean(axis=0).max()
     why = f"over all L, FEWA's largest regret is {worst:.0f}; the best tuned wSWA's is {value:.1f} times that."
-    return Finding(value, low, high, verdict_within(value, low, high, 1.0, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1.0, math.inf), why)
 
 
 @claim(
@@ -221,7 +219,7 @@ def _agreement(results: Everything, labels: list[str], if_so: str, if_not: str) 
 
     runs = ours.shape[1]
     value, (low, high) = share(np.arange(runs)), resampled(share, runs)
-    verdict = verdict_within(value, low, high, 0.9, 1.0)
+    verdict = verdict_within(low, high, 0.9, 1.0)
     if verdict == FAILS and _could_agree(ours, theirs)[known].mean() >= 0.9:
         verdict = DIFFERS  # too few runs to say
     return Finding(value, low, high, verdict, if_so if value >= 0.9 else if_not)
