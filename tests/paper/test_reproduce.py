@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from rotting.paper import reproduce, store
-from rotting.paper.reproduce import EXPERIMENTS, NAMES, Settings, jobs
+from rotting.paper import MODULES, NAMES, reproduce, store
+from rotting.paper.reproduce import EXPERIMENTS, Settings, jobs
 from rotting.paper.two_arm import DROPS, PLAYED, published
 
 
@@ -33,6 +33,11 @@ def test_sizes_are_the_papers():
     assert sizes["appendix"] == (1000, 2)
     horizons = {block.problem.horizon for experiment in EXPERIMENTS for block in experiment.blocks}
     assert horizons == {5000, 10_000, 25_000}
+
+
+def test_the_list_of_experiments_calls_them_by_their_names():
+    assert [experiment.name for experiment in EXPERIMENTS] == list(MODULES)
+    assert NAMES == ("fig1", "fig2", "table1", "appendix", "policies", "theory", "claims")
 
 
 def test_each_block_is_played_once():

@@ -13,6 +13,7 @@ import typer
 from rotting.cli.options import MOST, InputError, Seed, Threads, enough_memory, whole_option
 from rotting.cli.output import checked_output
 from rotting.cli.tables import add_row, make_console, make_table
+from rotting.paper import NAMES
 
 if TYPE_CHECKING:
     from rotting.paper.claims import Judgement
@@ -30,7 +31,7 @@ def paper(
         typer.Option(
             metavar="NAMES",
             show_default="everything",
-            help="Some of fig1, fig2, table1, appendix, policies, theory, claims; with commas between them.",
+            help=f"Some of {', '.join(NAMES)}; with commas between them.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -45,9 +46,9 @@ def paper(
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
     checked_output("--out", out / "report.html")
-    from rotting.paper.reproduce import NAMES, Settings, jobs, reproduce, write
+    from rotting.paper.reproduce import Settings, jobs, reproduce, write
 
-    settings = Settings(_names(only, NAMES), runs, seed, threads)
+    settings = Settings(_names(only), runs, seed, threads)
     began = time.perf_counter()
     try:
         with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
@@ -61,13 +62,13 @@ def paper(
     typer.echo(f"Wrote {len(written)} files to {out}; open {out / 'report.html'}")
 
 
-def _names(only: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+def _names(only: str | None) -> tuple[str, ...]:
     if only is None:
-        return known
+        return NAMES
     names = tuple(dict.fromkeys(name.strip() for name in only.split(",")))
     for name in names:
-        if name not in known:
-            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(known)}")
+        if name not in NAMES:
+            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(NAMES)}")
     return names
 
 

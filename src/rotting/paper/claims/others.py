@@ -131,7 +131,7 @@ def _splits(results: Everything) -> Finding:
 )
 def _greedy(results: Everything) -> Finding:
     largest = 0
-    for name in theory.SILENT:
+    for name in theory.NOISELESS:
         pulls = results["theory"][name]["pulls"]
         largest = max(largest, int(abs(pulls.sel(policy="FEWA 0.06") - pulls.sel(policy="Greedy")).max()))
     why = "the same pulls on every problem." if largest == 0 else f"they differ by up to {largest} pulls of an arm."
@@ -149,7 +149,7 @@ def _greedy_bound(results: Everything) -> Finding:
     ratios = {
         name: float(results["theory"][name]["regret"].sel(policy="FEWA 0.06").isel(round=-1).max())
         / greedy_bound(problem.n_arms, largest_decay(problem, problem.horizon))
-        for name, problem in theory.SILENT.items()
+        for name, problem in theory.NOISELESS.items()
     }
     name = max(ratios, key=lambda name: ratios[name])
     verdict = HOLDS if ratios[name] <= 1 else FAILS
