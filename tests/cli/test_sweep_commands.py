@@ -8,7 +8,7 @@ import pytest
 
 from rotting import cli, open_results
 from rotting.sweeps.plan_file import EXAMPLE, read_plan
-from rotting.sweeps.running import carry_out
+from rotting.sweeps.running import run_plan
 
 PLAN = """
 runs = 3
@@ -155,6 +155,6 @@ def test_a_local_cluster_from_the_shell(tmp_path):
     options = ["--out", "local", "--cluster", "local", "--threads", "2"]
     done = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    carry_out(read_plan(PLAN), tmp_path / "here", threads=1, progress=False)
+    run_plan(read_plan(PLAN), tmp_path / "here", threads=1, progress=False)
     local, here = (sorted((tmp_path / name / "blocks").iterdir()) for name in ("local", "here"))
     assert [file.read_bytes() for file in local] == [file.read_bytes() for file in here]

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotting import FEWA, UCB1, EpsilonGreedy, Uniform, simulate
+from rotting.errors import DamagedFile
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, blocks
-from rotting.sweeps.blocks import DamageError, compute, cut, pieces, unseal
+from rotting.sweeps.blocks import compute, cut, unseal
 
 SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0.5, 0.2])), 7, seed=3, rounds=5)
 
@@ -38,12 +39,14 @@ def test_blocks_cover_all_runs_once_and_are_not_many(horizons, policies, runs):
         [0, plan.total_runs, *[block.start for block in chosen[1:]] * 2]
     )
     assert all(sizes_of(chosen))
-    assert len(chosen) <= 2 * blocks.MOST_BLOCKS + 1
+    assert len(chosen) <= 2 * blocks.MAX_FULL_BLOCKS + 1
     # No block of several runs is longer than it should be.
-    costs = [blocks.nanoseconds(plan, place) for place in range(len(horizons))]
-    limit = max(blocks.BLOCK_NANOSECONDS, 1 + policies * runs * sum(costs) // blocks.MOST_BLOCKS)
+    costs = [blocks.nanoseconds(problem) for problem in plan.problems]
+    limit = max(blocks.BLOCK_NANOSECONDS, 1 + policies * runs * sum(costs) // blocks.MAX_FULL_BLOCKS)
     for block in chosen:
-        assert len(block) == 1 or sum(piece.runs * costs[piece.problem] for piece in pieces(plan, block)) <= limit
+        assert (
+            len(block) == 1 or sum(piece.runs * costs[piece.problem] for piece in plan.numbering.pieces(block)) <= limit
+        )
 
 
 def test_ten_thousand_small_cells_share_few_blocks():
@@ -60,7 +63,7 @@ def test_ten_thousand_small_cells_share_few_blocks():
 def test_blocks_of_results_that_take_room_are_not_large():
     plan = Plan((Uniform(),), (two_arm(horizon=256),), 100_000)
     for block in cut(plan):
-        assert len(block) * 8 * (256 + 2) <= blocks.MOST_BYTES
+        assert len(block) * 8 * (256 + 2) <= blocks.MAX_BYTES
 
 
 def test_long_runs_are_blocks_of_their_own():
@@ -104,30 +107,30 @@ SEALED = compute(SMALL, range(4))
 def test_any_changed_bit_is_noticed(place, bit):
     changed = bytearray(SEALED)
     changed[place] ^= 1 << bit
-    with pytest.raises(DamageError):
+    with pytest.raises(DamagedFile):
         unseal(SMALL, range(4), bytes(changed))
 
 
 @settings(max_examples=50, deadline=None)
 @given(length=st.integers(0, len(SEALED) - 1))
 def test_any_truncation_is_noticed(length):
-    with pytest.raises(DamageError):
+    with pytest.raises(DamagedFile):
         unseal(SMALL, range(4), SEALED[:length])
 
 
 def test_longer_and_other_files_are_noticed():
     for other in (SEALED + b"\0", SEALED * 2, b"", b"hello", bytes(len(SEALED))):
-        with pytest.raises(DamageError):
+        with pytest.raises(DamagedFile):
             unseal(SMALL, range(4), other)
 
 
 def test_a_sound_block_in_the_wrong_place_is_noticed():
-    with pytest.raises(DamageError, match="other runs"):
+    with pytest.raises(DamagedFile, match="other runs"):
         unseal(SMALL, range(4, 8), SEALED)
-    with pytest.raises(DamageError, match="other runs"):
+    with pytest.raises(DamagedFile, match="other runs"):
         unseal(SMALL, range(3), SEALED)
     other = Plan((FEWA(), UCB1()), SMALL.problems, 7, seed=3, rounds=5)
-    with pytest.raises(DamageError, match="another plan"):
+    with pytest.raises(DamagedFile, match="another plan"):
         unseal(other, range(4), SEALED)
 
 

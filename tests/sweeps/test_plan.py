@@ -14,8 +14,9 @@ from rotting.problems import Drop, stationary, ten_arm, two_arm
 from rotting.sweeps import Plan
 
 
-def plan(**named):
-    return Plan(**{"policies": (FEWA(), UCB1()), "problems": (two_arm(), ten_arm()), "runs": 5, **named})
+def plan(version="", kernels="", **named):
+    made = Plan.of(**{"policies": (FEWA(), UCB1()), "problems": (two_arm(), ten_arm()), "runs": 5, **named})
+    return dataclasses.replace(made, version=version, kernels=kernels)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ class Foreign:
     [
         ({"policies": ()}, "policies is empty"),
         ({"problems": ()}, "problems is empty"),
-        ({"policies": (FEWA(), "FEWA()")}, "given 2 times"),
+        ({"policies": (FEWA(), "FEWA()")}, "holds FEWA.* 2 times; expected each once"),
         ({"policies": (Foreign,)}, "rotting.simulate"),
         ({"policies": ("FEVA",)}, "did you mean 'FEWA'"),
         ({"problems": (3,)}, "not a rotting.Problem"),

@@ -169,8 +169,8 @@ def test_figures(folder, monkeypatch):
     shown = np.array(grid.get_images()[0].get_array())
     assert shown.shape == (5, 3)
     assert shown.min(axis=0).tolist() == [1.0, 1.0, 1.0]
-    monkeypatch.setattr(figures, "MOST_PANELS", 2)
-    monkeypatch.setattr(figures, "MOST_LINES", 3)
+    monkeypatch.setattr(figures, "MAX_PANELS", 2)
+    monkeypatch.setattr(figures, "MAX_LINES", 3)
     few = figures.curves(dataset, final)
     assert [len(axes.get_lines()) for axes in few.axes] == [3, 3]
     assert few.get_suptitle() == "Shown: the best 3 of 5 policies, the first 2 of 3 problems"

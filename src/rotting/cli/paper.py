@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MOST, InputError, Seed, Threads, enough_memory, whole_option
+from rotting.cli.options import MAX_COUNT, InputError, Seed, Threads, enough_memory, whole_option
 from rotting.cli.output import checked_output
 from rotting.cli.tables import add_row, make_console, make_table
 from rotting.paper import NAMES
@@ -24,7 +24,9 @@ def paper(
     out: Annotated[Path, typer.Option(help="The folder to write to; made if need be.")] = Path("results/paper"),
     runs: Annotated[
         int | None,
-        typer.Option(**whole_option("--runs", 1, MOST), show_default="the paper's", help="Runs of each experiment."),
+        typer.Option(
+            **whole_option("--runs", 1, MAX_COUNT), show_default="the paper's", help="Runs of each experiment."
+        ),
     ] = None,
     only: Annotated[
         str | None,
@@ -74,31 +76,21 @@ def _names(only: str | None) -> tuple[str, ...]:
 
 @contextmanager
 def _watching(jobs: list[Job]) -> Iterator[Callable[[Job, int], None]]:
-    """Show which experiment is playing and when all will be done; where nobody looks, a line per experiment."""
-    from rich.console import Console
+    """Show which experiment is playing and when all will be done; without a terminal, a line per experiment."""
+    from rotting._output.progress import progress_bar
 
-    console = Console(stderr=True)
-    total = sum(job.work for job in jobs)
-    if not console.is_terminal:
-        announced: set[str] = set()
+    announced: set[str] = set()
+    with progress_bar() as bar:
+        bar.stage("", sum(job.work for job in jobs))
 
-        def announce(job: Job, rounds: int) -> None:
-            if job.experiment not in announced:
+        def watch(job: Job, rounds: int) -> None:
+            if not bar.shown and job.experiment not in announced:
                 announced.add(job.experiment)
-                typer.echo(f"Playing {job.experiment} ...", err=True)
+                bar.note(f"Playing {job.experiment} ...")
+            bar.describe(f"{job.experiment}: {job.block.key}")
+            bar.advance(rounds)
 
-        yield announce
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(job: Job, rounds: int) -> None:
-            bar.update(task, advance=rounds, description=f"{job.experiment}: {job.block.key}")
-
-        yield advance
+        yield watch
 
 
 def _print_claims(judgements: list[Judgement]) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.errors import BadValue
+
 if TYPE_CHECKING:
     import xarray
 
@@ -112,7 +114,9 @@ def _final_regret(dataset: xarray.Dataset) -> np.ndarray:
     """Return regret[policy, run] at the last recorded round."""
     dimensions = sorted(map(str, dataset["regret"].dims))
     if dimensions != ["policy", "round", "run"]:
-        raise ValueError(
-            f"regret has dimensions {', '.join(dimensions)}; expected policy, round, run: select the others first"
+        raise BadValue(
+            f"regret has dimensions {', '.join(dimensions)}",
+            expected="policy, round, run",
+            hint="select the others first",
         )
     return np.asarray(dataset["regret"].isel(round=-1).transpose("policy", "run").values)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-# More would be told apart by nobody.
-MOST_LINES, MOST_PANELS = 12, 12
+# More cannot be told apart.
+MAX_LINES, MAX_PANELS = 12, 12
 
 
 def curves(dataset: xarray.Dataset, final: xarray.DataArray) -> Figure:
     """Return regret over time, a panel per problem, of the policies that are best over all (or the first ones)."""
     labels = final["policy"].values.tolist()
-    shown = {row.policy for row in ranking.rank_overall(final)[:MOST_LINES]} or set(labels[:MOST_LINES])
+    shown = {row.policy for row in ranking.rank_overall(final)[:MAX_LINES]} or set(labels[:MAX_LINES])
     kept = [place for place, label in enumerate(labels) if label in shown]
     problems = _drawable(final)
     figure = panels.regret_panels(
@@ -72,7 +72,7 @@ def _drawable(final: xarray.DataArray) -> list[int]:
     found = [place for place in range(final.sizes["problem"]) if ranking.finished(final, place).any()]
     if not found:
         raise SweepError("there is nothing to draw: no run is finished by every policy on any problem yet")
-    return found[:MOST_PANELS]
+    return found[:MAX_PANELS]
 
 
 def _say_what_is_shown(figure: Figure, final: xarray.DataArray, problems: int, policies: int) -> None:

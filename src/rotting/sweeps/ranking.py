@@ -1,4 +1,4 @@
-"""What the results of a sweep say: who is best on each problem and over all, and with which parameters."""
+"""What the results of a sweep say: which policy is best on each problem and over all, and with which parameters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.errors import BadValue
 from rotting.policies import parse_policy
 from rotting.simulation.summary import PolicySummary, summarise
 
@@ -40,7 +41,7 @@ def policies_of(final: xarray.DataArray) -> list[Policy]:
 
 def finished(final: xarray.DataArray, problem: int) -> np.ndarray:
     """Say of each run whether every policy has finished it on a problem."""
-    return np.isfinite(final.values[problem]).all(axis=0)
+    return np.asarray(np.isfinite(final.values[problem]).all(axis=0))
 
 
 def rank(final: xarray.DataArray, problem: int) -> list[PolicySummary]:
@@ -97,7 +98,7 @@ def against(final: xarray.DataArray, parameter: str) -> dict[str, list[tuple[flo
             lines.setdefault(_without(policy, parameter), []).append((float(value), place))
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
     if not lines:
-        raise ValueError(f"no policy of this sweep has several values of {parameter!r}")
+        raise BadValue(f"no policy of this sweep has several values of {parameter!r}")
     return lines
 
 

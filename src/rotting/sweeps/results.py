@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.sweeps.blocks import Content, DamageError, pieces
-from rotting.sweeps.errors import SweepError
+from rotting.errors import DamagedFile
+from rotting.sweeps.blocks import Content
+from rotting.sweeps.errors import MissingDask, SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
 
 if TYPE_CHECKING:
+    import dask.array
     import xarray
 
 # Smaller results are read at once; of larger ones, Dask reads what is asked for in pieces of about CHUNK_BYTES.
@@ -71,7 +73,7 @@ def _place(plan: Plan, problem: str | int) -> int:
         return labels.index(problem)
     if isinstance(problem, int) and not isinstance(problem, bool) and 0 <= problem < len(labels):
         return problem
-    raise SweepError(f"there is no problem {problem!r} in this sweep; expected one of {', '.join(labels)}")
+    raise SweepError("is not in this sweep", name="problem", value=problem, expected=f"one of {', '.join(labels)}")
 
 
 def _dataset(folder: Folder) -> xarray.Dataset:
@@ -123,7 +125,7 @@ class _Reader:
         self._stops = np.array([block.stop for block in self._blocks])
         self._read = lru_cache(maxsize=_BLOCKS_IN_MEMORY)(self._read_block)
 
-    def array(self, name: str, width: int) -> Any:
+    def array(self, name: str, width: int) -> np.ndarray | dask.array.Array:
         """Return regret or pulls, [problem, policy, run, width]: in memory if small, as a Dask array if large."""
         plan = self.plan
         shape = (len(plan.problems), len(plan.policies), plan.runs, width)
@@ -132,27 +134,29 @@ class _Reader:
         try:
             import dask.array
         except ImportError:
-            raise SweepError('results this large need Dask: pip install "rotting[dask]"') from None
+            raise MissingDask("reading results this large") from None
         # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
         runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
         policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
         chunks = dask.array.core.normalize_chunks((1, policies, runs, width), shape)
 
-        def chunk(block_info: Any = None) -> np.ndarray:
+        def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
             return self.part(name, *(range(*ends) for ends in block_info[None]["array-location"]))
 
-        return dask.array.map_blocks(chunk, chunks=chunks, dtype=np.float64 if name == "regret" else np.int64)
+        dtype = np.float64 if name == "regret" else np.int64
+        array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=dtype)
+        return array
 
     def part(self, name: str, problems: range, policies: range, runs: range, places: range) -> np.ndarray:
         """Return a part of regret or pulls, from whatever blocks overlap it."""
         shape = (len(problems), len(policies), len(runs), len(places))
         result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
-        first = (problems[0] * len(self.plan.policies) + policies[0]) * self.plan.runs + runs[0]
-        last = (problems[-1] * len(self.plan.policies) + policies[-1]) * self.plan.runs + runs[-1]
+        first = self.plan.numbering.number(problems[0], policies[0], runs[0])
+        last = self.plan.numbering.number(problems[-1], policies[-1], runs[-1])
         for place in np.flatnonzero((self._starts <= last) & (self._stops > first)):
             flat = getattr(self._read(place), name)
             taken = 0
-            for piece in pieces(self.plan, self._blocks[place]):
+            for piece in self.plan.numbering.pieces(self._blocks[place]):
                 width = len(self.plan.recorded[piece.problem]) if name == "regret" else self._arms(piece.problem)
                 rows = flat[taken : taken + piece.runs * width].reshape(piece.runs, width)
                 taken += rows.size
@@ -172,8 +176,8 @@ class _Reader:
         block = self._blocks[place]
         try:
             return self.folder.read(block)
-        except DamageError as damage:
+        except DamagedFile as damage:
             raise SweepError(
-                f"{str(self.folder.file(block))!r} is damaged ({damage}); give the sweep's command again, which "
-                "computes it anew"
+                f"{str(self.folder.file(block))!r} is damaged ({damage})",
+                hint="give the sweep's command again, which computes it anew",
             ) from None
