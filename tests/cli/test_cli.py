@@ -193,6 +193,7 @@ def test_links_stay_links(run, tmp_path):
         (["compare", "FEWA(alpha=-1)"], ["alpha=-1", "> 0"]),
         (["compare", "FEWA(beta=1)"], ["beta", "alpha, delta0, sigma"]),
         (["compare", "FEWA("], ["FEWA(", "expected"]),
+        (["compare", "FEWA(alpha=x)"], ["policy 'FEWA(alpha=x)': 'x' is not a value"]),
         (["compare", "FEWA", "SWA(alpha=None)"], ["SWA(alpha=None)", "mu_max"]),
         (["compare", "SlidingWindowUCB(tau=1000000000000000)"], ["tau=1000000000000000"]),
         (["compare", "\udcff"], ["policy '\\udcff'"]),

@@ -103,7 +103,7 @@ def test_overwrite(run, tmp_path):
         (["sweep", "bad.toml", "--out", "x"], ["bad.toml, line 2", "'FEVA'", "did you mean 'FEWA'"]),
         (["sweep", "binary.toml", "--out", "x"], ["'binary.toml' cannot be read"]),
         (["sweep", "plan.toml", "--out", "plan.toml"], ["'plan.toml'", "cannot be used"]),
-        (["sweep", "plan.toml", "--out", "."], ["other files"]),
+        (["sweep", "plan.toml", "--out", "."], ["--out '.' holds other files"]),
         (["sweep", "plan.toml", "--out", "x", "--threads", "0"], ["--threads '0'"]),
         (["results", "."], ["'.' holds no sweep"]),
         (["results", "x", "--curves", "x.gif"], ["'x.gif'", ".png"]),
@@ -114,12 +114,15 @@ def test_overwrite(run, tmp_path):
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha"], ["--grid 'alpha'"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=x"], ["alpha=x", "'x' cannot be read as values"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=-1"], ["alpha=-1"]),
-        (["tune", "FEWA", "--problem", "ten_arm", "--grid", "beta=1"], ["'beta'", "alpha"]),
+        (
+            ["tune", "FEWA", "--problem", "ten_arm", "--grid", "beta=1"],
+            ["--grid names 'beta'", "its parameters are alpha"],
+        ),
         (
             ["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=0.03", "--grid", "alpha=0.06"],
             ["--grid 'alpha=0.06'", "alpha is given twice", "in one --grid"],
         ),
-        (["tune", "Greedy", "--problem", "ten_arm"], ["no number to tune"]),
+        (["tune", "Greedy", "--problem", "ten_arm"], ["no number to tune", "with --grid"]),
     ],
     ids=" ".join,
 )
@@ -129,6 +132,11 @@ def test_bad_input_gets_one_line(run, tmp_path, arguments, says):
     before = sorted(os.listdir(tmp_path))
     refused(run(*arguments), *says)
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_cluster_that_is_no_address(run):
+    says = ("--cluster 'nine' is not an address", "expected tcp://HOST:PORT, or local")
+    refused(run("sweep", "plan.toml", "--out", "x", "--cluster", "nine"), *says)
 
 
 def test_a_parameter_that_no_policy_has(run):

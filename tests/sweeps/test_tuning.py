@@ -74,7 +74,7 @@ def test_it_warns_that_tuning_flatters():
     ("named", "says"),
     [
         ({"policy": FEWA}, "not one of the package's policies"),
-        ({"grid": {"beta": [1]}}, "no parameter 'beta'"),
+        ({"grid": {"beta": [1]}}, "grid= names 'beta', which FEWA does not have; its parameters are alpha"),
         ({"grid": {"alpha": []}}, "expected a list of values"),
         ({"grid": {"alpha": [-1]}}, "alpha=-1"),
         ({"problems": []}, "problems is empty"),

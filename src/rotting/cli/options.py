@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from rotting.errors import ParseError, RottingError, shown
+from rotting.errors import NOT_GIVEN, ParseError, RottingError, shown
 
 # Larger counts are mistakes; NumPy would fail on their arrays with an error of its own.
 MAX_COUNT, MAX_THREADS = 10**9, 1024
@@ -58,7 +58,7 @@ def parsed(where: str, parse: Callable[[str], Parsed], text: str) -> Parsed:
     try:
         return parse(text)
     except ParseError as error:
-        about_the_text = error.owner is None and error.name is None
+        about_the_text = error.owner is None and error.name is None and error.value is not NOT_GIVEN
         raise error if about_the_text else error.within(f"{where} {shown(text)}") from None
 
 

@@ -122,7 +122,7 @@ def expand(policy: Policy, grid: Mapping[str, Sequence[object]]) -> list[Policy]
     for name, values in grid.items():
         if name not in known:
             kind, has = type(policy).__name__, ", ".join(known) or "none"
-            raise BadValue(f"{kind} has no parameter {name!r}", owner="grid", hint=f"its parameters are {has}")
+            raise BadValue(f"{{grid}} names {name!r}, which {kind} does not have", hint=f"its parameters are {has}")
         if not isinstance(values, Sequence) or isinstance(values, str) or not values:
             raise BadValue(owner="grid", name=name, value=values, expected="a list of values")
     combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
@@ -143,7 +143,9 @@ def default_grid(policy: Policy) -> dict[str, list[object]]:
             except BadValue:
                 continue  # beyond what the parameter may be
         return {field.name: values}
-    raise BadValue(f"{policy} has no number to tune", expected="a policy that has one, or a grid")
+    raise BadValue(
+        f"{policy} has no number to tune", hint="choose a policy that has one, or say with {grid} what to try"
+    )
 
 
 def _play(
