@@ -152,7 +152,7 @@ def test_tune(run):
     )
     assert (code, err) == (0, "")
     assert "Best: FEWA(alpha=0.06, sigma=1.0, delta0=1.0)" in out
-    assert "flatters" in out
+    assert "optimistically biased" in out
 
 
 def test_a_local_cluster_from_the_shell(tmp_path):

@@ -94,11 +94,12 @@ def test_thousands(number, text):
     assert style.with_thousands(number) == text
 
 
-def test_dollars_in_names_are_not_formulas():
-    policies = {"$a$ and $b$": rotting.UCB1(), "costs $^$": rotting.Uniform()}
+def test_names_are_shown_as_they_are():
+    policies = {"$a$ and $b$": rotting.UCB1(), "costs $^$": rotting.Uniform(), "_mine": rotting.Oracle()}
     problem = dataclasses.replace(rotting.problems.two_arm(L=2.0), name="$c$ and $_$")
     figure = figures.regret_figure(rotting.simulate(policies, problem, horizon=20, runs=2))
-    assert {text.get_text() for text in figure.legends[0].get_texts()} == {r"\$a\$ and \$b\$", r"costs \$^\$"}
+    shown = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert shown == {r"\$a\$ and \$b\$", r"costs \$^\$", "_mine"}
     assert figure.axes[0].get_title(loc="left") == r"\$c\$ and \$_\$, 2 runs"
     figure.savefig(io.BytesIO(), format="png")  # "$_$" is no formula: parsed as one, it would be refused
 

@@ -14,7 +14,7 @@ def test_numbers_count_problem_by_problem_policy_by_policy_run_by_run(problems, 
     numbering = Numbering(problems, policies, runs)
     every = [(p, q, r) for p in range(problems) for q in range(policies) for r in range(runs)]
     assert [numbering.number(*place) for place in every] == list(range(numbering.total))
-    assert list(zip(*numbering.places(range(numbering.total)), strict=True)) == every
+    assert list(zip(*numbering.indices(range(numbering.total)), strict=True)) == every
     assert [number for p in range(problems) for number in numbering.of_problem(p)] == list(range(numbering.total))
 
 

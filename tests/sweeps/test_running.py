@@ -121,8 +121,8 @@ def test_interrupted_after_any_number_of_blocks(whole, tmp_path, monkeypatch):
     count = len(list((whole / "blocks").iterdir()))
     for reached in range(1, count):
 
-        def write_one(folder, block, sealed):
-            original(folder, block, sealed)
+        def write_one(folder, block, encoded):
+            original(folder, block, encoded)
             raise StoppedError
 
         monkeypatch.setattr(Folder, "write", write_one)

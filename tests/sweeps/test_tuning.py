@@ -66,8 +66,8 @@ def test_any_number_of_candidates(count):
     assert (found.lead_low is None) == (count == 1)
 
 
-def test_it_warns_that_tuning_flatters():
-    assert "flatters" in quietly(FEWA(), PROBLEM, {"alpha": [0.06]}, runs=1).warning
+def test_it_warns_of_its_bias():
+    assert "optimistically biased" in quietly(FEWA(), PROBLEM, {"alpha": [0.06]}, runs=1).warning
 
 
 @pytest.mark.parametrize(

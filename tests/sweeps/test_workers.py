@@ -98,8 +98,8 @@ def alone(tmp_path_factory):
 def test_a_cluster_finds_the_same_though_a_worker_is_killed(cluster, client, alone, tmp_path, monkeypatch):
     original, written = Folder.write, []
 
-    def write_and_kill(folder, block, sealed):
-        original(folder, block, sealed)
+    def write_and_kill(folder, block, encoded):
+        original(folder, block, encoded)
         written.append(block)
         if len(written) == 3:
             cluster.end("second")  # with blocks under way and blocks that are finished but not yet fetched
@@ -116,8 +116,8 @@ def test_a_cluster_finds_the_same_though_a_worker_is_killed(cluster, client, alo
 def test_a_client_will_do_and_the_client_never_holds_many_blocks(client, alone, tmp_path, monkeypatch):
     original, most = Folder.write, []
 
-    def write(folder, block, sealed):
-        original(folder, block, sealed)
+    def write(folder, block, encoded):
+        original(folder, block, encoded)
         most.append(len(client.futures))
 
     monkeypatch.setattr(Folder, "write", write)
@@ -135,8 +135,8 @@ def test_a_block_that_kills_every_worker_is_given_up(cluster, client, tmp_path, 
     client.run_on_scheduler(_allow, failures=0)
     original, written = Folder.write, []
 
-    def write_and_kill(folder, block, sealed):
-        original(folder, block, sealed)
+    def write_and_kill(folder, block, encoded):
+        original(folder, block, encoded)
         written.append(block)
         if len(written) == 2:
             cluster.end("second")
@@ -223,8 +223,8 @@ def test_a_scheduler_without_workers_and_one_that_dies(tmp_path, monkeypatch):
         lonely.start_worker("only")
         original = Folder.write
 
-        def write_and_kill(folder, block, sealed):
-            original(folder, block, sealed)
+        def write_and_kill(folder, block, encoded):
+            original(folder, block, encoded)
             if "scheduler" in lonely.processes:
                 lonely.end("scheduler")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette: told apart with any kind of colour vision. Its yellow is too pale for a line on white.
+# Okabe and Ito's palette: distinguishable with any kind of colour vision. Its yellow is too pale for a line on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -23,17 +23,26 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
-def line_style(place: int) -> dict[str, Any]:
-    """Return how the line of policy number `place` looks: colours first, then other dashes."""
+class LineStyle(TypedDict):
+    """How a line looks, in the words of `Axes.plot`."""
+
+    color: str
+    linestyle: str
+    marker: NotRequired[str]
+    markersize: NotRequired[float]
+
+
+def line_style(index: int) -> LineStyle:
+    """Return how the line of policy number `index` looks: colours first, then other dashes."""
     return {
-        "color": COLOURS[place % len(COLOURS)],
-        "linestyle": DASHES[place // len(COLOURS) % len(DASHES)],
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": DASHES[index // len(COLOURS) % len(DASHES)],
     }
 
 
-def marker_style(place: int) -> dict[str, Any]:
-    """Return what `line_style` does, with a marker that tells the lines apart in print, too."""
-    return {**line_style(place), "marker": MARKERS[place % len(MARKERS)], "markersize": 5}
+def marker_style(index: int) -> LineStyle:
+    """Return what `line_style` does, with a marker, which distinguishes lines in print, too."""
+    return {**line_style(index), "marker": MARKERS[index % len(MARKERS)], "markersize": 5}
 
 
 def add_legend(figure: Figure, axes: Axes) -> None:
@@ -41,7 +50,11 @@ def add_legend(figure: Figure, axes: Axes) -> None:
     lines = sorted(axes.get_lines(), key=lambda line: np.asarray(line.get_ydata())[-1], reverse=True)
     # Wrapped: a long name would leave the axes too narrow.
     labels = [wrapped(str(line.get_label()), 36) for line in lines]
-    figure.legend(lines, labels, loc="outside right upper", frameon=False, fontsize="small")
+    # Set afterwards: matplotlib leaves out lines whose label begins with an underscore.
+    unnamed = ["line"] * len(lines)
+    legend = figure.legend(lines, unnamed, loc="outside right upper", frameon=False, fontsize="small")
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
 
 
 def shared_legend(figure: Figure, axes: Axes) -> None:

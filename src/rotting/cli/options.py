@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypedDict, TypeVar
 
 import typer
 
@@ -19,7 +19,14 @@ class InputError(RottingError):
     """What the user can put right: shown as one line, never as a traceback."""
 
 
-def whole_option(option: str, minimum: int, maximum: int | None = None) -> dict[str, Any]:
+class OptionSettings(TypedDict):
+    """What `typer.Option` takes besides help and defaults."""
+
+    parser: Callable[[str], int]
+    metavar: str
+
+
+def whole_option(option: str, minimum: int, maximum: int | None = None) -> OptionSettings:
     """Return the settings of a whole-number option.
 
     Typer's own would not name the value that it refuses; `rotting._core.validation` would import NumPy, for which

@@ -63,26 +63,26 @@ def results(
         write_figure(file, figures.against(final, parameter))
 
 
-def _print_rankings(final: xarray.DataArray, plan: Plan, most: int | None) -> None:
+def _print_rankings(final: xarray.DataArray, plan: Plan, limit: int | None) -> None:
     from rotting.sweeps import ranking
 
-    for place, label in enumerate(plan.problem_labels):
-        runs = int(ranking.finished(final, place).sum())
-        title = f"{label}: {plan.problems[place].horizon} rounds, {runs} of {plan.runs} runs"
-        _print_ranking(title, ranking.rank(final, place), most, runs)
+    for index, label in enumerate(plan.problem_labels):
+        runs = int(ranking.finished(final, index).sum())
+        title = f"{label}: {plan.problems[index].horizon} rounds, {runs} of {plan.runs} runs"
+        _print_ranking(title, ranking.rank(final, index), limit, runs)
     if len(plan.problems) > 1:
         title = "All problems: regret in units of the average policy's"
-        _print_ranking(title, ranking.rank_overall(final), most, plan.runs)
+        _print_ranking(title, ranking.rank_overall(final), limit, plan.runs)
 
 
-def _print_ranking(title: str, rows: list[PolicySummary], most: int | None, runs: int) -> None:
+def _print_ranking(title: str, rows: list[PolicySummary], limit: int | None, runs: int) -> None:
     typer.echo()
     if not rows:
         typer.echo(f"{title}: no run is finished by every policy yet")
         return
-    print_summaries(title, rows[:most], runs)
-    if most is not None and len(rows) > most:
-        typer.echo(f"{len(rows) - most} more: --all shows them.")
+    print_summaries(title, rows[:limit], runs)
+    if limit is not None and len(rows) > limit:
+        typer.echo(f"{len(rows) - limit} more: --all shows them.")
 
 
 def _print_best(found: list[Best]) -> None:

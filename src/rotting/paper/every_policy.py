@@ -50,10 +50,10 @@ def figure(results: Results) -> Figure:
     canvas = new_figure(11.0, 5.6)
     for axes, name in zip(canvas.subplots(1, 2), PROBLEMS, strict=True):
         finals = sorted(_final(results, name).items(), key=lambda item: item[1].mean(), reverse=True)
-        for place, (_, regret) in enumerate(finals):
+        for index, (_, regret) in enumerate(finals):
             low, high = np.quantile(regret, QUANTILES)
-            axes.plot([low, high], [place, place], color="0.6", linewidth=2.5, solid_capstyle="butt")
-            axes.plot(regret.mean(), place, "o", color=COLOURS[0], markersize=5)
+            axes.plot([low, high], [index, index], color="0.6", linewidth=2.5, solid_capstyle="butt")
+            axes.plot(regret.mean(), index, "o", color=COLOURS[0], markersize=5)
         axes.set_yticks(range(len(finals)), [label for label, _ in finals], fontsize="small")
         axes.set_xscale("symlog", linthresh=20, linscale=0.5)  # a policy may have no regret at all
         axes.xaxis.set_major_locator(SymmetricalLogLocator(axes.xaxis.get_transform(), subs=(1, 2, 5)))

@@ -104,10 +104,10 @@ def over_time(dataset: xarray.Dataset) -> list[Row]:
             {
                 "policy": str(label),
                 "round": int(t),
-                "mean": regret[:, place].mean(),
-                "quantile_10": low[place],
-                "quantile_90": high[place],
+                "mean": regret[:, index].mean(),
+                "quantile_10": low[index],
+                "quantile_90": high[index],
             }
-            for place, t in enumerate(dataset["round"].values)
+            for index, t in enumerate(dataset["round"].values)
         ]
     return rows

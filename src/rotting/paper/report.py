@@ -71,7 +71,7 @@ def _summary(reproduction: Reproduction) -> str:
 
 def _policies() -> str:
     items = "".join(f"<li><strong>{escape(name)}</strong> {escape(words)}</li>" for name, words in POLICIES.items())
-    return f"<h2>Who plays</h2><ul>{items}</ul>"
+    return f"<h2>The policies</h2><ul>{items}</ul>"
 
 
 def _verdicts(reproduction: Reproduction) -> str:

@@ -32,13 +32,13 @@ def figure(results: Results) -> Figure:
     ours = seconds_per_run(results)
     canvas = new_figure(8.0, 3.6)
     axes = canvas.add_subplot()
-    places = np.arange(len(PUBLISHED))[::-1]
+    positions = np.arange(len(PUBLISHED))[::-1]
     for offset, times, colour, name in ((0.19, PUBLISHED, "0.6", "the paper"), (-0.19, ours, COLOURS[0], "here")):
-        axes.barh(places + offset, list(times.values()), height=0.36, color=colour, label=name)
-        for place, seconds in zip(places, times.values(), strict=True):
+        axes.barh(positions + offset, list(times.values()), height=0.36, color=colour, label=name)
+        for position, seconds in zip(positions, times.values(), strict=True):
             shown = f" {seconds:,.0f} s" if seconds >= 1 else f" {1000 * seconds:.2g} ms"
-            axes.text(seconds, place + offset, shown, va="center", fontsize="small")
-    axes.set_yticks(places, list(PUBLISHED))
+            axes.text(seconds, position + offset, shown, va="center", fontsize="small")
+    axes.set_yticks(positions, list(PUBLISHED))
     axes.set_xscale("log")
     axes.set_xlim(right=3e4)
     axes.set_xlabel("seconds per run of 25 000 rounds (logarithmic)")

@@ -95,9 +95,9 @@ def _draw_per_arm(axes: Axes, regret: xarray.DataArray) -> None:
     """Draw Delta_i h_{i,T} of the nine falling arms against Delta_i."""
     falling = PROBLEM.means(0) > 0
     gaps = PROBLEM.means(0)[falling]
-    for place, label in enumerate(regret["policy"].values):
-        runs = regret.isel(policy=place).transpose("run", "arm").values[:, falling]
-        draw_runs(axes, gaps, runs, {**marker_style(place), "label": str(label)})
+    for index, label in enumerate(regret["policy"].values):
+        runs = regret.isel(policy=index).transpose("run", "arm").values[:, falling]
+        draw_runs(axes, gaps, runs, marker_style(index), str(label))
     axes.set_xscale("log")
     scale_regret(axes, [10.0, float(regret.max())])
     axes.set_ylim(top=1.4 * float(regret.max()))

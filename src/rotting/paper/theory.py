@@ -37,8 +37,8 @@ def tables(results: Results) -> Tables:
     for name, problem in NOISY.items():
         dataset = results[name]
         regret = dataset["regret"].isel(policy=0).transpose("run", "round").values
-        for place, t in enumerate(dataset["round"].values):
-            means = {"mean": regret[:, place].mean(), "largest": regret[:, place].max()}
+        for index, t in enumerate(dataset["round"].values):
+            means = {"mean": regret[:, index].mean(), "largest": regret[:, index].max()}
             rows.append({"problem": name, "round": int(t), **means, "bound": bound(problem, int(t))})
     return {"theory": rows, "theory_pulls": [pulls._asdict() for pulls in _pulls(results)]}
 
@@ -94,12 +94,12 @@ def figure(results: Results) -> Figure:
     """Return regret over time below its bound, and the pulls too many and too few per arm."""
     canvas = new_figure(11.0, 4.8)
     regrets, pulls = canvas.subplots(1, 2)
-    for place, (name, problem) in enumerate(NOISY.items()):
+    for index, (name, problem) in enumerate(NOISY.items()):
         dataset = results[name]
         runs = dataset["regret"].isel(policy=0).transpose("run", "round").values
         rounds = dataset["round"].values
-        style = line_style(place)
-        draw_runs(regrets, rounds, runs, {**style, "label": name})
+        style = line_style(index)
+        draw_runs(regrets, rounds, runs, style, name)
         limit = [bound(problem, int(t)) for t in rounds]
         regrets.plot(rounds, limit, color=style["color"], linestyle=":", linewidth=1.5)
     regrets.set_yscale("symlog", linthresh=10, linscale=0.5)

@@ -66,18 +66,18 @@ def tables(results: Results) -> Tables:
     for label in PLAYED:
         regret = final_regret(results, label)
         low, high = np.quantile(regret, QUANTILES, axis=0)
-        for place, drop in enumerate(DROPS):
-            interval = mean_interval(regret[:, place])
+        for index, drop in enumerate(DROPS):
+            interval = mean_interval(regret[:, index])
             left.append(
                 {
                     "policy": label,
                     "L": drop,
-                    "mean": regret[:, place].mean(),
+                    "mean": regret[:, index].mean(),
                     "mean_low": interval[0],
                     "mean_high": interval[1],
-                    "quantile_10": low[place],
-                    "quantile_90": high[place],
-                    "published": published()[label][place] if label in published() else None,
+                    "quantile_10": low[index],
+                    "quantile_90": high[index],
+                    "published": published()[label][index] if label in published() else None,
                 }
             )
     middle, right = over_time(results[key(WORST)]), over_time(results[key(LARGE)])
@@ -88,9 +88,9 @@ def figure(results: Results) -> Figure:
     """Return figure 1, the published values of its left panel drawn beside ours as dots."""
     canvas = new_figure(12.5, 4.6)
     against_drop, *over_rounds = canvas.subplots(1, 3)
-    for place, label in enumerate(PLAYED):
-        style = line_style(place)
-        draw_runs(against_drop, np.array(DROPS), final_regret(results, label), {**style, "label": label}, shade=0.1)
+    for index, label in enumerate(PLAYED):
+        style = line_style(index)
+        draw_runs(against_drop, np.array(DROPS), final_regret(results, label), style, label, shade=0.1)
         if label in published():
             dots = {"color": style["color"], "marker": ".", "linestyle": "", "markersize": 5, "alpha": 0.8}
             against_drop.plot(DROPS, published()[label], **dots)

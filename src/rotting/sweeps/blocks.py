@@ -1,4 +1,4 @@
-"""The pieces in which a sweep is computed and kept: a block is a range of its runs, played, sealed and checked.
+"""The pieces in which a sweep is computed and kept: a block is a range of its runs, with a checksum.
 
 A block is a `range` in the numbering of `rotting.sweeps.numbering`: part of a large cell, or many small ones.
 """
@@ -20,7 +20,7 @@ from rotting.simulation.loop import new_journal
 from rotting.simulation.simulator import play_run
 from rotting.sweeps.plan import Plan
 
-# A killed process loses at most the blocks under way, and handling a block takes a few milliseconds: about a second is
+# A killed process loses at most the blocks in flight, and handling a block takes a few milliseconds: about a second is
 # short enough for the one and long enough for the other (docs/scaling.md has the figures).
 BLOCK_NANOSECONDS = 10**9
 # Blocks of a small sweep are shorter, so that there are enough for all threads, but not too short for what they cost.
@@ -30,8 +30,8 @@ MAX_FULL_BLOCKS = 4500
 MAX_BYTES = 32 << 20
 # A rough guess of what a run costs, right within a factor of a few for every policy of the package.
 _NS_PER_RUN, _NS_PER_ROUND, _NS_PER_ROUND_AND_ARM = 100_000, 100, 8
-_SEAL = b"sha256:"
-_SEAL_LENGTH = len(_SEAL) + 64
+_CHECKSUM_PREFIX = b"sha256:"
+_CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
 
 class Content(NamedTuple):
@@ -78,7 +78,7 @@ def nanoseconds(problem: Problem) -> int:
 
 
 def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> bytes:
-    """Play the runs of a block, on this thread, and return them sealed.
+    """Play the runs of a block, on this thread, and return its bytes.
 
     Every run is the one that `rotting.simulate` plays under the same number. Once `stop` is set, what is returned does
     not matter.
@@ -94,7 +94,7 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
             play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
             regret.append(oracle - journal.earned)
             pulls.append(journal.pulls)
-    return seal(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
+    return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
 
 
 @lru_cache(maxsize=1024)
@@ -107,9 +107,9 @@ def oracle_reward(plan: Plan, problem: int) -> np.ndarray:
 # How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it.
 
 
-def seal(plan: Plan, block: range, content: Content) -> bytes:
+def encode(plan: Plan, block: range, content: Content) -> bytes:
     """Return the bytes of a block: the same for the same results, wherever and whenever they were computed."""
-    problem, policy, run = plan.numbering.places(block)
+    problem, policy, run = plan.numbering.indices(block)
     archive = io.BytesIO()
     np.savez(
         archive,
@@ -121,16 +121,16 @@ def seal(plan: Plan, block: range, content: Content) -> bytes:
         pulls=content.pulls,
     )
     body = archive.getvalue()[:-2]  # a zip file ends with the length of its comment, here 0
-    return body + _SEAL_LENGTH.to_bytes(2, "little") + _SEAL + hashlib.sha256(body).hexdigest().encode()
+    return body + _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
 
 
-def unseal(plan: Plan, block: range, sealed: bytes) -> Content:
+def decode(plan: Plan, block: range, encoded: bytes) -> Content:
     """Return what a block holds; `DamagedFile` if a single bit of it is not as written, or if it is another block."""
-    body, seal_found = sealed[: -_SEAL_LENGTH - 2], sealed[-_SEAL_LENGTH - 2 :]
-    expected = _SEAL_LENGTH.to_bytes(2, "little") + _SEAL + hashlib.sha256(body).hexdigest().encode()
-    if seal_found != expected:
-        raise DamagedFile("its checksum is wrong" if seal_found[2:].startswith(_SEAL) else "it is cut short")
-    with np.load(io.BytesIO(sealed), allow_pickle=False) as archive:
+    body, checksum = encoded[: -_CHECKSUM_LENGTH - 2], encoded[-_CHECKSUM_LENGTH - 2 :]
+    expected = _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
+    if checksum != expected:
+        raise DamagedFile("its checksum is wrong" if checksum[2:].startswith(_CHECKSUM_PREFIX) else "it is cut short")
+    with np.load(io.BytesIO(encoded), allow_pickle=False) as archive:
         if str(archive["plan"]) != plan.digest:
             raise DamagedFile("it belongs to another plan")
         found = Content(archive["regret"], archive["pulls"])

@@ -1,8 +1,8 @@
-"""Where a sweep lives on disk: its plan, its blocks, and who is working on it.
+"""The folder of a sweep on disk: its plan, its blocks, and a lock.
 
 plan.json                 what is computed
 blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.numbering`
-lock                      held by the process at work; the operating system takes it back when that dies
+lock                      held by the process that computes; the operating system releases it when that ends
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from rotting._core.files import replacing
 from rotting._output.files import write_text
 from rotting.errors import DamagedFile, RottingError
-from rotting.sweeps.blocks import Content, unseal
+from rotting.sweeps.blocks import Content, decode
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.plan import Plan
 
@@ -52,7 +52,7 @@ class Folder:
     @classmethod
     @contextlib.contextmanager
     def held(cls, path: str | Path, plan: Plan, overwrite: bool = False) -> Iterator[Folder]:
-        """Make the folder if need be, and hold it: nobody else computes in it meanwhile.
+        """Make the folder if need be, and lock it: no other process computes in it meanwhile.
 
         Refused: a folder with other files, and, unless `overwrite`, with the results of another plan.
         """
@@ -112,15 +112,15 @@ class Folder:
     def read(self, block: range) -> Content:
         """Return a block's results, checked; `DamagedFile` if they are not what was written."""
         try:
-            sealed = self.file(block).read_bytes()
+            encoded = self.file(block).read_bytes()
         except OSError as error:
             raise DamagedFile(error.strerror or str(error)) from None
-        return unseal(self.plan, block, sealed)
+        return decode(self.plan, block, encoded)
 
-    def write(self, block: range, sealed: bytes) -> None:
+    def write(self, block: range, encoded: bytes) -> None:
         """Keep a block: as a whole, or not at all."""
         with _explained(self.path), replacing(self.file(block)) as temporary:
-            temporary.write_bytes(sealed)
+            temporary.write_bytes(encoded)
 
 
 @contextlib.contextmanager

@@ -60,7 +60,7 @@ class Numbering:
         """Return the runs on one problem."""
         return range(self.number(problem, 0, 0), self.number(problem + 1, 0, 0))
 
-    def places(self, block: range) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def indices(self, block: range) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the problem, the policy and the run of each number of a block."""
         cell, run = np.divmod(np.arange(block.start, block.stop), self.runs)
         problem, policy = np.divmod(cell, self.policies)

@@ -211,10 +211,10 @@ def _line(text: str, patterns: tuple[str, ...]) -> int:
 
     One that is not found (a text can be written with escapes) is left out: the line is then that of the one before.
     """
-    # Comments are blanked, not removed: places stay what they are.
+    # Comments are blanked, not removed: positions stay what they are.
     bare = re.sub(r"^\s*#.*$", lambda comment: " " * len(comment[0]), text, flags=re.MULTILINE)
-    place = 0
+    position = 0
     for pattern in patterns:
-        if found := re.compile(pattern, re.MULTILINE).search(bare, place):
-            place = found.start() + (len(found[0]) - len(found[0].lstrip()))
-    return bare.count("\n", 0, place) + 1
+        if found := re.compile(pattern, re.MULTILINE).search(bare, position):
+            position = found.start() + (len(found[0]) - len(found[0].lstrip()))
+    return bare.count("\n", 0, position) + 1

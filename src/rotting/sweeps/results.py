@@ -1,4 +1,4 @@
-"""What a sweep has found so far, as a labelled dataset that is read when it is looked at."""
+"""What a sweep has found so far, as a labelled dataset; large ones are read lazily."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     folder
         What `rotting.sweep` was given as `out`.
     problem
-        One problem, by its label or place: its results come as `rotting.simulate` gives them, without times.
+        One problem, by its label or index: its results come as `rotting.simulate` gives them, without times.
 
     Returns
     -------
@@ -56,9 +56,9 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     return dataset if problem is None else of_problem(dataset, _place(opened.plan, problem))
 
 
-def of_problem(dataset: xarray.Dataset, place: int) -> xarray.Dataset:
+def of_problem(dataset: xarray.Dataset, index: int) -> xarray.Dataset:
     """Return the results on one problem as `rotting.simulate` gives them, without times."""
-    one = dataset.isel(problem=place)
+    one = dataset.isel(problem=index)
     rounds = one["rounds"].values
     count, arms = int(np.count_nonzero(rounds)), int(one["arms"])
     label = str(one["problem"].values)
@@ -83,8 +83,8 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     most_rounds = max(map(len, plan.recorded))
     most_arms = max(problem.n_arms for problem in plan.problems)
     rounds = np.zeros((len(plan.problems), most_rounds), np.int64)
-    for place, recorded in enumerate(plan.recorded):
-        rounds[place, : len(recorded)] = recorded
+    for index, recorded in enumerate(plan.recorded):
+        rounds[index, : len(recorded)] = recorded
     reader = _Reader(folder)
     dims = ("problem", "policy", "run")
     return xarray.Dataset(
@@ -147,16 +147,16 @@ class _Reader:
         array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=dtype)
         return array
 
-    def part(self, name: str, problems: range, policies: range, runs: range, places: range) -> np.ndarray:
+    def part(self, name: str, problems: range, policies: range, runs: range, columns: range) -> np.ndarray:
         """Return a part of regret or pulls, from whatever blocks overlap it."""
-        shape = (len(problems), len(policies), len(runs), len(places))
+        shape = (len(problems), len(policies), len(runs), len(columns))
         result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
         first = self.plan.numbering.number(problems[0], policies[0], runs[0])
         last = self.plan.numbering.number(problems[-1], policies[-1], runs[-1])
-        for place in np.flatnonzero((self._starts <= last) & (self._stops > first)):
-            flat = getattr(self._read(place), name)
+        for index in np.flatnonzero((self._starts <= last) & (self._stops > first)):
+            flat = getattr(self._read(index), name)
             taken = 0
-            for piece in self.plan.numbering.pieces(self._blocks[place]):
+            for piece in self.plan.numbering.pieces(self._blocks[index]):
                 width = len(self.plan.recorded[piece.problem]) if name == "regret" else self._arms(piece.problem)
                 rows = flat[taken : taken + piece.runs * width].reshape(piece.runs, width)
                 taken += rows.size
@@ -172,8 +172,8 @@ class _Reader:
     def _arms(self, problem: int) -> int:
         return self.plan.problems[problem].n_arms
 
-    def _read_block(self, place: int) -> Content:
-        block = self._blocks[place]
+    def _read_block(self, index: int) -> Content:
+        block = self._blocks[index]
         try:
             return self.folder.read(block)
         except DamagedFile as damage:

@@ -100,8 +100,8 @@ def run_plan(
         report.begin()
         # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
         with contextlib.closing(compute_blocks(plan, missing)) as finished:
-            for block, sealed in finished:
-                folder.write(block, sealed)
+            for block, encoded in finished:
+                folder.write(block, encoded)
                 tally.add(block)
                 report.show()
     return tally

@@ -17,8 +17,8 @@ from rotting.simulation.summary import mean_interval
 from rotting.sweeps.plan import PolicyLike, ProblemLike, as_problem, listed
 
 WARNING = (
-    "Tuned on the very problems and runs that these figures come from, which flatters: judge the choice on other "
-    "problems, or at least with another seed."
+    "The choice was made on the very runs that these figures come from, so they are optimistically biased: judge it on "
+    "other problems, or at least with another seed."
 )
 # Without a grid: the default of the policy's first number, times these.
 _FACTORS = tuple(2.0**power for power in range(-4, 5))
@@ -109,9 +109,9 @@ def tune(
         scores = (regret / scale[:, None]).mean(axis=1)  # [candidate, run]
         order = np.argsort(scores.mean(axis=1), kind="stable")
         keep = -(-len(candidates) // 2) if halvings_left else 0
-        dropped[:0] = [_trial(candidates[place], regret[place], scores[place]) for place in order[keep:]]
+        dropped[:0] = [_trial(candidates[index], regret[index], scores[index]) for index in order[keep:]]
         if halvings_left:
-            candidates, regret = [candidates[place] for place in order[:keep]], regret[order[:keep]]
+            candidates, regret = [candidates[index] for index in order[:keep]], regret[order[:keep]]
     lead = mean_interval(scores[order[1]] - scores[order[0]]) if len(order) > 1 else (None, None)
     return Tuning(tuple(dropped), played, *lead)
 

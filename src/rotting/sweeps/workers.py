@@ -99,27 +99,27 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
     _check_workers(client, plan)
     left = iter(blocks)
     finished = as_completed(loop=client.loop)
-    under_way: dict[Future[bytes], range] = {}
+    in_flight: dict[Future[bytes], range] = {}
 
     def submit() -> None:
-        # Counted anew each time: workers come and go.
+        # Counted again each time: workers come and go.
         wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
-        for _, block in zip(range(wanted - len(under_way)), left, strict=False):
+        for _, block in zip(range(wanted - len(in_flight)), left, strict=False):
             key = f"rotting-{plan.digest[:16]}-{block.start}-{os.urandom(4).hex()}"
             task = client.submit(compute_from_text, plan.text, plan.digest, block.start, block.stop, key=key)
-            under_way[task] = block
+            in_flight[task] = block
             finished.add(task)
 
     try:
         submit()
         for task in finished:
-            block = under_way.pop(task)
-            sealed = _result(task, block)
+            block = in_flight.pop(task)
+            encoded = _result(task, block)
             task.release()
             submit()
-            yield block, sealed
+            yield block, encoded
     finally:
-        client.cancel(list(under_way), force=True)
+        client.cancel(list(in_flight), force=True)
 
 
 def _result(task: Future[bytes], block: range) -> bytes:

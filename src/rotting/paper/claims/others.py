@@ -10,7 +10,7 @@ from rotting.paper import stationary, theory, two_arm
 from rotting.paper.claims.judging import (
     FAILS,
     HOLDS,
-    Everything,
+    AllResults,
     Finding,
     claim,
     ratio_of,
@@ -29,7 +29,7 @@ from rotting.theory import decompose, greedy_bound, largest_decay
     ["appendix"],
     "< 2",
 )
-def _small_gap(results: Everything) -> Finding:
+def _small_gap(results: AllResults) -> Finding:
     return _stationary(results, 0.14)
 
 
@@ -40,11 +40,11 @@ def _small_gap(results: Everything) -> Finding:
     ["appendix"],
     "< 2",
 )
-def _large_gap(results: Everything) -> Finding:
+def _large_gap(results: AllResults) -> Finding:
     return _stationary(results, 1.0)
 
 
-def _stationary(results: Everything, gap: float) -> Finding:
+def _stationary(results: AllResults, gap: float) -> Finding:
     final = results["appendix"][stationary.key(gap)]["regret"].isel(round=-1)
     fewa, ucb = (np.asarray(final.sel(policy=label).values) for label in ("FEWA 0.06", "UCB1"))
     value, low, high = ratio_of(fewa, ucb)
@@ -61,7 +61,7 @@ def _stationary(results: Everything, gap: float) -> Finding:
     "largest fall of mean regret between two recorded rounds, L = 0.233",
     ["fig1"],
 )
-def _can_fall(results: Everything) -> Finding:
+def _can_fall(results: AllResults) -> Finding:
     dataset = results["fig1"][two_arm.key(two_arm.WORST)]
     best = (0.0, "", 0, 0)
     for label in dataset["policy"].values:
@@ -87,14 +87,14 @@ def _can_fall(results: Everything) -> Finding:
     ["theory"],
     "< 1",
 )
-def _theorem_1(results: Everything) -> Finding:
+def _theorem_1(results: AllResults) -> Finding:
     worst: tuple[float, float | None, float | None, str] = (-math.inf, None, None, "")
     for name, problem in theory.NOISY.items():
         dataset = results["theory"][name]
         regret = dataset["regret"].isel(policy=0).transpose("run", "round").values
         limits = np.array([theory.bound(problem, int(t)) for t in dataset["round"].values])
-        place = int(np.argmax(regret.mean(axis=0) / limits))
-        at = regret[:, place] / limits[place]
+        index = int(np.argmax(regret.mean(axis=0) / limits))
+        at = regret[:, index] / limits[index]
         if at.mean() > worst[0]:
             worst = (float(at.mean()), *mean_interval(at), name)
     value, low, high, name = worst
@@ -109,7 +109,7 @@ def _theorem_1(results: Everything) -> Finding:
     ["theory"],
     "0",
 )
-def _splits(results: Everything) -> Finding:
+def _splits(results: AllResults) -> Finding:
     largest = 0.0
     for name, problem in theory.NOISY.items():
         dataset = results["theory"][name].isel(policy=0)
@@ -129,7 +129,7 @@ def _splits(results: Everything) -> Finding:
     ["theory"],
     "0",
 )
-def _greedy(results: Everything) -> Finding:
+def _greedy(results: AllResults) -> Finding:
     largest = 0
     for name in theory.NOISELESS:
         pulls = results["theory"][name]["pulls"]
@@ -145,7 +145,7 @@ def _greedy(results: Everything) -> Finding:
     ["theory"],
     "<= 1",
 )
-def _greedy_bound(results: Everything) -> Finding:
+def _greedy_bound(results: AllResults) -> Finding:
     ratios = {
         name: float(results["theory"][name]["regret"].sel(policy="FEWA 0.06").isel(round=-1).max())
         / greedy_bound(problem.n_arms, largest_decay(problem, problem.horizon))

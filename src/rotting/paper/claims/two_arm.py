@@ -11,7 +11,7 @@ from rotting.paper.claims.judging import (
     DIFFERS,
     FAILS,
     HOLDS,
-    Everything,
+    AllResults,
     Finding,
     claim,
     resampled,
@@ -28,7 +28,7 @@ WSWA = [label for label in two_arm.POLICIES if label.startswith("wSWA")]
     ["fig1"],
     "0.23",
 )
-def _worst_drop(results: Everything) -> Finding:
+def _worst_drop(results: AllResults) -> Finding:
     regret = two_arm.final_regret(results["fig1"], "FEWA 0.06")
     drops = np.array(two_arm.DROPS)
 
@@ -49,7 +49,7 @@ def _worst_drop(results: Everything) -> Finding:
     "the smallest, over alpha, of the largest ratio, over L, to the best wSWA there (at least 1.5)",
     ["fig1"],
 )
-def _no_wswa_everywhere(results: Everything) -> Finding:
+def _no_wswa_everywhere(results: AllResults) -> Finding:
     regrets = np.stack([two_arm.final_regret(results["fig1"], label) for label in WSWA])
 
     def smallest_worst(chosen: np.ndarray) -> float:
@@ -68,7 +68,7 @@ def _no_wswa_everywhere(results: Everything) -> Finding:
     "regret of the better of the other two less that of wSWA(0.2), mean over L from 0.05 to 0.4 (above 0)",
     ["fig1"],
 )
-def _small_drops(results: Everything) -> Finding:
+def _small_drops(results: AllResults) -> Finding:
     return _best_wswa(results, "wSWA 0.2", 0.05, 0.4, "a long window averages noise away.")
 
 
@@ -78,12 +78,12 @@ def _small_drops(results: Everything) -> Finding:
     "regret of the better of the other two less that of wSWA(0.02), mean over L above 2 (above 0)",
     ["fig1"],
 )
-def _large_drops(results: Everything) -> Finding:
+def _large_drops(results: AllResults) -> Finding:
     return _best_wswa(results, "wSWA 0.02", 2.0, math.inf, "a long window notices the fall too late.")
 
 
-def _best_wswa(results: Everything, label: str, least: float, most: float, because: str) -> Finding:
-    chosen = [place for place, drop in enumerate(two_arm.DROPS) if least <= drop <= most]
+def _best_wswa(results: AllResults, label: str, least: float, most: float, because: str) -> Finding:
+    chosen = [index for index, drop in enumerate(two_arm.DROPS) if least <= drop <= most]
     best = two_arm.final_regret(results["fig1"], label)[:, chosen]
     others = np.stack([two_arm.final_regret(results["fig1"], other)[:, chosen] for other in WSWA if other != label])
 
@@ -102,7 +102,7 @@ def _best_wswa(results: Everything, label: str, least: float, most: float, becau
     "share of the L at which FEWA(0.06) has less mean regret than every wSWA (at least 0.9)",
     ["fig1"],
 )
-def _almost_always(results: Everything) -> Finding:
+def _almost_always(results: AllResults) -> Finding:
     fewa = two_arm.final_regret(results["fig1"], "FEWA 0.06")
     others = np.stack([two_arm.final_regret(results["fig1"], label) for label in WSWA])
 
@@ -122,7 +122,7 @@ def _almost_always(results: Everything) -> Finding:
     "largest ratio, over L, of the regret of EFF-FEWA(0.06) to FEWA(0.06) (at most 1.5)",
     ["fig1"],
 )
-def _comparable(results: Everything) -> Finding:
+def _comparable(results: AllResults) -> Finding:
     exact, efficient = (two_arm.final_regret(results["fig1"], label) for label in ("FEWA 0.06", "EFF-FEWA 0.06"))
 
     def largest(chosen: np.ndarray) -> float:
@@ -139,8 +139,8 @@ def _comparable(results: Everything) -> Finding:
     ["fig1"],
     "1",
 )
-def _wswa_slope(results: Everything) -> Finding:
-    chosen = [place for place, drop in enumerate(two_arm.DROPS) if drop > 6]
+def _wswa_slope(results: AllResults) -> Finding:
+    chosen = [index for index, drop in enumerate(two_arm.DROPS) if drop > 6]
     log_drops = np.log(np.array(two_arm.DROPS)[chosen])
     slopes = {}
     for label in WSWA:
@@ -162,7 +162,7 @@ def _wswa_slope(results: Everything) -> Finding:
     "largest mean regret over L: wSWA (the best alpha) / FEWA(0.06) (above 1)",
     ["fig1"],
 )
-def _robust(results: Everything) -> Finding:
+def _robust(results: AllResults) -> Finding:
     fewa = two_arm.final_regret(results["fig1"], "FEWA 0.06")
     others = [two_arm.final_regret(results["fig1"], label) for label in WSWA]
 
@@ -182,7 +182,7 @@ def _robust(results: Everything) -> Finding:
     "share of the published values within 15 % or 10 units of ours (at least 0.9)",
     ["fig1"],
 )
-def _published(results: Everything) -> Finding:
+def _published(results: AllResults) -> Finding:
     labels = [label for label in two_arm.POLICIES if not label.startswith("EFF")]
     return _agreement(
         results, labels, "reproduced but for a few points.", "more than a tenth of the points lie elsewhere."
@@ -195,7 +195,7 @@ def _published(results: Everything) -> Finding:
     "share of the published values within 15 % or 10 units of ours, windows refreshed at every half (at least 0.9)",
     ["fig1"],
 )
-def _published_efficient(results: Everything) -> Finding:
+def _published_efficient(results: AllResults) -> Finding:
     finding = _agreement(results, ["EFF-FEWA 0.06"], "the curve is reproduced.", "")
     theirs = two_arm.published()["EFF-FEWA 0.06"]
     means = two_arm.final_regret(results["fig1"], two_arm.BLOCKS).mean(axis=0)
@@ -208,7 +208,7 @@ def _published_efficient(results: Everything) -> Finding:
     return finding._replace(verdict=DIFFERS, why=why)  # the paper does not say which reading was drawn
 
 
-def _agreement(results: Everything, labels: list[str], if_so: str, if_not: str) -> Finding:
+def _agreement(results: AllResults, labels: list[str], if_so: str, if_not: str) -> Finding:
     ours = np.stack([two_arm.final_regret(results["fig1"], label) for label in labels])
     theirs = np.stack([two_arm.published()[label] for label in labels])
     known = ~np.isnan(theirs)
