@@ -1,5 +1,7 @@
 """Plans in TOML: what they expand to, and that a wrong one is refused with its line."""
 
+import tomllib
+
 import pytest
 
 from rotting import FEWA, UCB1
@@ -101,3 +103,17 @@ def test_wrong_plans_are_refused_with_their_line(text, line, says):
     assert (refused.value.file, refused.value.line) == ("my plan.toml", line)
     assert message.startswith(f"my plan.toml, line {line}: ")
     assert says in message
+
+
+@pytest.mark.parametrize(("line", "expected"), [(2, 2), (9, 3)])
+def test_the_line_of_a_syntax_error_comes_from_its_fields_where_there_are_any(monkeypatch, line, expected):
+    """As Python 3.14 has them; the end of the text is where something is written last."""
+
+    def refuse(text):
+        error = tomllib.TOMLDecodeError("with a text that says nothing of lines")
+        error.msg, error.lineno = "Invalid value", line
+        raise error
+
+    monkeypatch.setattr(tomllib, "loads", refuse)
+    with pytest.raises(SweepError, match=f"my plan.toml, line {expected}: Invalid value$"):
+        read_plan(GOOD + "\n\n", "my plan.toml")

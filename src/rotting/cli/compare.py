@@ -33,7 +33,7 @@ def compare(
 ) -> None:
     """Compare policies on a problem: their regret, and their time per decision.
 
-    Every policy meets the same noise in the same run, so the difference to the best is known better than each mean.
+    Every policy meets the same noise in the same run; differences to the best are taken run by run.
     """
     plot = None if plot is None else checked_plot(plot)
     json = None if json is None else checked_output("--json", json)

@@ -42,7 +42,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     """Return the statistics of each policy, in the order of the dataset.
 
     Intervals are Student's t over runs. All policies face the same noise in the same run, so the difference to the
-    best is taken run by run: its interval is often much narrower than those of the two means.
+    best is taken run by run (paired). That narrows its interval as far as the two policies pull the same arms.
 
     Parameters
     ----------
