@@ -14,7 +14,7 @@ from timing import fastest, run_time, runs_time, seconds_of
 import rotting
 from rotting import FEWA, RAWUCB, EffFEWA, EffRAWUCB
 from rotting.problems import Constant, Drop, Problem, ten_arm, two_arm
-from rotting.problems.problem import draw_reward
+from rotting.problems.noise import draw_reward
 from rotting.simulation.loop import streams_of
 
 

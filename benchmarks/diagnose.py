@@ -25,10 +25,10 @@ from rotting._core.files import replacing
 from rotting.logs import make_log
 from rotting.logs.diagnosis import half_life
 from rotting.logs.driver import CALENDAR, EXPOSURE, find_driver
-from rotting.logs.fitting import fit_log
-from rotting.logs.gain import contestants, estimate_gains
+from rotting.logs.fitting import batch_of, fit_log
+from rotting.logs.gain import THOMPSON, compared_policies, estimate_gains, thompson_name
 from rotting.logs.reading import Log, read_log
-from rotting.logs.wearout import discoveries, wear_out
+from rotting.logs.wearout import discoveries, permutation_tests
 from rotting.problems import Problem
 from rotting.problems.curves import as_curve
 from rotting.simulation import simulate
@@ -49,7 +49,7 @@ def logs(count: int, first_seed: int | None = None, **settings: Any) -> Iterator
 
 def called(log: Log, seed: int) -> np.ndarray:
     """Return which arms are called rotting."""
-    return discoveries(np.array([each.p_value for each in wear_out(log, np.random.default_rng(seed))]))
+    return discoveries(permutation_tests(log, np.random.default_rng(seed)).falling)
 
 
 def calibration(count: int = 200) -> dict[str, Any]:
@@ -92,16 +92,16 @@ def driver(count: int = 50) -> dict[str, Any]:
         right = 0
         answers = {}
         for effect, expected in (("wear-out", EXPOSURE), ("calendar", CALENDAR)):
-            said: Counter[str] = Counter()
+            names: Counter[str] = Counter()
             for _, _, log in logs(count, effect=effect, **settings):
-                said[find_driver(log, [True] * len(log.arms)).name] += 1
-            right += said[expected]
-            answers[effect] = dict(said)
+                names[find_driver(log, [True] * len(log.arms)).name] += 1
+            right += names[expected]
+            answers[effect] = dict(names)
         found[f"{arms} arms, {exposures} exposures"] = {"told_apart": right / (2 * count), "answers": answers}
     return found
 
 
-GAINERS = ("FEWA", "UCB1", "Thompson sampling")
+GAIN_POLICIES = ("FEWA", "UCB1", THOMPSON)
 
 
 def gain(count: int = 100) -> dict[str, Any]:
@@ -112,31 +112,35 @@ def gain(count: int = 100) -> dict[str, Any]:
     """
     settings = {"arms": 8, "exposures": 2000, "spread": 0.3}
     compared = (("gain", "falling"), ("gain", "held"), ("held", "held"), ("pessimistic", "falling"))
-    told = {name: {pair: [] for pair in compared} for name in GAINERS}
+    measured = {name: {pair: [] for pair in compared} for name in GAIN_POLICIES}
     for seed, frame, log in logs(count, FIRST_SEED_OF_GAINS, **settings):
         fitted = fit_log(log, EXPOSURE)
-        players = contestants(fitted.sigma, log.binary, 1)
+        policies = compared_policies(fitted.sigma, log.binary, 1)
+        # Where pulls stand for several exposures, another kind of Thompson sampling stands for the one advised.
+        batch = batch_of(log.exposures)
+        rows_of = {thompson_name(log.binary, batch) if name == THOMPSON else name: name for name in GAIN_POLICIES}
         truths = {
-            way: true_gains(frame, log, {name: players[name] for name in GAINERS}, seed, held=way == "held")
+            way: true_gains(frame, log, {name: policies[name] for name in GAIN_POLICIES}, seed, held=way == "held")
             for way in ("held", "falling")
         }
-        for estimate in estimate_gains(fitted, seed, only=GAINERS)[1:]:
+        for estimate in estimate_gains(fitted, seed, only=rows_of)[1:]:
+            name = rows_of[estimate.policy]
             for which, way in compared:
-                interval, truth = getattr(estimate, which), truths[way][estimate.policy]
+                interval, truth = getattr(estimate, which), truths[way][name]
                 inside = interval.low <= truth <= interval.high
-                told[estimate.policy][which, way].append((inside, truth, interval.point, interval.high - interval.low))
+                measured[name][which, way].append((inside, truth, interval.point, interval.high - interval.low))
     columns = ("coverage", "mean_truth", "mean_estimate", "mean_width")
-    policies = {
+    results = {
         name: {
             f"{which}, arms {way} beyond the log": dict(zip(columns, np.mean(rows, axis=0).tolist(), strict=True))
             for (which, way), rows in found.items()
         }
-        for name, found in told.items()
+        for name, found in measured.items()
     }
-    for found in policies.values():  # the interval gives each truth one half: so its coverage is to be had over both
+    for found in results.values():  # the interval is for both truths, so its coverage is measured over both
         falling, held = found["gain, arms falling beyond the log"], found["gain, arms held beyond the log"]
         found["gain, one truth or the other"] = {name: (falling[name] + held[name]) / 2 for name in columns}
-    return {"settings": settings, "logs": count, "first_seed": FIRST_SEED_OF_GAINS, "policies": policies}
+    return {"settings": settings, "logs": count, "first_seed": FIRST_SEED_OF_GAINS, "policies": results}
 
 
 def true_gains(

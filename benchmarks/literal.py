@@ -8,7 +8,8 @@ import math
 import numba
 import numpy as np
 
-from rotting.problems.problem import draw_reward, value_now
+from rotting.problems.dynamics import value_now
+from rotting.problems.noise import draw_reward
 
 
 @numba.njit(error_model="numpy")

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rotting.policies._engine.policy import Policy
+from rotting.policies import Policy
+from rotting.policies._engine.contract import fresh_state
 from rotting.problems import Problem
 from rotting.simulation.loop import new_journal, play, streams_of
 
@@ -17,7 +18,7 @@ from rotting.simulation.loop import new_journal, play, streams_of
 def run_time(policy: Policy, problem: Problem, horizon: int, run: int = 0, seed: int = 0) -> float:
     """Return the seconds that one run takes in the compiled loop."""
     policy = policy.informed(problem, horizon)
-    state = policy.initial_state(problem.n_arms)
+    state = fresh_state(policy, problem.n_arms)
     compiled = play.compiled_for(type(state))
     journal = new_journal(np.array([horizon]), problem.n_arms)
     streams = streams_of(seed, run, problem.n_arms)

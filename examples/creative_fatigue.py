@@ -1,8 +1,8 @@
-"""A campaign whose creatives wear out: Bandit with EFF-FEWA against a plain A/B split and against UCB1.
+"""A campaign whose creatives wear out: a Bandit with EFF-FEWA against a plain A/B split and against UCB1.
 
 Six creatives have click rates that fall once enough people have seen them, each at its own pace. Impressions come in
-batches, clicks a batch later. Every policy meets the same clicks: the n-th showing of a creative is clicked or not,
-whoever shows it.
+batches, clicks one batch later. All policies face the same clicks: whether the n-th impression of a creative is clicked
+does not depend on the policy.
 
 Run it with `python examples/creative_fatigue.py`; it takes some seconds.
 """
@@ -17,7 +17,7 @@ from scipy.special import expit
 from rotting import UCB1, Bandit, EffFEWA, Policy, Uniform
 
 IMPRESSIONS, BATCH, CAMPAIGNS = 10_000, 100, 2
-# Click rate when new, click rate when everybody has seen it, and how many showings that takes.
+# Click rate when new, click rate when worn out, and after how many impressions half of the difference is lost.
 CREATIVES = {
     "sunrise": (0.60, 0.10, 900),
     "mountain": (0.50, 0.15, 1200),
@@ -29,39 +29,39 @@ CREATIVES = {
 
 
 def click_rates(name: str) -> np.ndarray:
-    """Return the chance of a click at each showing of a creative: high at first, then falling rather quickly."""
-    start, end, showings = CREATIVES[name]
-    return end + (start - end) * expit((showings - np.arange(IMPRESSIONS)) / (0.1 * showings))
+    """Return the click rate of a creative at each of its impressions: a logistic decline."""
+    start, end, midpoint = CREATIVES[name]
+    return end + (start - end) * expit((midpoint - np.arange(IMPRESSIONS)) / (0.1 * midpoint))
 
 
 def campaign(policy: Policy, folder: str, number: int) -> float:
     """Return the clicks per impression that a policy gets."""
-    dice = np.random.default_rng(number)
-    clicks = {name: dice.random(IMPRESSIONS) < click_rates(name) for name in CREATIVES}
+    random = np.random.default_rng(number)
+    clicks = {name: random.random(IMPRESSIONS) < click_rates(name) for name in CREATIVES}
     shown = dict.fromkeys(CREATIVES, 0)
-    gained, late = 0.0, []
+    clicked, pending = 0.0, []
     with Bandit.open(f"sqlite:///{folder}/campaign.db", f"{policy} {number}", policy, CREATIVES) as bandit:
         for _ in range(0, IMPRESSIONS, BATCH):
             choices = bandit.decide(BATCH)
-            bandit.reward_many(late)  # the clicks of the batch before
-            late = []
+            bandit.reward_many(pending)  # the clicks of the previous batch
+            pending = []
             for choice in choices:
-                late.append((choice.id, float(clicks[choice.arm][shown[choice.arm]])))
+                pending.append((choice.id, float(clicks[choice.arm][shown[choice.arm]])))
                 shown[choice.arm] += 1
-            gained += sum(click for _, click in late)
-        bandit.reward_many(late)
-    return gained / IMPRESSIONS
+            clicked += sum(click for _, click in pending)
+        bandit.reward_many(pending)
+    return clicked / IMPRESSIONS
 
 
 def main() -> dict[str, float]:
     """Play every policy, print a table, and return clicks per impression."""
-    contestants = {"A/B split": Uniform(), "UCB1": UCB1(sigma=0.5), "EFF-FEWA": EffFEWA(sigma=0.5)}
+    policies = {"A/B split": Uniform(), "UCB1": UCB1(sigma=0.5), "EFF-FEWA": EffFEWA(sigma=0.5)}
     rates = {}
     with tempfile.TemporaryDirectory() as folder:
-        for label, policy in contestants.items():
+        for label, policy in policies.items():
             rates[label] = float(np.mean([campaign(policy, folder, number) for number in range(CAMPAIGNS)]))
     best = float(np.mean(np.sort(np.concatenate([click_rates(name) for name in CREATIVES]))[-IMPRESSIONS:]))
-    for label, rate in {**rates, "knowing all rates": best}.items():
+    for label, rate in {**rates, "all rates known": best}.items():
         print(f"{label:18} {rate:.4f} clicks per impression, {rate / rates['A/B split'] - 1:+.1%} over the A/B split")
     return rates
 

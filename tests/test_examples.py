@@ -1,4 +1,4 @@
-"""The examples run, and say what they promise."""
+"""The examples run, and their results are what they say."""
 
 import runpy
 from pathlib import Path

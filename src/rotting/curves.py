@@ -3,6 +3,7 @@
 from rotting.problems.curves import (
     Constant,
     Curve,
+    CurveLike,
     Drop,
     Drops,
     Exponential,
@@ -13,4 +14,16 @@ from rotting.problems.curves import (
     as_curve,
 )
 
-__all__ = ["Constant", "Curve", "Drop", "Drops", "Exponential", "Linear", "Logistic", "Power", "Table", "as_curve"]
+__all__ = [
+    "Constant",
+    "Curve",
+    "CurveLike",
+    "Drop",
+    "Drops",
+    "Exponential",
+    "Linear",
+    "Logistic",
+    "Power",
+    "Table",
+    "as_curve",
+]

@@ -15,7 +15,8 @@ from typing import Self
 # How a command calls an argument of the library, or None if it has no such option.
 Option = Callable[[str], str | None]
 
-_REFERENCE = re.compile(r"\{(\w+)\}")
+_REFERENCE = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")  # {{name}} is not one: it reads {name}
+_BRACED = re.compile(r"\{(\w+)\}")
 _LONGEST_VALUE = 80
 
 
@@ -42,7 +43,7 @@ class RottingError(Exception):
         What would have been right.
     hint
         What to do. Here and in `problem`, `{name}` stands for an argument of the function that was called: it reads
-        `name=` from Python and `--name` from the shell.
+        `name=` from Python and `--name` from the shell. Texts of users belong there as `quoted` or `literal`.
 
     Examples
     --------
@@ -77,7 +78,7 @@ class RottingError(Exception):
         """Return the message; arguments for which `option` gives a text are called by it."""
 
         def refer(match: re.Match[str]) -> str:
-            return option(match[1]) or f"{match[1]}="
+            return f"{{{match[1]}}}" if match[1] else option(match[2]) or f"{match[2]}="
 
         problem = _REFERENCE.sub(refer, self.problem)
         subject = "" if self.name is None else self._subject(self.name, option)
@@ -110,8 +111,29 @@ def shown(value: object) -> str:
     >>> shown("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # an integer of more digits than Python prints, or an object of a user
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def literal(text: str) -> str:
+    """Return a text for `problem` or `hint` in which nothing refers to an argument.
+
+    >>> print(BadValue(f"{literal('{arm}')} is not a name"))
+    {arm} is not a name
+    """
+    return _BRACED.sub(r"{{\1}}", text)
+
+
+def quoted(value: object) -> str:
+    """Return a value of a user for `problem` or `hint`: as `shown`, and never taken for a reference.
+
+    >>> print(BadValue(f"there is no arm {quoted('{arm}')}"))
+    there is no arm '{arm}'
+    """
+    return literal(shown(value))
 
 
 class BadValue(RottingError, ValueError):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy.event import listen
 
-from rotting import FEWA, UCB1, Bandit, EffFEWA, Oracle, sigma_for
+from rotting import Bandit, EffFEWA, Oracle
 from rotting.bandit import (
     BadAddress,
     BadName,
@@ -293,16 +293,3 @@ def test_a_server_that_goes_away_and_comes_back(postgres):
         )
     bandit.decide()  # finds a new connection
     assert bandit.verify().decisions == 2
-
-
-# Noise.
-
-
-@pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, math.inf), (math.nan, 1), ("a", 1), (None, 1)], ids=repr)
-def test_bounds_that_are_none(bounds):
-    with pytest.raises(BadSettings, match="low < high"):
-        sigma_for(*bounds)
-
-
-def test_policies_are_checked_by_themselves():
-    assert UCB1(sigma=sigma_for(0, 3)).sigma == FEWA(sigma=sigma_for(-1, 2)).sigma == 1.5

@@ -16,6 +16,7 @@ def run(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(gain, "REFITS", 4)
     make_log(arms=2, exposures=150).to_csv("log.csv", index=False)
+    Path("odd.csv").write_text("x,y\n1,2\n")
 
     def run(*arguments):
         with pytest.raises(SystemExit) as stopped:
@@ -73,9 +74,10 @@ def test_no_empty_folder_stays_behind(run, log):
         ([], "LOG is missing"),
         (["log.csv", "--demo"], "either a LOG or --demo"),
         (["nowhere.csv"], "No such file"),
-        (["log.csv", "--arm", "creativ"], "did you mean 'creative'?"),
+        (["log.csv", "--arm", "creativ"], "--arm 'creativ' is not a column of the log; did you mean 'creative'?"),
+        (["odd.csv"], "no column looks like the arm; the log has 'x', 'y'; name it with --arm"),
         (["log.csv", "--reward", "timestamp"], "row 1: '2024-03-"),
-        (["log.csv", "--out", "log.csv"], "cannot be made a folder"),
+        (["log.csv", "--out", "log.csv"], "--out 'log.csv' cannot be made a folder"),
         (["log.csv", "--seed", "x"], "--seed 'x'"),
         (["log.csv::shown"], "is no database"),
     ],

@@ -6,11 +6,14 @@ import json
 import numpy as np
 import pandas
 import pytest
+from matplotlib.cbook import is_math_text
 
 import rotting
 from browser import open_page
+from rotting.errors import BadValue
 from rotting.logs import Diagnosis, caveats, gain, make_log
 from rotting.logs.driver import Driver
+from rotting.logs.figures import arms_figure
 from rotting.logs.gain import LOGGED
 from rotting.logs.report import arm_rows, report_page
 
@@ -51,6 +54,23 @@ def test_no_wear_out_is_diagnosed():
     assert all(arm.half_life is None for arm in found.arms)
     assert found.rewards == "0/1"
     assert "None of the 3 arms" in found.summary
+
+
+def test_gains_of_policies_that_were_not_played_are_refused(worn):
+    with pytest.raises(BadValue, match=r"policy='MOSS' has no gain here; expected one of 'logged allocation', 'FEWA'"):
+        worn.gain_of("MOSS")
+
+
+def test_the_table_says_which_thompson_sampling_was_played_and_the_advice_what_stands_for_it():
+    """Above 5000 rows a pull earns the mean of several clicks, which BetaThompson cannot be given."""
+    found = rotting.diagnose(make_log(arms=3, exposures=1700, effect="none", seed=3))
+    rows = [gain.policy for gain in found.gain]
+    assert "Gaussian Thompson sampling" in rows
+    assert "Thompson sampling" not in rows
+    assert found.recommended.policy.startswith("BetaThompson(")
+    said = "The gains show Gaussian Thompson sampling in its place: a pull there is the mean of 2 rewards"
+    assert said in found.recommended.reason
+    assert said in report_page(found)
 
 
 def test_rising_arms_are_flagged():
@@ -183,7 +203,9 @@ def test_what_was_done_to_rows_is_said():
     assert "Dropped 3 of 405 rows: no reward." in said
     assert "Time goes backwards at 1 row;" in said
     assert "Repeated in every column: 2 of 405 rows." in said
-    assert "'user_id' looks like a unit" in said
+    assert "'user_id' looks like a unit: with the option unit they are counted for each one" in said
+    assert "If they are copies, drop them with the option drop_duplicates" in said
+    assert "--" not in said
 
 
 def test_per_unit():
@@ -229,11 +251,18 @@ def test_few_and_many_arms_have_a_page(arms, tmp_path):
     assert (f"most shown of {arms}" in text) == (arms > 12)
 
 
-def test_names_with_dollars_are_no_formulas(tmp_path):
-    frame = make_log(arms=2, exposures=300, sigma=1.0, seed=1)
-    frame["creative"] = frame["creative"].map({"creative 1": "US$ 10% off $ 5", "creative 2": r"$\foo$"})
-    rotting.diagnose(frame).save(tmp_path)
-    assert "US$ 10% off $ 5" in (tmp_path / "report.html").read_text()
+@pytest.mark.parametrize("names", [("US$ 10% off $ 5", r"$\foo$"), ("$a$b", r"\$a\$b$"), ("a{b", "_^$")])
+def test_names_with_dollars_are_no_formulas(names, tmp_path):
+    frame = make_log(arms=2, exposures=100, sigma=1.0, seed=1)
+    frame["creative"] = frame["creative"].map(dict(zip(["creative 1", "creative 2"], names, strict=True)))
+    found = rotting.diagnose(frame)
+    found.save(tmp_path)
+    assert names[0] in (tmp_path / "report.html").read_text()
+    # The titles as matplotlib draws them: with every dollar, and none of them as a formula.
+    titles = [axes.get_title(loc="left") for axes in arms_figure(found).axes]
+    drawn = [title.replace(r"\$", "$") for title in titles]
+    assert sorted(title.rpartition(": ")[0] for title in drawn) == sorted(names)
+    assert not any(is_math_text(title) for title in titles)
 
 
 def test_drops_are_played_whatever_a_pull_stands_for():

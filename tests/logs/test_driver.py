@@ -40,7 +40,7 @@ def test_arms_that_begin_lower_when_they_are_launched_late_give_the_calendar_awa
     """Two logs of clicks in which the shapes of the arms say too little."""
     log = read_log(make_log(arms=8, exposures=2000, spread=0.1, effect="calendar", seed=seed))
     assert find_driver(log, [True] * 8).name == CALENDAR
-    monkeypatch.setattr(shapes, "FEWEST_IN_COMMON", 9)
+    monkeypatch.setattr(shapes, "LEAST_POOLED_ARMS", 9)
     assert find_driver(log, [True] * 8).name == CANNOT_TELL
 
 

@@ -1,5 +1,7 @@
 """Problems fitted to logs."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -36,7 +38,7 @@ def test_problem_from_log():
     truth = Exponential(start=3.0, rate=np.log(3) / 1000)
     assert problem.means(range(0, 1000, 100)) == pytest.approx(np.tile(truth(range(0, 1000, 100)), (2, 1)), abs=0.1)
     assert rotting.Problem.from_log(frame, pessimistic=True).means([1900])[0] < 0.5
-    with pytest.raises(LogError, match="expected no unit"):
+    with pytest.raises(LogError, match="unit='user_id' cannot be used, since"):
         rotting.Problem.from_log(frame, unit="user_id")
 
 
@@ -53,3 +55,14 @@ def test_long_logs_are_played_in_batches():
     assert batch_of(fitting.MOST_ROUNDS) == 1
     assert batch_of(fitting.MOST_ROUNDS + 1) == 2
     assert 10_000_000 / batch_of(10_000_000) <= fitting.MOST_ROUNDS
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_rounding_makes_no_click_rate_of_more_than_one(batch):
+    """Curves that start at 1 (the first exposures were all clicked) have no means above 1 over pulls."""
+    fitted = fit_log(read_log(make_log(arms=2, exposures=100, seed=1)), "exposure")
+    rates = [0.5791850533193196, *np.geomspace(1e-4, 3, 500)]
+    for rate in rates:
+        curves = [Exponential(start=1.0, rate=float(rate)), Constant(0.1)]
+        problem = problem_of(dataclasses.replace(fitted, curves=curves), "log", batch, pessimistic=True)
+        assert problem.curves[0].start <= 1.0

@@ -61,12 +61,12 @@ def test_values_instead_of_clicks():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"effect": "magic"}, "effect='magic' is not one of"),
+        ({"effect": "magic"}, "make_log: effect='magic' is not known; expected one of 'wear-out'"),
         ({"pace": "slow"}, "pace='slow'"),
         ({"arms": 0}, "arms=0"),
         ({"exposures": 2.5}, "exposures=2.5"),
-        ({"start": 0.01}, "expected 0 < end <= start"),
-        ({"start": 1.5}, "no click rate"),
+        ({"start": 0.01}, "end=0.04 is out of range; expected a finite number > 0 and <= 0.01"),
+        ({"start": 1.5}, "start=1.5 is not a click rate; expected at most 1, or a sigma"),
         ({"spread": -1}, "spread=-1"),
         ({"sigma": float("nan")}, "sigma=nan"),
         ({"seed": -1}, "seed=-1"),

@@ -1,5 +1,7 @@
 """Logs are counted right, whatever they come in, and what is wrong with them is said."""
 
+import contextlib
+import gzip
 import sqlite3
 import sys
 
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rotting.errors import BadValue, MissingExtra
 from rotting.logs import LogError, make_log, reading
 from rotting.logs.reading import read_log
 
@@ -127,7 +130,7 @@ def test_a_unit_is_mentioned_but_not_assumed():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"arm": "rewards"}, "--arm 'rewards': the log has no such column; did you mean 'reward'"),
+        ({"arm": "rewards"}, "arm='rewards' is not a column of the log; did you mean 'reward'"),
         ({"reward": "clcik"}, "the log has 'arm', 'reward', 'time'"),
         ({"arm": "reward", "reward": "reward"}, "cannot be two things at once"),
     ],
@@ -138,7 +141,7 @@ def test_missing_columns(asked, said):
 
 
 def test_nothing_to_guess_from():
-    with pytest.raises(LogError, match="no column looks like the arm; the log has 'x', 'y', 'z': name it with --arm"):
+    with pytest.raises(LogError, match="no column looks like the arm; the log has 'x', 'y', 'z'; name it with arm="):
         read_log(small().set_axis(["x", "y", "z"], axis=1))
 
 
@@ -159,6 +162,11 @@ def test_unparsable_rewards(value, tmp_path):
     with pytest.raises(LogError, match=r"reward column 'reward', row 7: '.*' is not a finite number.*1 more") as error:
         read_log(tmp_path / "log.csv")
     assert value in str(error.value)
+    assert error.value.value == value
+    assert isinstance(error.value, BadValue)
+    assert error.value.text(lambda name: f"--{name}").endswith(
+        "with --reward; empty values would be dropped and counted"
+    )
 
 
 def test_unparsable_times(tmp_path):
@@ -276,9 +284,9 @@ def test_too_few_exposures_of_every_arm():
 
 def test_no_rows(tmp_path):
     (tmp_path / "log.csv").write_text("arm,reward,time\n")
-    with pytest.raises(LogError, match="has no rows"):
+    with pytest.raises(LogError, match="there are no rows"):
         read_log(tmp_path / "log.csv")
-    with pytest.raises(LogError, match="has no rows"):
+    with pytest.raises(LogError, match="there are no rows"):
         read_log(small().iloc[:0])
     (tmp_path / "log.csv").write_text("")
     with pytest.raises(LogError, match="is empty"):
@@ -291,11 +299,13 @@ def test_no_rows(tmp_path):
         ("log.xyz", b"hello", "of no kind that can be read"),
         ("log.parquet", b"PAR1 but nothing else", "cannot be read"),
         ("log.db", b"SQLite format 3\0 and then nonsense", "cannot be read"),
-        ("log.csv", b"\xff\xfe\x00\x01" * 50, "not UTF-8 text; save the file as UTF-8$"),
-        ("log.csv", b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, "not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"\xff\xfe\x00\x01" * 50, "line 1 is not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, "line 2 is not UTF-8 text; save the file as UTF-8$"),
         ("log.csv", b"arm,reward,time\na,1\nb,2,3,4\n", "not fit the header"),
         ("log.csv", b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n", "line 40002 does not fit the header"),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
+        ("log.csv.gz", gzip.compress(b'arm,reward,time\n"a\nb",1,2\na,1\n'), "line 4 does not fit the header"),
+        ("log.csv.gz", gzip.compress(b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40), "line 2 is not UTF-8 text"),
     ],
 )
 def test_broken_files(name, content, said, tmp_path):
@@ -336,7 +346,7 @@ class Elsewhere:
 def test_frames_of_other_libraries():
     assert sums_of(read_log(Elsewhere(small()))) == sums_of(read_log(small()))
     with pytest.raises(
-        LogError, match=r"Elsewhere cannot be read \(pyarrow is required for that\); expected a file"
+        LogError, match=r"Elsewhere: cannot be read \(pyarrow is required for that\); expected a file"
     ) as error:
         read_log(Elsewhere(None))
     assert "\n" not in str(error.value)
@@ -369,19 +379,54 @@ def test_other_rewards_are_not(rewards):
 
 def test_without_duckdb_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(LogError, match=r"install rotting\[logs\]"):
+    with pytest.raises(MissingExtra, match=r"install rotting\[logs\]"):
         read_log(small())
 
 
-@pytest.mark.parametrize("nothing", ["NaN", "NULL", " ", "none"])
-def test_arms_and_units_that_only_say_that_there_is_none_are_dropped(nothing, tmp_path):
-    path = tmp_path / "log.csv"
-    rows = [
-        f"{arm},{place % 2},{user}"
-        for place in range(200)
-        for arm, user in (("a", "u"), (nothing, "u"), ("a", nothing))
-    ]
-    path.write_text("\n".join(["arm,reward,user", *rows]))
-    log = read_log(path, unit="user")
-    assert [arm.name for arm in log.arms] == ["a"]
-    assert sum(log.dropped.values()) == 400
+# What is missing, and what is a name.
+
+NAMES = ["none", "NA", "null", "NaN", "N/A"]
+MISSING = [None, "", " "]
+
+
+def named(kind, folder):
+    """Return a log with arms and units of all these names and without any, stored as some kind of source."""
+    names = [*NAMES, *MISSING] * 40
+    arm, unit = names, [*names[1:], names[0]]
+    frame = pandas.DataFrame({"arm": arm, "reward": np.arange(len(arm)) % 2, "user": unit})
+    if kind == "frame":
+        return frame
+    if kind == "categories":
+        return frame.astype({"arm": "category", "user": "category"})
+    if kind in ("csv", "csv.gz"):
+        frame.to_csv(folder / f"log.{kind}", index=False)
+        return folder / f"log.{kind}"
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(folder / "log.db")) as database:
+            frame.to_sql("shown", database, index=False)
+        return folder / "log.db"
+    path = folder / f"log.{kind}"
+    with duckdb.connect(str(path) if kind == "duckdb" else ":memory:") as database:
+        database.register("frame", frame)
+        into = f"COPY frame TO '{path}' (FORMAT parquet)" if kind == "parquet" else "CREATE TABLE t AS FROM frame"
+        database.execute(into)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["frame", "categories", "csv", "csv.gz", "sqlite", "parquet", "duckdb"])
+def test_arms_and_units_called_none_are_names_and_empty_fields_are_missing(kind, tmp_path):
+    log = read_log(named(kind, tmp_path), unit="user")
+    assert {arm.name: arm.exposures for arm in log.arms} == dict.fromkeys(NAMES[:-1], 40)  # N/A: next to no unit
+    assert log.dropped == {"no arm": 120, "no unit": 40}
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet"])
+def test_numbers_that_are_no_numbers_name_no_arm(kind, tmp_path):
+    frame = small(arm=np.where(np.arange(60) < 50, 7.0, np.nan))
+    if kind == "parquet":
+        with duckdb.connect() as database:
+            query = "SELECT CASE WHEN time < 50 THEN 7.0::DOUBLE ELSE 'nan'::DOUBLE END AS arm, reward, time FROM frame"
+            database.execute(f"COPY ({query}) TO '{tmp_path / 'log.parquet'}' (FORMAT parquet)")
+    log = read_log(frame if kind == "frame" else tmp_path / "log.parquet")
+    assert [(arm.name, arm.exposures) for arm in log.arms] == [("7.0", 50)]
+    assert log.dropped == {"no arm": 10}

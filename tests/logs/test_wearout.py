@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rotting.logs import make_log, wearout
 from rotting.logs.reading import Cells, read_log
-from rotting.logs.wearout import decreasing, discoveries, merged, wear_out
+from rotting.logs.wearout import discoveries, isotonic_band, merged, permutation_tests
 
 
 def cells_of(rewards):
@@ -27,14 +27,6 @@ def test_merging_keeps_counts_and_totals(rewards, bins):
     assert np.all(np.diff(fewer.exposure) > 0)
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=60))
-def test_the_fit_decreases_and_keeps_the_mean(means):
-    fit = decreasing(np.array(means), np.ones(len(means)))
-    assert np.all(np.diff(fit) <= 1e-12)
-    assert fit.mean() == pytest.approx(np.mean(means), abs=1e-9)
-
-
 @pytest.mark.parametrize("settings", [{}, {"sigma": 1.0, "start": 3.0, "end": 1.0}])
 def test_p_values_are_uniform_where_nothing_wears_out(settings):
     """120 arms: a share of p-values below 0.2 beyond 0.2 +- 0.12 has probability 0.001."""
@@ -50,12 +42,21 @@ def test_p_values_are_uniform_where_nothing_wears_out(settings):
 )
 def test_directions(effect, falls, rises):
     log = read_log(make_log(arms=3, exposures=3000, effect=effect, seed=11, sigma=1.0, start=3.0, end=2.0))
-    worn = wear_out(log, np.random.default_rng(0))
-    assert [each.p_value < 0.01 for each in worn] == [falls] * 3
-    assert [each.p_rising < 0.01 for each in worn] == [rises] * 3
-    for each in worn:
-        assert np.all(each.low <= each.fit)
-        assert np.all(each.fit <= each.high)
+    p_values = permutation_tests(log, np.random.default_rng(0))
+    assert (p_values.falling < 0.01).tolist() == [falls] * 3
+    assert (p_values.rising < 0.01).tolist() == [rises] * 3
+
+
+@pytest.mark.parametrize("effect", ["wear-out", "wear-in", "none"])
+def test_bands_hold_the_fit_and_never_rise(effect):
+    log = read_log(make_log(arms=2, exposures=800, effect=effect, seed=11))
+    for arm in log.arms:
+        band = isotonic_band(arm, log, np.random.default_rng(0))
+        assert np.all(band.low <= band.fit)
+        assert np.all(band.fit <= band.high)
+        for bound in (band.low, band.fit, band.high):
+            assert np.all(np.diff(bound) <= 1e-12)
+            assert np.all((bound >= 0) & (bound <= 1))
 
 
 def test_an_arm_that_comes_back_is_noticed():
@@ -64,7 +65,7 @@ def test_an_arm_that_comes_back_is_noticed():
     cells = merged(cells_of(rewards), wearout.TESTED_BINS)
     generator = np.random.default_rng(0)
     assert wearout._p_value(cells, False, generator) < 0.01
-    assert wearout._p_value(wearout._late(cells), False, generator, sign=-1.0) < 0.01
+    assert wearout._p_value(wearout._second_half(cells), False, generator, sign=-1.0) < 0.01
 
 
 def test_the_band_holds_the_truth():
@@ -74,9 +75,9 @@ def test_the_band_holds_the_truth():
     truth = dict(zip(frame.attrs["truth"].arms, frame.attrs["truth"].curves, strict=True))
     inside = []
     for arm in log.arms:
-        x, _, _, low, high = wearout._fit_and_band(arm, log, np.random.default_rng(0))
-        value = truth[arm.name](x.astype(int))
-        inside.append((low <= value) & (value <= high))
+        band = isotonic_band(arm, log, np.random.default_rng(0))
+        value = truth[arm.name](band.exposure.astype(int))
+        inside.append((band.low <= value) & (value <= band.high))
     assert 0.80 < np.mean(inside) < 0.98
 
 
@@ -93,6 +94,5 @@ def test_one_arm_of_many_can_still_be_singled_out(monkeypatch):
     own = frame.creative == "creative 1"
     frame.loc[own, "value"] -= np.linspace(0, 5, own.sum())
     log = read_log(frame)
-    values = np.array([each.p_value for each in wear_out(log, np.random.default_rng(0))])
-    called = discoveries(values)
+    called = discoveries(permutation_tests(log, np.random.default_rng(0)).falling)
     assert [arm.name for arm, one in zip(log.arms, called, strict=True) if one] == ["creative 1"]

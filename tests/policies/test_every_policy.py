@@ -18,6 +18,7 @@ import rotting.policies
 from rotting import simulate
 from rotting._core.randomness import CHOICE, NOISE, normal, stream_key
 from rotting.policies import Agent, Policy, parse_policy
+from rotting.policies._engine.contract import fresh_state
 from rotting.policies._engine.kernel import decide
 from rotting.problems import Drop, Problem
 from rotting.problems.curves import Constant, Power
@@ -344,7 +345,7 @@ def test_a_loaded_agent_takes_identical_decisions(saved_policy, rounds, tmp_path
     loaded = Agent.load(tmp_path / "agent.npz")
     assert loaded.policy == agent.policy
     assert (loaded.t, loaded.n_arms) == (agent.t, agent.n_arms) == (rounds, ARMS)
-    assert contents(loaded._state) == contents(agent._state)
+    assert loaded.same_as(agent)
     for t in range(300):
         arm = agent.select()
         assert loaded.select() == arm, f"round {t} after loading"
@@ -595,7 +596,7 @@ def test_an_agent_decides_as_the_simulation_does(case):
     for run in range(2):
         noise = [stream_key(seed, NOISE, run, arm) for arm in range(ARMS)]
         policy = build(case).informed(problem, horizon)
-        agent = Agent(policy, policy.initial_state(ARMS), stream_key(seed, CHOICE, run))
+        agent = Agent(policy, fresh_state(policy, ARMS), stream_key(seed, CHOICE, run))
         earned, regret = 0.0, []
         for t in range(horizon):
             arm = agent.select()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rotting import FEWA
+from rotting.policies._engine.contract import fresh_state
 from rotting.policies._engine.kernel import select, update
 
 UNIT = 1024  # rewards are whole multiples of 1 / UNIT
@@ -68,7 +69,7 @@ def first_disagreement(state, rewards, every, alpha, sigma):
 def check(alpha, sigma, rewards, every):
     policy = FEWA(alpha=alpha, sigma=sigma)
     n_arms, rounds = rewards.shape
-    state = policy.reserve(policy.initial_state(n_arms), rounds)
+    state = policy.reserve(fresh_state(policy, n_arms), rounds)
     wrong, checked, pulls = first_disagreement(state, rewards, every, alpha, sigma)
     assert wrong == 0
     assert checked >= rounds // every

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rotting.errors import BadType, BadValue
 from rotting.policies import CTO, parse_policy
 from rotting.problems.curves import (
     Constant,
@@ -128,6 +129,36 @@ def test_curves_take_a_number_or_an_array_of_any_shape():
     assert curve([]).shape == (0,)
     np.testing.assert_array_equal(curve(np.array([[0, 1], [2, 3]])), [[3.0, 2.0], [1.0, 1.0]])
     np.testing.assert_array_equal(curve(range(3)), [3.0, 2.0, 1.0])
+
+
+EVERY_FAMILY = [
+    Constant(1.0),
+    Drop(1.0, 0.0, 3),
+    Drops((1.0, 0.5), (2,)),
+    Linear(1.0, 0.1),
+    Exponential(1.0, 0.1),
+    Power(0.5),
+    Logistic(1.0, 5.0, 1.0),
+    Table((1.0, 2.0)),
+]
+
+
+@pytest.mark.parametrize("curve", EVERY_FAMILY, ids=repr)
+@pytest.mark.parametrize("n", [-5, -1, 2.5, math.nan, math.inf, 2**63, 10**30, -(10**30), "3", None])
+def test_pulls_that_cannot_be_are_refused(curve, n):
+    """Table((1., 2.))(-5) once returned what happened to lie in memory before the table."""
+    for given_n in (n, [n], [0, n], np.array([[1, n]])):
+        with pytest.raises(BadValue, match=r"^n=.*; expected a whole number >= 0") as caught:
+            curve(given_n)
+        assert caught.value.name == "n"
+
+
+@pytest.mark.parametrize("curve", EVERY_FAMILY, ids=repr)
+def test_pulls_may_be_floats_that_are_whole_and_very_large(curve):
+    assert curve(3.0) == curve(3)
+    np.testing.assert_array_equal(curve([0.0, 4.0]), curve([0, 4]))
+    highest, lowest = curve.highest_and_lowest()
+    assert lowest <= curve(2**63 - 1) <= highest
 
 
 # What curves say about themselves
@@ -252,12 +283,15 @@ def test_repr_can_be_read_back(curve):
         lambda: Table([[1.0], [2.0]]),
         lambda: Table("abc"),
         lambda: Table(None),
-        lambda: as_curve(True),
-        lambda: as_curve("x"),
+        lambda: Drop(1.0, 0.0, 2**63),
+        lambda: Drop(1.0, 0.0, 10**400),
+        lambda: Power(0.1, step=2**60),
+        lambda: Drops((1.0, 0.5), ("a",)),
+        lambda: Drops((1.0, 0.5), 1),
     ],
 )
 def test_what_is_no_curve_is_refused(make):
-    with pytest.raises((TypeError, ValueError)) as caught:
+    with pytest.raises(BadValue) as caught:
         make()
     # The message begins with the name of the curve.
     assert str(caught.value).startswith(tuple(Curve.known))
@@ -268,3 +302,33 @@ def test_numbers_and_sequences_stand_for_curves():
     assert as_curve([2, 1]) == as_curve(np.array([2.0, 1.0])) == Table((2.0, 1.0))
     curve = Drop(1.0, 0.0, 5)
     assert as_curve(curve) is curve
+
+
+@pytest.mark.parametrize("wrong", [True, "x", b"x", None, {}, {1.0, 2.0}, 1j, object()])
+def test_what_stands_for_no_curve_is_refused(wrong):
+    with pytest.raises(
+        BadType, match=r"^curve=.* is not a curve; expected a curve such as Drop\(1, 0, 100\), a number,"
+    ):
+        as_curve(wrong)
+
+
+@pytest.mark.parametrize("function", [lambda n: 1, math.sqrt, Drop, np.exp])
+def test_functions_are_refused_with_what_to_do(function):
+    with pytest.raises(
+        BadType,
+        match=r"is a (function|class), which compiled code cannot call.*Table\(\[mu\(n\) for n in range\(horizon\)\]\)",
+    ):
+        as_curve(function)
+
+
+@pytest.mark.parametrize("base", [Curve, Table, Drop])
+def test_subclasses_elsewhere_are_refused_when_they_are_defined(base):
+    """Compiled code would not call what they define: they would silently be something else."""
+    before = dict(Curve.known)
+    with pytest.raises(BadType, match=r"Mine is a subclass of a curve.*put its values into a table: Table\("):
+
+        class Mine(base):
+            def __call__(self, n):
+                return 7.0
+
+    assert Curve.known == before

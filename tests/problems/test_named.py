@@ -4,7 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from rotting.errors import BadValue
 from rotting.problems import NAMED, levine_ten_arm, levine_two_arm, parse_problem, stationary, ten_arm, two_arm
 from rotting.problems.curves import Power
 
@@ -86,6 +89,60 @@ def test_named_problems_can_be_read_from_text(name):
     assert NAMED[name]().name.startswith(name)
     assert str(NAMED[name]()) == NAMED[name]().name
     assert parse_problem(NAMED[name]().name) == NAMED[name]()
+
+
+finite = st.floats(-1e6, 1e6)
+sigmas = st.floats(0, 1e6)
+named = st.one_of(
+    st.builds(two_arm, L=st.floats(0, 1e6), horizon=st.integers(1, 2**63 - 1), sigma=sigmas),
+    st.builds(stationary, st.lists(finite, min_size=1, max_size=5), sigma=sigmas),
+    st.builds(ten_arm, sigma=sigmas),
+    st.builds(levine_two_arm, sigma=sigmas),
+    st.builds(levine_ten_arm, sigma=sigmas),
+)
+
+
+@settings(deadline=None, max_examples=200, derandomize=True)
+@given(named)
+def test_every_name_reads_back_as_the_same_problem(problem):
+    """Names once had six digits: `two_arm(L=.1234567)` came back as another problem."""
+    assert parse_problem(problem.name) == problem
+    assert parse_problem(problem.name).sigma == problem.sigma
+
+
+@pytest.mark.parametrize(
+    ("problem", "name"),
+    [
+        (two_arm(), "two_arm(L=0.233, horizon=10000)"),
+        (two_arm(L=0.1234567), "two_arm(L=0.1234567, horizon=10000)"),
+        (two_arm(L=1, horizon=np.int64(8), sigma=1 / 3), "two_arm(L=1, horizon=8, sigma=0.3333333333333333)"),
+        (two_arm(L=1e6), "two_arm(L=1e+06, horizon=10000)"),
+        (stationary(), "stationary([0, 0.14])"),
+        (stationary([0.1, 2 / 3], sigma=0.5), "stationary([0.1, 0.6666666666666666], sigma=0.5)"),
+        (ten_arm(), "ten_arm()"),
+        (levine_two_arm(sigma=1), "levine_two_arm(sigma=1)"),
+    ],
+    ids=str,
+)
+def test_names_are_as_short_as_they_can_be(problem, name):
+    assert problem.name == name
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: two_arm(L="1"), "two_arm: L='1' is not a number"),
+        (lambda: two_arm(horizon=2.5), r"two_arm: horizon=2\.5 is not a whole number"),
+        (lambda: two_arm(horizon=0), "two_arm: horizon=0 is out of range"),
+        (lambda: stationary("ab"), "stationary: means='ab' is not a sequence of numbers, one per arm"),
+        (lambda: stationary(3), "stationary: means=3 is not a sequence"),
+        (lambda: stationary([1.0, math.nan]), "stationary: means=nan is out of range"),
+        (lambda: ten_arm(sigma=-1), "Problem: sigma=-1 is out of range"),
+    ],
+)
+def test_bad_numbers_are_refused(make, says):
+    with pytest.raises(BadValue, match=says):
+        make()
 
 
 def test_problems_are_known_by_the_names_of_their_functions():

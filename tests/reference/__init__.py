@@ -1,10 +1,10 @@
-"""The second opinion: the window policies, literally and slowly.
+"""Reference implementations of the window policies: literal and slow.
 
 Written from the paper's pseudo-code and from the notes that resolve what it leaves open, not from the package: plain
 lists, `math`, no arrays, no compiler. Each policy is a small class with `select()` and `update(arm, reward)`; the tests
 drive it next to the compiled agent and ask for the same arm in every round.
 
-What the paper leaves open, both sides decide alike:
+What the paper leaves open, the references and the package decide alike:
 
 * t counts all rewards so far, plus one. An arm without a pull comes first, the lowest-numbered of them.
 * The sum of a window is the exact sum of its rewards, rounded once (`math.fsum`).

@@ -177,7 +177,7 @@ def test_largest_decay(problem, horizon, decay):
 
 def test_negative_starts_need_a_shift():
     problem = Problem([-2.0, Drop(before=1.0, after=-1.0, at=5)])
-    with pytest.raises(ValueError, match=r"arm 0 starts at -2; Assumption 1 expects mu_i\(0\) >= 0.*shift=True"):
+    with pytest.raises(ValueError, match=r"arm 0 starts at -2; expected mu_i\(0\) >= 0 \(Assumption 1\).*shift=True"):
         largest_decay(problem, 100)
     with pytest.raises(ValueError, match="arm 0 starts at -2"):
         fewa_problem_bound(problem, 100)

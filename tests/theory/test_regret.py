@@ -144,10 +144,10 @@ def test_increasing_curves_are_compared_with_the_greedy_reference():
         ([5, 5, 5], None, r"shape \(3,\); expected 2 counts"),
         (7, None, r"shape \(\); expected 2 counts"),
         (np.zeros((0, 2)), None, r"shape \(0, 2\)"),
-        ([5.5, 4.5], None, r"pulls contain 5\.5; expected whole numbers >= 0"),
-        ([-1, 11], None, r"pulls contain -1; expected whole numbers >= 0"),
-        ([np.nan, 11], None, r"pulls contain nan"),
-        ([np.inf, 11], None, r"pulls contain inf"),
+        ([5.5, 4.5], None, r"pulls=5\.5 is not a whole number; expected a whole number >= 0"),
+        ([-1, 11], None, r"pulls=-1 is out of range; expected a whole number >= 0"),
+        ([np.nan, 11], None, r"pulls=nan is not a whole number"),
+        ([np.inf, 11], None, r"pulls=inf is not a whole number"),
         ([0, 0], None, r"horizon=0 is out of range; expected a whole number >= 1"),
         ([4, 6], 11, r"pulls add up to 10 rounds; expected 11"),
         ([[4, 6], [4, 7]], None, r"pulls add up to 11 rounds; expected 10"),
@@ -161,7 +161,7 @@ def test_bad_pulls_are_refused(function, pulls, horizon, message):
 
 
 def test_pulls_must_be_numbers():
-    with pytest.raises(TypeError, match="are not numbers"):
+    with pytest.raises(TypeError, match="pulls='many' is not a whole number"):
         regret(two_arm(), ["many", "few"])
 
 

@@ -1,17 +1,21 @@
 """Three decorators for compiled functions, and an on-disk cache that cannot go stale.
 
-`helper` compiles a small function that lives inside others, `outlined` one that others call. `entry` compiles a
-function that Python calls; its machine code is kept on disk, so only the first process on a machine ever waits for the
+`helper` compiles a small function that is inlined into others, `outlined` one that others call. `entry` compiles a
+function that Python calls; its machine code is kept on disk, so only the first process on a machine waits for the
 compiler.
 
 Numba decides whether cached code is still good by looking at the entry's own file. Our entries reach code in many other
-files, through `rotting.policies._engine.kernel`, so the cache folder carries a digest of them all in its name: edit any
-of those files and the next process looks into an empty folder.
+files, through `rotting.policies._engine.kernel`, so the name of the cache folder holds a digest of them all: edit any
+of those files and the next process looks into an empty folder. Code that involves a user's own policy is never cached.
+
+For debugging, NUMBA_DISABLE_JIT=1 runs all kernels as plain Python (step through them with any debugger), and
+NUMBA_BOUNDSCHECK=1 compiles them with every index checked, into a cache folder of its own.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import shutil
@@ -23,21 +27,25 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 
 _PACKAGE = Path(__file__).parents[1]
 # Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
 _KERNEL_SOURCES = (
     "_core/compiling.py",
     "_core/randomness.py",
+    "_core/summation.py",
     "policies",
-    "problems/curves.py",
-    "problems/problem.py",
+    "problems/curve_kernels.py",
+    "problems/dynamics.py",
+    "problems/noise.py",
+    "problems/oracle.py",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
-OPTIONS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 # A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
-INLINED: Any = OPTIONS | {"forceinline": True}
+INLINED: dict[str, Any] = OPTIONS | {"forceinline": True}
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
@@ -48,16 +56,17 @@ def helper(function: Callable[..., Any]) -> Any:
 
 
 def outlined(function: Callable[..., Any]) -> Any:
-    """Compile a helper that is needed now and then: its code stays out of the way of what is needed all the time."""
+    """Compile a helper for a rare case: it is called, not inlined, and stays out of the way of the common case."""
     _check_source(function)
     return numba.njit(function, **OPTIONS)
 
 
 class entry:  # noqa: N801 (used as a decorator)
-    """Compile a function that Python calls with a policy's state among its arguments.
+    """Compile a function that Python calls; its first argument may be a policy's state.
 
-    Policies that ship with the package are compiled once per machine and kept on disk. A policy from anywhere else
-    is compiled anew in each process (about a second), because the cache could not notice edits to its file.
+    For the package's own policies it is compiled once per machine and kept on disk. A policy from anywhere else is
+    compiled anew in each process (about a second): the cache could not notice edits to its file, and must not remember
+    code that belongs to it.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -65,24 +74,43 @@ class entry:  # noqa: N801 (used as a decorator)
         self.__doc__ = function.__doc__
         self.__name__ = function.__name__
         self.__wrapped__ = function
+        if numba.config.DISABLE_JIT:
+            self._cached = self._fresh = _quietly(function)
+            return
         with _cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
 
     def compiled_for(self, state_class: type) -> Any:
         """Return the compiled function to call with states of this class."""
-        ours = state_class.__module__.partition(".")[0] == "rotting"
-        return self._cached if ours else self._fresh
+        return self._cached if belongs_to_package(state_class) else self._fresh
 
-    def __call__(self, *arguments: Any) -> Any:
-        """Call the cached version: for entries whose arguments all belong to the package."""
-        return self._cached(*arguments)
+    def __call__(self, first: Any, *rest: Any) -> Any:
+        """Call the function that fits the first argument; where that is always the same, `compiled_for` is faster."""
+        return self.compiled_for(type(first))(first, *rest)
+
+
+def belongs_to_package(kind: type) -> bool:
+    """Say whether a class is the package's own (or Python's or NumPy's), and not a user's."""
+    return kind.__module__.partition(".")[0] in ("rotting", "builtins", "numpy")
+
+
+def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plain function under the rules of compiled code: no warnings for overflow or division by zero."""
+
+    @functools.wraps(function)
+    def quiet(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return quiet
 
 
 @cache
 def kernel_digest() -> str:
-    """Return a digest of every source file that can end up in compiled code."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    """Return a digest of every source file that can end up in compiled code, and of how it is compiled."""
+    how = f"{numba.__version__} {sys.version} {bool(numba.config.BOUNDSCHECK)}"
+    digest = hashlib.sha256(how.encode())
     for name in _KERNEL_SOURCES:
         source = _PACKAGE / name
         for file in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
@@ -106,6 +134,7 @@ def kernel_folder() -> Path:
 def _cache_root() -> Path:
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(chosen) / "rotting"
+    home: str | Path
     if sys.platform == "win32":
         home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -131,7 +160,7 @@ def _cache_in(folder: Path) -> Iterator[bool]:
 
 @cache
 def _ready(folder: Path) -> bool:
-    """Create the cache folder, sweeping out what older versions left; False where nothing can be written."""
+    """Create the cache folder, deleting what older versions left; False where nothing can be written."""
     try:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ values are refused in one place, with one style of message, and so that `repr` c
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -40,7 +41,7 @@ def parameter(
     choices
         The allowed values, for a field that is not a number.
     whole
-        The number must be an integer.
+        The number must be an integer. A field annotated as `int` (or `int | None`) is, without saying so.
     optional
         `None` is allowed and means "not given".
     raw
@@ -59,11 +60,25 @@ def parameter(
     return dataclasses.field(default=default, metadata=rules)
 
 
+# Annotations that ask for whole numbers, as types and as the texts that postponed annotations are.
+_WHOLE = (int, "int", int | None, "int | None")
+
+
 @dataclasses.dataclass(frozen=True)
 class Parameters:
     """A frozen, hashable, self-checking bundle of parameters."""
 
     _always_shown: ClassVar[int] = 1
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # Dataclasses would write the names of functions that a class is defined in, which cannot be read back.
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Parameters.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        fields = [field for field in dataclasses.fields(self) if field.repr]
+        return f"{type(self).__name__}({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in fields)})"
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -95,16 +110,10 @@ def _checked(owner: str, field: dataclasses.Field[Any], value: Any) -> Any:
         if not any(value == choice and type(value) is type(choice) for choice in rules["choices"]):
             raise BadValue(f"is not one of {_listed(rules)}", owner=owner, name=field.name, value=value)
         return value
-    if rules["whole"]:
-        return whole_number(
-            field.name,
-            value,
-            rules["minimum"],
-            rules["maximum"],
-            owner=owner,
-            or_none=rules["optional"],
-            from_float=True,
-        )
+    if rules["whole"] or field.type in _WHOLE:
+        least = rules["minimum"] if rules["above"] is None else math.floor(rules["above"]) + 1
+        limits = {"minimum": least, "maximum": rules["maximum"]}
+        return whole_number(field.name, value, **limits, owner=owner, or_none=rules["optional"], from_float=True)
     bounds = {name: rules[name] for name in ("above", "minimum", "maximum")}
     return finite_number(field.name, value, **bounds, owner=owner, or_none=rules["optional"])
 

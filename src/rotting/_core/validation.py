@@ -7,8 +7,12 @@ import numbers
 import operator
 
 import numpy as np
+import numpy.typing as npt
 
 from rotting.errors import BadType, BadValue
+
+LARGEST_WHOLE = 2**63 - 1
+"""The largest whole number that compiled code can hold."""
 
 
 def whole_number(
@@ -57,6 +61,35 @@ def whole_number(
     if (minimum is not None and number < minimum) or (maximum is not None and number > maximum):
         raise BadValue("is out of range", owner=owner, name=name, value=value, expected=expected)
     return number
+
+
+def whole_numbers(name: str, values: npt.ArrayLike, minimum: int, *, owner: str | None = None) -> npt.NDArray[np.int64]:
+    """Return an array of whole numbers >= minimum, of any shape; floats such as 3.0 count.
+
+    >>> whole_numbers("rounds", [1, 2.0], minimum=1)
+    array([1, 2])
+    >>> whole_numbers("rounds", [1, -2], minimum=1)
+    Traceback (most recent call last):
+    rotting.errors.BadValue: rounds=-2 is out of range; expected a whole number >= 1 and <= 9223372036854775807
+    """
+
+    def checked(value: object) -> int:
+        return whole_number(name, value, minimum, LARGEST_WHOLE, owner=owner, from_float=True)
+
+    try:
+        given = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise BadValue("is not a regular array", owner=owner, name=name, value=values) from None
+    if given.dtype.kind not in "iuf":
+        return np.array([checked(value) for value in given.ravel().tolist()], np.int64).reshape(given.shape)
+    if given.dtype.kind == "f":  # 2^63 is the first float that is too large
+        good = (given >= minimum) & (given < 2.0**63) & (given == np.floor(given))
+    else:
+        good = (given >= minimum) & (given <= LARGEST_WHOLE)
+    bad = given[~good]
+    if bad.size:
+        checked(bad[0].item())
+    return given.astype(np.int64)
 
 
 def finite_number(

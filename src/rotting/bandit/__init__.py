@@ -7,6 +7,7 @@ except ModuleNotFoundError as error:
         "a Bandit keeps its log with SQLAlchemy; install it: pip install 'rotting[sql]'"
     ) from error
 
+from rotting._core.noise import sigma_for
 from rotting.bandit.bandit import Bandit, Choice
 from rotting.bandit.errors import (
     BadAddress,
@@ -27,7 +28,6 @@ from rotting.bandit.errors import (
     VerificationFailed,
     WrongSchema,
 )
-from rotting.bandit.noise import sigma_for
 from rotting.bandit.reporting import ArmReport, Report
 from rotting.bandit.verifying import Verification
 

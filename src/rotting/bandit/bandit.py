@@ -100,7 +100,7 @@ class Bandit:
         arms
             Names of the arms to begin with.
         sigma
-            "auto": estimate the policy's sigma from the rewards (see `rotting.bandit.noise`); the policy's own is used
+            "auto": estimate the policy's sigma from the differences of successive rewards; the policy's own is used
             until 32 rewards are there, and the estimate is renewed after 32, 64, 128, ... rewards.
         epsilon
             Exploration floor: with this probability (0), any available arm is chosen, each as likely.

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rotting._core.noise import NoiseEstimate
 from rotting._core.randomness import CHOICE, stream_key
 from rotting.bandit.damage import check_event, damaged
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.noise import NoiseEstimate
 from rotting.bandit.settings import Settings
 from rotting.bandit.storage import Event
 from rotting.policies import Agent

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rotting._core.files import replacing
+from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit.damage import damaged
 from rotting.bandit.errors import BadAddress, StorageError
 from rotting.bandit.fold import Fold
@@ -104,14 +105,12 @@ def isotonic(values: np.ndarray) -> np.ndarray:
 
     It has one step per block of about sqrt(n) values: a curve that could follow single values would, at its two ends.
     """
-    from scipy.optimize import isotonic_regression
-
     if len(values) == 0:
         return values
     blocks = np.array_split(values, math.isqrt(len(values)))
     sizes = [len(block) for block in blocks]
     means = [block.mean() for block in blocks]
-    return np.repeat(isotonic_regression(means, weights=sizes, increasing=False).x, sizes)
+    return np.repeat(non_increasing_fit(means, sizes), sizes)
 
 
 def _means(values: np.ndarray) -> dict[str, float | None]:

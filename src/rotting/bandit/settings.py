@@ -10,10 +10,7 @@ from rotting._core.parsing import ParseError
 from rotting._core.randomness import checked_seed
 from rotting.bandit.checking import good_reward, number_between
 from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, SettingsConflict
-from rotting.policies import BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Policy, Rexp3, Uniform, parse_policy
-
-# These toss coins of their own, so the probability of what they choose is not known.
-RANDOMISED = (BetaThompson, EpsilonGreedy, Exp3, GaussianThompson, Rexp3, Uniform)
+from rotting.policies import Policy, parse_policy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +55,7 @@ class Settings:
     @property
     def randomised(self) -> bool:
         """Say whether the policy tosses coins of its own."""
-        return isinstance(self.policy, RANDOMISED)
+        return self.policy.randomised
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for the database."""

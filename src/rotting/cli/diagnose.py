@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -17,9 +17,21 @@ if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis
 
 SHOWN_ARMS = 20
-# A campaign as it might be: ten creatives, launched one after the other and shown equally often, clicked less and less.
-# Some are twice as good as others, so there is something to gain, and 100,000 exposures are enough to say so.
-DEMO: dict[str, Any] = {"arms": 10, "exposures": 10_000, "start": 0.08, "end": 0.02, "spread": 0.7}
+
+
+class Campaign(TypedDict):
+    """Arguments of `rotting.logs.make_log`."""
+
+    arms: int
+    exposures: int
+    start: float
+    end: float
+    spread: float
+
+
+# Ten creatives, launched one after the other and shown equally often, clicked less and less. Some are twice as good as
+# others, so there is something to gain, and 100,000 exposures are enough to measure it.
+DEMO: Campaign = {"arms": 10, "exposures": 10_000, "start": 0.08, "end": 0.02, "spread": 0.7}
 
 
 def diagnose(
@@ -29,62 +41,56 @@ def diagnose(
             help="A .csv, .csv.gz or .parquet file, or file.db::table (DuckDB, SQLite).", show_default=False
         ),
     ] = None,
-    arm: Annotated[
-        str | None, typer.Option(help="The column that says what was shown.", show_default="guessed")
-    ] = None,
+    arm: Annotated[str | None, typer.Option(help="The column of what was shown.", show_default="guessed")] = None,
     reward: Annotated[
-        str | None, typer.Option(help="The column that says what came of it.", show_default="guessed")
+        str | None, typer.Option(help="The column of its reward: clicked, bought, earned.", show_default="guessed")
     ] = None,
-    time: Annotated[str | None, typer.Option(help="The column that says when.", show_default="guessed")] = None,
+    time: Annotated[str | None, typer.Option(help="The column of when it was shown.", show_default="guessed")] = None,
     unit: Annotated[
-        str | None, typer.Option(help="Count exposures for each of these (users, say).", show_default="over everybody")
+        str | None, typer.Option(help="The column to count exposures by, such as users.", show_default="all together")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write to; made if need be.")] = Path("report"),
-    demo: Annotated[bool, typer.Option("--demo", help="Make a campaign's log and diagnose that.")] = False,
+    out: Annotated[Path, typer.Option(help="The folder to write to; created if necessary.")] = Path("report"),
+    demo: Annotated[bool, typer.Option("--demo", help="Generate the log of a campaign and diagnose it.")] = False,
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Drop rows that repeat another in every column.")
     ] = False,
     seed: Seed = 0,
 ) -> None:
-    """Say from a log whether arms wear out, how fast, and what a bandit would gain: report.html, diagnosis.json.
+    """Diagnose a log: do arms wear out, how fast, what would a bandit gain? Writes report.html and diagnosis.json.
 
-    The log has one row per exposure: what was shown, what came of it, and when.
+    The log has one row per exposure: what was shown, its reward, and when.
     """
     if (log is None) != demo:
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
     from rotting.logs import make_log
-    from rotting.logs.columns import LogError
     from rotting.logs.diagnosis import diagnose
 
     with _folder(out):
-        source = make_log(**DEMO, seed=seed) if demo else log
-        try:
-            result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates)
-        except LogError as error:
-            raise InputError(str(error)) from None
+        source = make_log(**DEMO, seed=seed) if log is None else log
+        result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates)
         _print(result)
         try:
             written = result.save(out)
         except OSError as error:
-            raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
+            raise InputError(f"cannot be written: {error.strerror or error}", name="out", value=str(out)) from None
     for path in written:
         typer.echo(f"Wrote {path}")
 
 
 @contextlib.contextmanager
 def _folder(out: Path) -> Iterator[None]:
-    """Make the folder to write to, complaining now rather than after the work; if that fails, leave none behind."""
-    made = [folder for folder in (out, *out.parents) if not folder.exists()]
+    """Create the folder to write to before the work begins; if anything fails, remove what was created."""
+    created = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
+            raise InputError(f"cannot be made a folder: {error.strerror}", name="out", value=str(out)) from None
         for name in ("report.html", "diagnosis.json"):
             checked_output("--out", out / name)
         yield
     except BaseException:
-        for folder in made:
+        for folder in created:
             with contextlib.suppress(OSError):  # it holds something, or was never made
                 folder.rmdir()
         raise
@@ -95,24 +101,24 @@ def _print(result: Diagnosis) -> None:
 
     console = make_console()
 
-    def say(text: str = "") -> None:
+    def echo(text: str) -> None:
         console.print(text, markup=False, soft_wrap=True)
 
-    say(f"Columns: {result.columns}")
-    say(f"{result.rows:,} rows, {result.dropped_rows:,} dropped; noise of a reward: {result.sigma:.3g}")
+    echo(f"Columns: {result.columns}")
+    echo(f"{result.rows:,} rows, {result.dropped_rows:,} dropped; noise of a reward: {result.sigma:.3g}")
     table = make_table(*ARM_COLUMNS, numbers=("exposures", "p", "half-life", "first value", "last value"))
     for row in arm_rows(result)[:SHOWN_ARMS]:
         add_row(table, *row)
     console.print(table)
     if len(result.arms) > SHOWN_ARMS:
-        say(f"... and {len(result.arms) - SHOWN_ARMS} more arms, in the report")
+        echo(f"... and {len(result.arms) - SHOWN_ARMS} more arms, in the report")
     if result.gain:
         table = make_table(*GAIN_COLUMNS, numbers=GAIN_COLUMNS[1:])
         for row in gain_rows(result):
             add_row(table, *row)
         console.print(table)
-    say(result.summary)
+    echo(result.summary)
     if result.recommended is not None:
-        say(f"Advice: {result.recommended.policy}: {result.recommended.reason}.")
+        echo(f"Advice: {result.recommended.policy}: {result.recommended.reason}.")
     for caveat in result.caveats:
-        say(f"- {caveat}")
+        echo(f"- {caveat}")

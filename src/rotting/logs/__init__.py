@@ -6,6 +6,7 @@ from rotting.logs.fitting import problem_from_log
 from rotting.logs.gain import Estimate, Gain
 from rotting.logs.generating import Truth, make_log
 from rotting.logs.recommending import Recommendation
+from rotting.logs.sources import LogSource
 
 __all__ = [
     "ArmDiagnosis",
@@ -13,6 +14,7 @@ __all__ = [
     "Estimate",
     "Gain",
     "LogError",
+    "LogSource",
     "Recommendation",
     "Truth",
     "diagnose",

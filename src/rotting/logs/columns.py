@@ -1,10 +1,12 @@
-"""Which column is which: as the user says, or guessed from the names."""
+"""Which column is which: as given, or guessed from the names."""
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
 import re
+
+from rotting.errors import BadValue, quoted
 
 # The likeliest names first.
 USUAL_NAMES = {
@@ -17,29 +19,27 @@ USUAL_NAMES = {
 }
 
 
-class LogError(ValueError):
-    """What is wrong with a log, in one sentence that says what to do."""
+class LogError(BadValue):
+    """A log cannot be diagnosed: what is wrong with it, in one sentence that says what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Columns:
-    """The columns that are used; `guessed` names the roles that nobody stated."""
+    """The columns that are used; `guessed` names the roles whose columns were not given."""
 
     arm: str
     reward: str
     time: str | None
     unit: str | None
     guessed: tuple[str, ...] = ()
-    possible_unit: str | None = None  # looks like one, but was not asked for
+    possible_unit: str | None = None  # looks like a unit, but was not given as one
 
     def __str__(self) -> str:
-        def told(role: str) -> str:
-            value = getattr(self, role)
-            if value is None:
-                return f"{role}: none"
-            return f"{role}: {value}" + (" (guessed)" if role in self.guessed else "")
-
-        return ", ".join(told(role) for role in ("arm", "reward", "time", "unit"))
+        columns = {"arm": self.arm, "reward": self.reward, "time": self.time, "unit": self.unit}
+        return ", ".join(
+            f"{role}: {'none' if column is None else column}{' (guessed)' if role in self.guessed else ''}"
+            for role, column in columns.items()
+        )
 
 
 def choose_columns(
@@ -47,50 +47,48 @@ def choose_columns(
 ) -> Columns:
     """Return the columns to use.
 
-    A unit is never assumed: counting exposures per user is another question. One that looks like it is only mentioned.
+    A unit is never assumed, since counting exposures per user is another question. A column that looks like one is
+    only mentioned.
 
     >>> print(choose_columns(["ts", "creative", "Click"], None, None, None, None))
     arm: creative (guessed), reward: Click (guessed), time: ts (guessed), unit: none
     """
-    chosen = {role: _known(role, given, columns) for role, given in _given(arm, reward, time, unit).items()}
+    given = {"arm": arm, "reward": reward, "time": time, "unit": unit}
+    chosen = {role: _existing(role, column, columns) for role, column in given.items() if column is not None}
     guessed = []
     for role in ("arm", "reward", "time"):
-        if chosen[role] is None:
-            free = [column for column in columns if column not in chosen.values()]
-            if (guess := _guess(role, free)) is not None:
-                chosen[role] = guess
-                guessed.append(role)
+        free = [column for column in columns if column not in chosen.values()]
+        if role not in chosen and (guess := _guess(role, free)) is not None:
+            chosen[role] = guess
+            guessed.append(role)
     for role in ("arm", "reward"):
-        if chosen[role] is None:
-            raise LogError(f"no column looks like the {role}; the log has {_listed(columns)}: name it with --{role}")
-    used = [column for column in chosen.values() if column is not None]
+        if role not in chosen:
+            listed = _listed(columns)
+            raise LogError(f"no column looks like the {role}; the log has {listed}", hint=f"name it with {{{role}}}")
+    used = list(chosen.values())
     for column in used:
         if used.count(column) > 1:
-            raise LogError(f"column {column!r} cannot be two things at once; expected different columns")
+            raise LogError(f"column {quoted(column)} cannot be two things at once", expected="different columns")
     rest = [column for column in columns if column not in used]
-    possible = _guess("unit", rest) if chosen["unit"] is None else None
-    assert chosen["arm"] is not None
-    assert chosen["reward"] is not None
-    return Columns(chosen["arm"], chosen["reward"], chosen["time"], chosen["unit"], tuple(guessed), possible)
+    possible_unit = None if "unit" in chosen else _guess("unit", rest)
+    return Columns(
+        chosen["arm"], chosen["reward"], chosen.get("time"), chosen.get("unit"), tuple(guessed), possible_unit
+    )
 
 
-def _given(arm: str | None, reward: str | None, time: str | None, unit: str | None) -> dict[str, str | None]:
-    return {"arm": arm, "reward": reward, "time": time, "unit": unit}
-
-
-def _known(role: str, given: str | None, columns: list[str]) -> str | None:
-    """Return the column that was asked for, or complain with the nearest names."""
-    if given is None or given in columns:
+def _existing(role: str, given: str, columns: list[str]) -> str:
+    """Return the column that was asked for, or raise an error with the nearest names."""
+    if given in columns:
         return given
-    given = str(given)
     by_lower_case = {column.lower(): column for column in columns}
-    near = [by_lower_case[name] for name in difflib.get_close_matches(given.lower(), by_lower_case, n=3, cutoff=0.5)]
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the log has {_listed(columns)}"
-    raise LogError(f"--{role} {given!r}: the log has no such column; {hint}")
+    near = difflib.get_close_matches(str(given).lower(), by_lower_case, n=3, cutoff=0.5)
+    meant = " or ".join(quoted(by_lower_case[name]) for name in near)
+    hint = f"did you mean {meant}?" if near else f"the log has {_listed(columns)}"
+    raise LogError("is not a column of the log", name=role, value=given, hint=hint)
 
 
 def _guess(role: str, columns: list[str]) -> str | None:
-    """Return the column whose name is the likeliest for a role: the whole name, or else a word of it."""
+    """Return the column whose name is the likeliest for a role: by the whole name, or else by a word of it."""
     names = USUAL_NAMES[role].split()
     for name in names:
         for column in columns:
@@ -105,4 +103,4 @@ def _guess(role: str, columns: list[str]) -> str | None:
 
 def _listed(columns: list[str]) -> str:
     shown = columns[:12]
-    return ", ".join(map(repr, shown)) + (", ..." if len(columns) > len(shown) else "")
+    return ", ".join(map(quoted, shown)) + (", ..." if len(columns) > len(shown) else "")

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
+import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rotting._core.files import replacing
 from rotting._core.randomness import checked_seed
-from rotting.logs import caveats, progress
-from rotting.logs.driver import EXPOSURE, Driver, find_driver
-from rotting.logs.fitting import Fitted, fit_log
+from rotting._output.files import write_json, write_text
+from rotting._output.progress import progress_bar
+from rotting.errors import BadValue
+from rotting.logs.caveats import find_caveats
+from rotting.logs.driver import EXPOSURE, Driver
+from rotting.logs.findings import Findings, find_wear_out
+from rotting.logs.fitting import Fitted, batch_of, fit_log
 from rotting.logs.gain import REFITS, Gain, estimate_gains
 from rotting.logs.noise import sigma_of
 from rotting.logs.reading import Log, read_log
 from rotting.logs.recommending import Recommendation, recommend
 from rotting.logs.shapes import with_values
-from rotting.logs.wearout import WearOut, discoveries, wear_out
+from rotting.logs.sources import LogSource
+from rotting.logs.wearout import Band, discoveries, isotonic_band
 from rotting.problems.curves import Curve, Drop, Exponential
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
 JSON_NAME, PAGE_NAME = "diagnosis.json", "report.html"
-SOON = 10  # a half-life beyond this many times the exposures seen is not worth a number
+LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,14 +39,14 @@ class ArmDiagnosis:
     exposures: int
     rotting: bool
     p_value: float
-    half_life: float | None  # exposures until half the first value is lost; None if it is not seen to wear out
+    half_life: float | None  # exposures until half the first value is lost; None if that is not seen
     half_life_beyond_log: bool  # extrapolated: the log has fewer exposures than that
     value_first: float
     value_last: float
-    value_lost: float  # per exposure, between the first and the last
+    value_lost: float  # value_first - value_last
     rising: bool
     recovering: bool
-    drop_at: int | None  # the exposure at which the value falls at once, if it does
+    drop_at: int | None  # the exposure at which the value drops, if it does so at once
     shape: str  # the fitted curve
     curve: dict[str, list[float]]  # exposure, mean, fit (isotonic), low and high (of its 90 % band)
 
@@ -59,7 +62,7 @@ class Diagnosis:
     sigma: float
     rewards: str  # "0/1" or "numbers"
     recommended: Recommendation | None  # None with one arm, or rewards that never change
-    gain: tuple[Gain, ...]  # empty where there is nothing to gain, or nothing can be said
+    gain: tuple[Gain, ...]  # empty with one arm, per unit, or where rewards never change
     arms: tuple[ArmDiagnosis, ...]
     log: str
     columns: str
@@ -72,34 +75,33 @@ class Diagnosis:
     seed: int
 
     def gain_of(self, policy: str) -> Gain:
-        """Return the gain of one policy."""
-        return next(gain for gain in self.gain if gain.policy == policy)
+        """Return the gain of one policy, such as "FEWA" or "oracle"."""
+        gains = {gain.policy: gain for gain in self.gain}
+        if policy not in gains:
+            expected = f"one of {', '.join(map(repr, gains))}" if gains else "a diagnosis with gains"
+            raise BadValue("has no gain here", name="policy", value=policy, expected=expected)
+        return gains[policy]
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the content of diagnosis.json; gains by policy, in rewards per 1000 exposures."""
-        content = dataclasses.asdict(self)
-        content["gain"] = {row.pop("policy"): row for row in content["gain"]}
+        content: dict[str, object] = dataclasses.asdict(self)
+        rows = [dataclasses.asdict(gain) for gain in self.gain]
+        content["gain"] = {row.pop("policy"): row for row in rows}
         return content
 
-    def save(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write diagnosis.json and report.html into a folder, which is made if need be; return their paths."""
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
+        """Write diagnosis.json and report.html into a folder, created if necessary; return their paths."""
         from rotting.logs.report import report_page
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        texts = {
-            target / JSON_NAME: json.dumps(self.as_json(), indent=2, allow_nan=False, ensure_ascii=False) + "\n",
-            target / PAGE_NAME: report_page(self),
-        }
-        for path, text in texts.items():
-            with replacing(path) as temporary:
-                temporary.write_text(text, encoding="utf-8")
-        first, second = texts
-        return first, second
+        write_json(target / JSON_NAME, self.as_json())
+        write_text(target / PAGE_NAME, report_page(self))
+        return target / JSON_NAME, target / PAGE_NAME
 
 
 def diagnose(
-    log: Any,
+    log: LogSource,
     arm: str | None = None,
     reward: str | None = None,
     time: str | None = None,
@@ -108,7 +110,7 @@ def diagnose(
     drop_duplicates: bool = False,
     show_progress: bool | None = None,
 ) -> Diagnosis:
-    """Say whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
+    """Return whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
 
     Parameters
     ----------
@@ -128,7 +130,9 @@ def diagnose(
     Raises
     ------
     LogError
-        A ValueError that says what is wrong with the log, and what to do.
+        If the log cannot be diagnosed: a ValueError that says what is wrong with it, and what to do.
+    MissingExtra
+        Without DuckDB, which `rotting[logs]` installs.
 
     Examples
     --------
@@ -140,51 +144,50 @@ def diagnose(
     """
     seed = checked_seed(seed)
     generator = np.random.default_rng(seed)
-    with progress.bar(show_progress) as tell:
-        read = read_log(log, arm, reward, time, unit, drop_duplicates, step=tell.stage)
-        tell.stage("fitting wear-out", len(read.arms))
-        worn = wear_out(read, generator, tell.advance)
-        called = discoveries(np.array([each.p_value for each in worn]))
-        driver = find_driver(read, list(called))
+    with progress_bar(show_progress) as progress:
+        read = read_log(log, arm, reward, time, unit, drop_duplicates, step=progress.stage)
+        progress.stage("fitting wear-out", len(read.arms))
+        findings = find_wear_out(read, generator, progress.advance)
+        bands = [isotonic_band(each, read, generator) for each in read.arms]
         along_exposures = fit_log(read, EXPOSURE)
-        can_gain = len(read.arms) > 1 and not read.per_unit and sigma_of(read) > 0
         gains: list[Gain] = []
-        if can_gain:
-            tell.stage("simulating policies", REFITS + 1)
-            fitted = along_exposures if driver.name == EXPOSURE else fit_log(read, driver.name)
-            gains = estimate_gains(fitted, seed, step=tell.advance)
-    arms = _arms(read, worn, called, along_exposures)
-    return _put_together(read, arms, driver, gains, seed)
+        if len(read.arms) > 1 and not read.per_unit and sigma_of(read) > 0:
+            progress.stage("simulating policies", REFITS + 1)
+            driver = findings.driver.name
+            fitted = along_exposures if driver == EXPOSURE else fit_log(read, driver)
+            gains = estimate_gains(fitted, seed, step=progress.advance)
+    arms = _diagnose_arms(read, findings, bands, along_exposures)
+    return _diagnosis(read, arms, findings.driver, gains, seed)
 
 
-def _arms(log: Log, worn: list[WearOut], called: np.ndarray, fitted: Fitted) -> list[ArmDiagnosis]:
-    rising = discoveries(np.array([each.p_rising for each in worn]))
-    recovering = discoveries(np.array([each.p_recovering for each in worn])) & called
+def _diagnose_arms(log: Log, findings: Findings, bands: list[Band], fitted: Fitted) -> list[ArmDiagnosis]:
+    rising = discoveries(findings.p_values.rising)
+    recovering = discoveries(findings.p_values.recovering) & findings.rotting
     arms = []
-    for place, (arm, wear) in enumerate(zip(log.arms, worn, strict=True)):
-        sample = fitted.samples[place]
-        curve = with_values(fitted.curves[place], lambda value: value + log.offset)
-        first, last = float(curve(0)), float(curve(int(sample.x[-1])))
-        half = half_life(curve) if called[place] else None
-        if half is not None and half > SOON * (1 + sample.x[-1]):
+    for index, (arm, band) in enumerate(zip(log.arms, bands, strict=True)):
+        last_exposure = fitted.samples[index].x[-1]
+        curve = with_values(fitted.curves[index], lambda value: value + log.offset)
+        first, last = float(curve(0)), float(curve(int(last_exposure)))
+        half = half_life(curve) if findings.rotting[index] else None
+        if half is not None and half > LONGEST_HALF_LIFE * (1 + last_exposure):
             half = None
         arms.append(
             ArmDiagnosis(
                 arm=arm.name,
                 exposures=arm.exposures,
-                rotting=bool(called[place]),
-                p_value=wear.p_value,
+                rotting=bool(findings.rotting[index]),
+                p_value=float(findings.p_values.falling[index]),
                 half_life=half,
-                half_life_beyond_log=half is not None and half > float(sample.x[-1]) + 1,
+                half_life_beyond_log=half is not None and half > float(last_exposure) + 1,
                 value_first=first,
                 value_last=last,
                 value_lost=first - last,
-                rising=bool(rising[place]),
-                recovering=bool(recovering[place]),
+                rising=bool(rising[index]),
+                recovering=bool(recovering[index]),
                 drop_at=curve.at if isinstance(curve, Drop) else None,
                 shape=str(curve),
-                curve={"exposure": wear.exposure.tolist()}
-                | {field: (getattr(wear, field) + log.offset).tolist() for field in ("mean", "fit", "low", "high")},
+                curve={"exposure": band.exposure.tolist()}
+                | {field: (getattr(band, field) + log.offset).tolist() for field in ("mean", "fit", "low", "high")},
             )
         )
     return arms
@@ -205,12 +208,13 @@ def half_life(curve: Curve) -> float | None:
     return None
 
 
-def _put_together(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: list[Gain], seed: int) -> Diagnosis:
+def _diagnosis(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: list[Gain], seed: int) -> Diagnosis:
     sigma = sigma_of(log)
     rotting = any(arm.rotting for arm in arms)
     verdict = CONSTANT_REWARDS if sigma == 0 else ROTTING if rotting else NOT_ROTTING
     choice = sigma > 0 and len(arms) > 1
-    advice = recommend(len(arms), sigma, log.binary, rotting, driver.name) if choice else None
+    batch = batch_of(log.exposures) if gains else 1
+    advice = recommend(len(arms), sigma, log.binary, rotting, driver.name, batch) if choice else None
     return Diagnosis(
         verdict=verdict,
         summary=_summary(verdict, arms, driver, advice, gains),
@@ -228,7 +232,7 @@ def _put_together(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: lis
         dropped=log.dropped,
         duplicates=log.duplicates,
         backwards=log.backwards,
-        caveats=tuple(caveats.of(log, arms, driver, gains)),
+        caveats=tuple(find_caveats(log, arms, driver, gains)),
         seed=seed,
     )
 
@@ -239,32 +243,32 @@ def _summary(
     """Return the verdict in one sentence."""
     if verdict == CONSTANT_REWARDS:
         return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
-    worn = [arm for arm in arms if arm.rotting]
-    if not worn:
-        said = f"None of the {len(arms)} arms is" if len(arms) > 1 else "The only arm is not"
-        said += " seen to wear out"
+    rotting = [arm for arm in arms if arm.rotting]
+    if not rotting:
+        finding = f"None of the {len(arms)} arms is" if len(arms) > 1 else "The only arm is not"
+        finding += " seen to wear out"
     else:
         share, their = "The only arm wears out", "its"
         if len(arms) > 1:
-            share, their = f"{len(worn)} of {len(arms)} arms wear out", "their"
-        what = {"exposure": ", driven by exposures", "calendar": ", driven by the calendar rather than by exposures"}
-        said = share + _speed(worn, their) + what.get(driver.name, "")
-    return f"{said}{_promise(advice, gains)}."
+            share, their = f"{len(rotting)} of {len(arms)} arms wear out", "their"
+        cause = {"exposure": ", driven by exposures", "calendar": ", driven by the calendar rather than by exposures"}
+        finding = share + _speed(rotting, their) + cause.get(driver.name, "")
+    return f"{finding}{_expected_gain(advice, gains)}."
 
 
-def _speed(worn: list[ArmDiagnosis], their: str) -> str:
-    halves = [arm.half_life for arm in worn if arm.half_life is not None]
-    if not halves:
+def _speed(rotting: list[ArmDiagnosis], their: str) -> str:
+    half_lives = [arm.half_life for arm in rotting if arm.half_life is not None]
+    if not half_lives:
         return ""
-    beyond = 2 * sum(arm.half_life_beyond_log for arm in worn) > len(halves)
-    said = f", losing half {their} value in about {_rounded(float(np.median(halves)))} exposures"
-    return said + (" (more than the log holds)" if beyond else "")
+    beyond = 2 * sum(arm.half_life_beyond_log for arm in rotting) > len(half_lives)
+    speed = f", losing half {their} value in about {_rounded(float(np.median(half_lives)))} exposures"
+    return speed + (" (more than the log holds)" if beyond else "")
 
 
-def _promise(advice: Recommendation | None, gains: list[Gain]) -> str:
+def _expected_gain(advice: Recommendation | None, gains: list[Gain]) -> str:
     if advice is None or not gains:
         return ""
-    gain = next(each for each in gains if each.policy == advice.label)
+    gain = next(each for each in gains if each.policy == advice.played_as)
     if gain.pessimistic.low <= 0:
         return f"; whether {advice.label} would have earned more than the logged allocation is uncertain"
     logged = gains[0].reward.point
@@ -286,6 +290,6 @@ def _span(least: float, most: float) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Return two significant digits, which is more than is known."""
+    """Return a number to two significant digits, which is more than is known."""
     digits = 1 - math.floor(math.log10(max(value, 1.0)))
     return f"{round(value, digits):,.0f}"

@@ -13,19 +13,20 @@ from rotting.logs.wearout import merged
 
 EXPOSURE, CALENDAR, CANNOT_TELL = "exposure", "calendar", "cannot tell"
 FITTED_BINS = 256
-# One is named when its log-likelihood is so much higher. Below the second figure ("positive evidence" by Kass and
+# One is named when its log-likelihood is higher by the first. Below the second ("positive evidence" by Kass and
 # Raftery, 1995) the reason calls the evidence weak.
-ENOUGH, CLEAR = 0.5, 1.0
+WEAK_EVIDENCE, CLEAR_EVIDENCE = 0.5, 1.0
 # Where exposures and time are more nearly proportional than this, both fits are the same fit.
 PROPORTIONAL = 0.995
-# Arms that begin within this share of the log's time begin together.
-TOGETHER = 0.05
-FEWEST_TIMES = 20
+# Arms that start within this share of the log's time start together.
+SAME_START = 0.05
+# Fewer different times of an arm are too coarse for a curve along the calendar.
+LEAST_TIMES = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Driver:
-    """What wear-out follows, and why we think so."""
+    """What wear-out follows, and the evidence for it."""
 
     name: str  # "exposure", "calendar" or "cannot tell"
     reason: str
@@ -33,27 +34,27 @@ class Driver:
     log_likelihood_calendar: float
 
 
-def find_driver(log: Log, worn: list[bool]) -> Driver:
+def find_driver(log: Log, rotting: list[bool]) -> Driver:
     """Compare wear-out along exposures with wear-out along the calendar.
 
     An exponential is fitted to every arm along each axis, with speed and level from one distribution each for all arms.
     Along the right axis that is more likely: launches and busy days bend the curves along the other, and arms that are
-    launched late begin lower if the calendar wears them out, and as high as others if exposures do.
+    launched late start lower if the calendar wears them out, and as high as others if exposures do.
 
     Parameters
     ----------
     log
         The log.
-    worn
-        Which arms are called rotting: the others cannot say what wears arms out.
+    rotting
+        Which arms are called rotting: the others say nothing about what wears arms out.
     """
-    arms = [arm for arm, is_worn in zip(log.arms, worn, strict=True) if is_worn]
+    arms = [arm for arm, is_rotting in zip(log.arms, rotting, strict=True) if is_rotting]
     if not arms:
         return Driver(CANNOT_TELL, "no arm is seen to wear out", 0.0, 0.0)
     cells = [arm.cells if log.per_unit else merged(arm.cells, FITTED_BINS) for arm in arms]
     if any(_is_coarse(own) for own in cells):
-        return Driver(CANNOT_TELL, "the times of the log are too coarse to be told from exposures", 0.0, 0.0)
-    if _begin_together(cells) and min(_proportionality(own) for own in cells) > PROPORTIONAL:
+        return Driver(CANNOT_TELL, "the times of the log are too coarse to be distinguished from exposures", 0.0, 0.0)
+    if _start_together(cells) and min(_proportionality(own) for own in cells) > PROPORTIONAL:
         reason = f"exposures grow in proportion to time (correlation above {PROPORTIONAL} wherever there is wear-out)"
         return Driver(CANNOT_TELL, reason, 0.0, 0.0)
     variances = [reward_variance(arm, log) for arm in arms]
@@ -72,23 +73,23 @@ def find_driver(log: Log, worn: list[bool]) -> Driver:
 
 def _verdict(difference: float) -> tuple[str, str]:
     if not np.isfinite(difference):
-        return CANNOT_TELL, "the calendar cannot be fitted; look for odd times, such as one far from all others"
-    if abs(difference) < ENOUGH:
+        return CANNOT_TELL, "the calendar cannot be fitted; look for wrong times, such as one far from all others"
+    if abs(difference) < WEAK_EVIDENCE:
         return CANNOT_TELL, f"both explain the log alike (log-likelihoods differ by {abs(difference):.1f})"
     better, worse = (EXPOSURE, CALENDAR) if difference > 0 else (CALENDAR, EXPOSURE)
-    how = "" if abs(difference) >= CLEAR else ", which is weak evidence"
+    how = "" if abs(difference) >= CLEAR_EVIDENCE else ", which is weak evidence"
     return better, f"{better} explains the log better than {worse} (log-likelihood {abs(difference):.1f} higher{how})"
 
 
 def _is_coarse(cells: Cells) -> bool:
-    """Say whether an arm has so few different times (dates, say) that its calendar curve is but a few steps."""
-    return len(np.unique(np.round(cells.time, 6))) < min(FEWEST_TIMES, len(cells.time) / 2)
+    """Say whether an arm has so few different times (dates, say) that its calendar curve is only a few steps."""
+    return len(np.unique(np.round(cells.time, 6))) < min(LEAST_TIMES, len(cells.time) / 2)
 
 
-def _begin_together(cells: list[Cells]) -> bool:
-    """Say whether all arms are launched at about the same time; if not, their levels at launch tell something."""
+def _start_together(cells: list[Cells]) -> bool:
+    """Say whether all arms are launched at about the same time; if not, their levels at launch are evidence."""
     starts = [own.time[0] for own in cells]
-    return max(starts) - min(starts) < TOGETHER
+    return bool(max(starts) - min(starts) < SAME_START)
 
 
 def _proportionality(cells: Cells) -> float:

@@ -1,4 +1,4 @@
-"""The two pictures of a diagnosis: the arms, and what would be gained."""
+"""The two figures of a diagnosis: the arms, and what would be gained."""
 
 from __future__ import annotations
 
@@ -11,48 +11,55 @@ from rotting._output.style import COLOURS, new_figure, plain, thousands, tidy
 from rotting.logs.gain import LOGGED, ORACLE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from rotting.logs.diagnosis import Diagnosis
+    from rotting.logs.diagnosis import ArmDiagnosis, Diagnosis
+    from rotting.logs.recommending import Recommendation
 
-SHOWN_ARMS, ACROSS = 12, 2
-FAR = 10
-_CALM, _ALARM, _DOTS = COLOURS[0], COLOURS[1], "0.6"
+SHOWN_ARMS, COLUMNS = 12, 2
+LONGEST_NAME = 22
+# The axis starts at 0 unless all values are this many times their range away from it.
+FAR_FROM_ZERO = 10
+_NEUTRAL, _ROTTING, _MUTED = COLOURS[0], COLOURS[1], "0.6"
 
 
 def arms_figure(diagnosis: Diagnosis) -> Figure:
     """Return small multiples: the mean rewards of each arm, its isotonic fit and the band around it."""
     arms = diagnosis.arms[:SHOWN_ARMS]
-    across = min(ACROSS, len(arms))
-    down = -(-len(arms) // across)
-    figure = new_figure(7.0, 0.4 + 2.3 * down)
-    grid = figure.subplots(down, across, sharey=True, squeeze=False)
+    columns = min(COLUMNS, len(arms))
+    rows = -(-len(arms) // columns)
+    figure = new_figure(7.0, 0.4 + 2.3 * rows)
+    grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
     for axes in grid.ravel()[len(arms) :]:
         axes.set_visible(False)
     for arm, axes in zip(arms, grid.ravel(), strict=False):
-        curve = {name: np.array(values) for name, values in arm.curve.items()}
-        colour = _ALARM if arm.rotting else _CALM
-        axes.scatter(curve["exposure"], curve["mean"], s=10, color=_DOTS, linewidth=0)
-        x = curve["exposure"]
-        axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
-        axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
-        mark = "wears out" if arm.rotting else "rises" if arm.rising else "no wear-out seen"
-        axes.set_title(f"{plain(_short(arm.arm))}: {mark}", loc="left", fontsize=11, color=colour)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
-        axes.xaxis.set_major_formatter(thousands())
-        if diagnosis.rewards == "0/1":
-            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.tick_params(labelsize=10)
-        tidy(axes)
-    # Noise in a bin of a few rows must not press the fits flat.
+        _draw_arm(axes, arm, binary=diagnosis.rewards == "0/1")
+    # The limits follow the bands: the noisy mean of a bin of few rows must not flatten the fits.
     low, high = (np.array([value for arm in arms for value in arm.curve[name]]) for name in ("low", "high"))
-    room = 0.1 * float(high.max() - low.min()) or 1.0
+    margin = 0.1 * float(high.max() - low.min()) or 1.0
     # An axis from 0 shows how much is lost of the whole, unless all lies so far away from 0 that nothing would be seen.
-    from_zero = 0 <= low.min() < FAR * (high.max() - low.min() or 1.0)
-    bottom = 0.0 if from_zero else float(low.min()) - room
-    grid[0, 0].set_ylim(bottom, float(high.max()) + room)
+    from_zero = 0 <= low.min() < FAR_FROM_ZERO * (high.max() - low.min() or 1.0)
+    bottom = 0.0 if from_zero else float(low.min()) - margin
+    grid[0, 0].set_ylim(bottom, float(high.max()) + margin)
     figure.supxlabel("exposures", fontsize=11)
     return figure
+
+
+def _draw_arm(axes: Axes, arm: ArmDiagnosis, binary: bool) -> None:
+    curve = {name: np.array(values) for name, values in arm.curve.items()}
+    x, colour = curve["exposure"], _ROTTING if arm.rotting else _NEUTRAL
+    axes.scatter(x, curve["mean"], s=10, color=_MUTED, linewidth=0)
+    axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
+    axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
+    finding = "wears out" if arm.rotting else "rises" if arm.rising else "no wear-out seen"
+    axes.set_title(f"{plain(_short(arm.arm))}: {finding}", loc="left", fontsize=11, color=colour)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
+    axes.xaxis.set_major_formatter(thousands())
+    if binary:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.tick_params(labelsize=10)
+    tidy(axes)
 
 
 def gain_figure(diagnosis: Diagnosis) -> Figure:
@@ -62,16 +69,16 @@ def gain_figure(diagnosis: Diagnosis) -> Figure:
     axes = figure.add_subplot()
     for height, gain in enumerate(gains):
         for estimate, shift, colour, size in (
-            (gain.gain, 0.2, _CALM, 7),
-            (gain.held, 0.0, _DOTS, 5),
-            (gain.pessimistic, -0.2, _ALARM, 5),
+            (gain.gain, 0.2, _NEUTRAL, 7),
+            (gain.held, 0.0, _MUTED, 5),
+            (gain.pessimistic, -0.2, _ROTTING, 5),
         ):
             axes.plot([estimate.low, estimate.high], [height + shift] * 2, color=colour, linewidth=2)
             face = colour if size > 5 else "white"
             axes.plot(estimate.point, height + shift, "o", color=colour, markerfacecolor=face, markersize=size)
     axes.axvline(0, color="0.3", linewidth=1)
-    advised = diagnosis.recommended.label if diagnosis.recommended else ""
-    axes.set_yticks(range(len(gains)), [_label(gain.policy, advised) for gain in gains], fontsize=11)
+    labels = [_label(gain.policy, diagnosis.recommended) for gain in gains]
+    axes.set_yticks(range(len(gains)), labels, fontsize=11)
     axes.tick_params(axis="x", labelsize=10)
     axes.set_xlabel("gain per 1000 exposures over the logged allocation", fontsize=11)
     tidy(axes)
@@ -79,11 +86,13 @@ def gain_figure(diagnosis: Diagnosis) -> Figure:
     return figure
 
 
-def _label(policy: str, advised: str) -> str:
+def _label(policy: str, advice: Recommendation | None) -> str:
     if policy == ORACLE:
         return "oracle (knows the fit)"
-    return f"{policy} (advised)" if policy == advised else policy
+    if advice is None or policy != advice.played_as:
+        return policy
+    return f"{policy} (advised)" if policy == advice.label else f"{policy}\n(stands for the advice)"
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 22 else name[:21] + "\u2026"
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "\u2026"

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
 from rotting.logs.columns import LogError
-from rotting.logs.driver import CALENDAR, find_driver
+from rotting.logs.driver import CALENDAR
+from rotting.logs.findings import find_wear_out
 from rotting.logs.noise import reward_variance, sigma_of
 from rotting.logs.reading import Log, read_log
 from rotting.logs.shapes import Sample, fit_curves, with_values
-from rotting.logs.wearout import discoveries, merged, resampled, wear_out
+from rotting.logs.sources import LogSource
+from rotting.logs.wearout import merged, resampled
 from rotting.problems import Problem
 from rotting.problems.curves import Curve, Drop, Drops, Exponential, as_curve
 
-PER = 1000
+PER = 1000  # rewards and gains are given per so many exposures
 FITTED_BINS = 128
-# Moments of the calendar are counted in whole ticks, from the log's beginning to its end.
+# Times of the calendar are counted in whole ticks, from the log's beginning to its end.
 TICKS = 1_000_000
-# How finely the logged allocation is known along the calendar.
+# Slices of the calendar in which the logged allocation is known.
 SLICES = 64
 # Longer logs are played with pulls that stand for several exposures each.
 MOST_ROUNDS = 5_000
@@ -29,22 +30,22 @@ MOST_ROUNDS = 5_000
 
 @dataclasses.dataclass(frozen=True)
 class Traffic:
-    """When the rows of a log came, and which arm each was for: what a simulation along the calendar needs."""
+    """The times of the rows of a log, and the arm of each: what a simulation along the calendar needs."""
 
-    moments: np.ndarray  # in ticks, increasing, of groups of rows
+    times: np.ndarray  # in ticks, increasing, of groups of rows
     rows: np.ndarray  # in each group
     arms: np.ndarray  # the arm of each group
 
-    def moment_of(self, place: np.ndarray) -> np.ndarray:
-        """Return the moments of the rows at these places in the log."""
+    def time_of(self, row: np.ndarray) -> np.ndarray:
+        """Return the times of rows, given their positions in the log."""
         middle = np.cumsum(self.rows) - self.rows / 2
-        return np.asarray(np.interp(place, middle, self.moments))
+        return np.asarray(np.interp(row, middle, self.times))
 
     def shares(self, slices: int, arms: int) -> np.ndarray:
         """Return which share of the rows each arm had, as [slice of the log, arm]."""
         middle = np.cumsum(self.rows) - self.rows / 2
-        place = (middle * slices / self.rows.sum()).astype(np.int64) * arms + self.arms
-        counts = np.bincount(place, self.rows, minlength=slices * arms).reshape(slices, arms)
+        cell = (middle * slices / self.rows.sum()).astype(np.int64) * arms + self.arms
+        counts = np.bincount(cell, self.rows, minlength=slices * arms).reshape(slices, arms)
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
@@ -52,7 +53,7 @@ class Traffic:
 class Fitted:
     """Curves fitted to a log, and how far the log covers them.
 
-    Places are exposures, or ticks of the calendar where the value follows that (then `traffic` is given).
+    Positions are exposures, or ticks of the calendar where the value follows that (then `traffic` is given).
     """
 
     samples: list[Sample]
@@ -60,7 +61,7 @@ class Fitted:
     pulls: np.ndarray  # exposures of each arm in the log
     binary: bool
     sigma: float
-    offset: float  # what was taken off every reward
+    offset: float  # what was subtracted from every reward
     traffic: Traffic | None = None
 
     @property
@@ -92,11 +93,11 @@ def fit_log(log: Log, driver: str) -> Fitted:
 
 
 def _traffic(log: Log) -> Traffic:
-    moments = np.concatenate([arm.cells.time for arm in log.arms]) * TICKS
+    times = np.concatenate([arm.cells.time for arm in log.arms]) * TICKS
     rows = np.concatenate([arm.cells.count for arm in log.arms])
     arms = np.repeat(np.arange(len(log.arms)), [len(arm.cells.time) for arm in log.arms])
-    order = np.argsort(moments, kind="stable")
-    return Traffic(moments[order], rows[order], arms[order])
+    order = np.argsort(times, kind="stable")
+    return Traffic(times[order], rows[order], arms[order])
 
 
 def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = False, offset: float = 0.0) -> Problem:
@@ -111,9 +112,9 @@ def problem_of(fitted: Fitted, name: str, batch: int = 1, pessimistic: bool = Fa
     batch
         How many exposures one pull stands for. Its reward is their mean, with as much less noise.
     pessimistic
-        Arms go on falling along their fitted curves instead.
+        Whether arms go on falling along their fitted curves instead.
     offset
-        What is added to every value.
+        Added to every value.
     """
     bernoulli = fitted.binary and batch == 1
     sigma = fitted.sigma / math.sqrt(batch)
@@ -142,12 +143,12 @@ def _horizon(fitted: Fitted, batch: int) -> int:
 
 
 def _rows_of_calendar(fitted: Fitted, batch: int, pessimistic: bool) -> list[np.ndarray]:
-    """Return each arm's values round by round; the rounds come when the rows of the log came."""
+    """Return each arm's values round by round, at the times of the rows of the log."""
     assert fitted.traffic is not None
-    moments = fitted.traffic.moment_of((np.arange(_horizon(fitted, batch)) + 0.5) * batch)
+    times = fitted.traffic.time_of((np.arange(_horizon(fitted, batch)) + 0.5) * batch)
     rows = []
     for sample, curve in zip(fitted.samples, fitted.curves, strict=True):
-        known = np.clip(moments, sample.x[0], np.inf if pessimistic else sample.x[-1])
+        known = np.clip(times, sample.x[0], np.inf if pessimistic else sample.x[-1])
         rows.append(dataclasses.replace(sample, x=known, width=1.0).along(curve))
     return rows
 
@@ -156,7 +157,7 @@ def _known_values(curve: Curve, exposures: int, batch: int) -> np.ndarray:
     """Return an arm's values pull by pull, as far as the log goes: means over the exposures that a pull stands for."""
     edges = np.minimum(np.arange(-(-exposures // batch) + 1) * batch, exposures)
     values = np.clip(np.diff(_earned(curve, edges)) / np.diff(edges), curve.limit(), float(curve(0)))
-    # Differences of sums may rise by a rounding error, which is no curve for a rotting arm.
+    # Differences of sums may rise by a rounding error, and rotting arms never rise.
     return np.minimum.accumulate(values)
 
 
@@ -170,11 +171,12 @@ def _per_pull(curve: Curve, batch: int) -> Curve:
     """
     if isinstance(curve, Exponential):
         first = float(_earned(curve, np.array(batch))) / batch
+        first = min(max(first, curve.floor), curve.start)  # a rounding error may put the mean outside
         return Exponential(start=first, rate=curve.rate * batch, floor=curve.floor)
     if isinstance(curve, Drop):
         whole, rest = divmod(curve.at, batch)
         between = (curve.before * rest + curve.after * (batch - rest)) / batch
-        between = min(max(between, curve.after), curve.before)  # by a rounding error, it may lie outside
+        between = min(max(between, curve.after), curve.before)  # likewise
         return Drops(values=(curve.before, between, curve.after), at=(whole, whole + 1))
     return curve
 
@@ -189,7 +191,7 @@ def _earned(curve: Curve, exposures: np.ndarray) -> np.ndarray:
     True
     """
     if isinstance(curve, Exponential):
-        decayed = np.expm1(-curve.rate * exposures) / math.expm1(-curve.rate)
+        decayed = np.expm1(-curve.rate * exposures) / np.expm1(-curve.rate)
         return np.asarray(curve.floor * exposures + (curve.start - curve.floor) * decayed)
     if isinstance(curve, Drop):
         before = np.minimum(exposures, curve.at)
@@ -197,11 +199,20 @@ def _earned(curve: Curve, exposures: np.ndarray) -> np.ndarray:
     return np.asarray(float(curve(0)) * exposures)
 
 
-def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Problem:
+def problem_from_log(
+    log: LogSource,
+    pessimistic: bool = False,
+    *,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    unit: str | None = None,
+    drop_duplicates: bool = False,
+) -> Problem:
     """Return the problem that fits a log: the one on which `rotting.diagnose` plays policies.
 
     Each arm is constant, exponential or one drop, whichever its rewards support, and constant beyond its last exposure
-    in the log. Values follow the calendar (a restless problem) where the log says so. In logs of more than 5000 rows
+    in the log. The problem is restless where values follow the calendar. In logs of more than 5000 rows
     one pull stands for several exposures, and the name says so.
 
     Parameters
@@ -210,8 +221,12 @@ def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Pro
         What `rotting.diagnose` takes.
     pessimistic
         Whether arms go on falling beyond their last exposure.
-    columns
-        `arm`, `reward`, `time`: which columns; guessed where not given.
+    arm, reward, time
+        Columns; guessed from their names where they are not given.
+    unit
+        Refused: a problem counts the pulls of all users together.
+    drop_duplicates
+        Whether rows that repeat another in every column are dropped.
 
     Examples
     --------
@@ -220,16 +235,17 @@ def problem_from_log(log: Any, pessimistic: bool = False, **columns: Any) -> Pro
     >>> problem.n_arms, problem.horizon, problem.noise
     (3, 3000, 'bernoulli')
     """
-    if columns.get("unit") is not None:
-        raise LogError("a problem counts the pulls of everybody; expected no unit")
-    read = read_log(log, **columns)
-    worn = discoveries(np.array([each.p_value for each in wear_out(read, np.random.default_rng(0))]))
-    fitted = fit_log(read, find_driver(read, list(worn)).name)
+    if unit is not None:
+        problem = "cannot be used, since a problem counts the pulls of all users together"
+        raise LogError(problem, name="unit", value=unit, expected="no unit")
+    read = read_log(log, arm, reward, time, drop_duplicates=drop_duplicates)
+    driver = find_wear_out(read, np.random.default_rng(0)).driver
+    fitted = fit_log(read, driver.name)
     return problem_of(fitted, read.name, batch_of(fitted.exposures), pessimistic, read.offset)
 
 
 def batch_of(exposures: int) -> int:
-    """Return how many exposures a pull must stand for, lest a simulation take too long."""
+    """Return how many exposures a pull stands for, so that a simulation has at most `MOST_ROUNDS` rounds."""
     return -(-exposures // MOST_ROUNDS)
 
 

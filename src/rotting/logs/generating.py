@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting._core.randomness import checked_seed
+from rotting._core.validation import finite_number, whole_number
+from rotting.errors import BadValue
 from rotting.problems.curves import Constant, Curve, Exponential, as_curve
 
 if TYPE_CHECKING:
     import pandas
 
+OWNER = "make_log"
 EFFECTS = ("wear-out", "wear-in", "calendar", "per-user", "none")
 PACES = ("bursty", "steady")
 FIRST_DAY = "2024-03-01"
 EXPOSURES_PER_USER = 12
 # The curve over a user's own exposures has fallen to `end` after this many.
-USER_MEMORY = 10
+EXPOSURES_TO_END = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +66,7 @@ def make_log(
         How much creatives differ: starts and speeds are multiplied by exp(spread x a normal number).
     pace
         "bursty": creatives are launched one after the other and shown more on some days than on others. "steady":
-        exposures are proportional to time, so that no log can tell exposures from the calendar.
+        exposures are proportional to time, so that exposures and the calendar cannot be told apart.
     sigma
         None for clicks (0 or 1); otherwise rewards are values with Gaussian noise of this standard deviation.
     days
@@ -88,10 +91,10 @@ def make_log(
 
     _check(arms, exposures, effect, start, end, spread, pace, sigma)
     generator = np.random.default_rng(checked_seed(seed))
-    speed_of = USER_MEMORY if effect == "per-user" else exposures
-    curves = tuple(_curve(effect, start, end, spread, speed_of, sigma, generator) for _ in range(arms))
-    moments = [_moments(exposures, pace, generator) for _ in range(arms)]
-    time = np.concatenate(moments)
+    span = EXPOSURES_TO_END if effect == "per-user" else exposures
+    curves = tuple(_curve(effect, start, end, spread, span, sigma, generator) for _ in range(arms))
+    times = [_times(exposures, pace, generator) for _ in range(arms)]
+    time = np.concatenate(times)
     arm = np.repeat(np.arange(arms), exposures)
     number = np.tile(np.arange(exposures), arms)
     order = np.argsort(time, kind="stable")
@@ -103,14 +106,14 @@ def make_log(
         number = _earlier(arm * (user.max() + 1) + user)
     mean = np.empty(len(time))
     drawn: np.ndarray
-    for place, curve in enumerate(curves):
-        own = arm == place
+    for index, curve in enumerate(curves):
+        own = arm == index
         mean[own] = curve(number[own])
     if sigma is None:
         reward, drawn = "click", np.asarray(generator.random(len(mean)) < mean).astype(np.int64)
     else:
         reward, drawn = "value", np.asarray(mean + sigma * generator.standard_normal(len(mean)))
-    names = tuple(f"creative {place + 1}" for place in range(arms))
+    names = tuple(f"creative {index + 1}" for index in range(arms))
     seconds = pandas.to_timedelta(np.floor(time * days * 86_400), unit="s")
     frame = pandas.DataFrame(
         {
@@ -125,26 +128,31 @@ def make_log(
 
 
 def _check(
-    arms: int, exposures: int, effect: str, start: float, end: float, spread: float, pace: str, sigma: Any
+    arms: int, exposures: int, effect: str, start: float, end: float, spread: float, pace: str, sigma: float | None
 ) -> None:
     for name, value, choices in (("effect", effect, EFFECTS), ("pace", pace, PACES)):
         if value not in choices:
-            raise ValueError(f"make_log: {name}={value!r} is not one of {', '.join(map(repr, choices))}")
-    for name, count in (("arms", arms), ("exposures", exposures)):
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise ValueError(f"make_log: {name}={count!r} is out of range; expected a whole number >= 1")
-    if not 0 < end <= start or not math.isfinite(start):
-        raise ValueError(f"make_log: start={start!r} and end={end!r}; expected 0 < end <= start")
-    if sigma is None and start > 1:
-        raise ValueError(f"make_log: start={start!r} is no click rate; expected at most 1, or a sigma")
-    if not 0 <= spread < 10:
-        raise ValueError(f"make_log: spread={spread!r} is out of range; expected a number >= 0")
-    if sigma is not None and not 0 <= sigma < math.inf:
-        raise ValueError(f"make_log: sigma={sigma!r} is out of range; expected None or a number >= 0")
+            expected = f"one of {', '.join(map(repr, choices))}"
+            raise BadValue("is not known", owner=OWNER, name=name, value=value, expected=expected)
+    whole_number("arms", arms, minimum=1, owner=OWNER)
+    whole_number("exposures", exposures, minimum=1, owner=OWNER)
+    finite_number("start", start, above=0, owner=OWNER)
+    finite_number("end", end, above=0, maximum=start, owner=OWNER)
+    finite_number("spread", spread, minimum=0, below=10, owner=OWNER)
+    if sigma is not None:
+        finite_number("sigma", sigma, minimum=0, owner=OWNER, or_none=True)
+    elif start > 1:
+        raise BadValue("is not a click rate", owner=OWNER, name="start", value=start, expected="at most 1, or a sigma")
 
 
 def _curve(
-    effect: str, start: float, end: float, spread: float, exposures: int, sigma: Any, generator: np.random.Generator
+    effect: str,
+    start: float,
+    end: float,
+    spread: float,
+    exposures: int,
+    sigma: float | None,
+    generator: np.random.Generator,
 ) -> Curve:
     """Return one arm's curve: levels and speeds differ between arms by `spread`."""
     level, speed = np.exp(spread * generator.standard_normal(2))
@@ -158,7 +166,7 @@ def _curve(
     return Exponential(start=start * level, rate=rate)
 
 
-def _moments(exposures: int, pace: str, generator: np.random.Generator) -> np.ndarray:
+def _times(exposures: int, pace: str, generator: np.random.Generator) -> np.ndarray:
     """Return when an arm was shown, increasing, as shares of the campaign."""
     if pace == "steady":
         return np.sort(generator.random(exposures))
@@ -179,7 +187,7 @@ def _earlier(keys: np.ndarray) -> np.ndarray:
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     first = np.r_[True, ordered[1:] != ordered[:-1]]
-    begins = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
     earlier = np.empty(len(keys), np.int64)
-    earlier[order] = np.arange(len(keys)) - begins
+    earlier[order] = np.arange(len(keys)) - starts
     return earlier

@@ -8,7 +8,7 @@ import numpy as np
 
 from rotting.logs.reading import Arm, Log
 
-STRETCH = 32  # rows over which values hardly change
+BIN_ROWS = 32  # rows over which values hardly change
 
 
 def sigma_of(log: Log) -> float:
@@ -30,23 +30,23 @@ def sigma_of(log: Log) -> float:
 def noise_variance(arm: Arm, log: Log) -> float:
     """Return the variance of an arm's rewards around their slowly changing mean.
 
-    Copies of rows do not differ from each other. Where the log holds any, the scatter within short stretches is taken
-    instead of the differences: there, copies hardly matter.
+    Copies of rows do not differ from each other. Where the log holds any, the variance within short bins is used
+    instead of the differences: copies hardly change it.
     """
-    return _scatter(arm) if log.copies_kept else arm.noise_variance
+    return _variance_within_bins(arm) if log.copies_kept else arm.noise_variance
 
 
-def _scatter(arm: Arm) -> float:
+def _variance_within_bins(arm: Arm) -> float:
     cells = arm.cells
-    place = np.minimum(np.cumsum(cells.count) - cells.count, arm.exposures - STRETCH) // STRETCH
-    _, place = np.unique(np.maximum(place, 0), return_inverse=True)
-    count, total, squares = (np.bincount(place, values) for values in (cells.count, cells.total, cells.squares))
-    free = float((count - 1).sum())
-    return float((squares - total**2 / count).sum()) / free if free > 0 else 0.0
+    own_bin = np.minimum(np.cumsum(cells.count) - cells.count, arm.exposures - BIN_ROWS) // BIN_ROWS
+    _, own_bin = np.unique(np.maximum(own_bin, 0), return_inverse=True)
+    count, total, squares = (np.bincount(own_bin, values) for values in (cells.count, cells.total, cells.squares))
+    degrees_of_freedom = float((count - 1).sum())
+    return float((squares - total**2 / count).sum()) / degrees_of_freedom if degrees_of_freedom > 0 else 0.0
 
 
 def reward_variance(arm: Arm, log: Log) -> float:
-    """Return the variance of one reward of an arm, never zero: one that was never clicked is not known to be worthless.
+    """Return the variance of one reward of an arm; never 0, since an arm without clicks may still be worth something.
 
     That of 0/1 rewards follows from their mean, which is known better than the differences.
     """

@@ -1,4 +1,4 @@
-"""The page that a product manager is shown."""
+"""The page of a diagnosis, for readers who do not write code."""
 
 from __future__ import annotations
 
@@ -45,13 +45,15 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
     shown = diagnosis.arms[:SHOWN_ROWS]
     rest = f" The {SHOWN_ARMS} most shown of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
     caption = (
-        "Dots: mean rewards of stretches of exposures. Line: the best fit that never rises; around it a 90 % band. "
+        "Dots: mean rewards of bins of exposures. Line: the best fit that never rises; around it a 90 % band. "
         f"Orange: wears out, at a false-discovery rate of 5 %.{rest}"
     )
-    said = "; ".join(f"{arm.arm}: {'wears out' if arm.rotting else 'no wear-out seen'}" for arm in shown[:SHOWN_ARMS])
+    findings = "; ".join(
+        f"{arm.arm}: {'wears out' if arm.rotting else 'no wear-out seen'}" for arm in shown[:SHOWN_ARMS]
+    )
     return [
         "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
-        figure(arms_figure(diagnosis), f"Reward against exposures. {said}", caption),
+        figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
         table(ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], numbers={1, 3, 4, 5, 6}),
         *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
     ]
@@ -59,7 +61,7 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
 
 def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
     """Return the arms as rows of texts."""
-    show = _value_format(diagnosis)
+    formatted = _value_format(diagnosis)
     rows = []
     for arm in diagnosis.arms:
         half = "" if arm.half_life is None else f"{arm.half_life:,.0f}"
@@ -67,16 +69,16 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
             *(["rises"] if arm.rising else ["recovers"] if arm.recovering else []),
             *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
         ]
-        said = "yes" if arm.rotting else "not seen"
-        first, last = show(arm.value_first), show(arm.value_last)
+        wears_out = "yes" if arm.rotting else "not seen"
+        first, last = formatted(arm.value_first), formatted(arm.value_last)
         rows.append(
-            [arm.arm, f"{arm.exposures:,}", said, f"{arm.p_value:.3g}", half, first, last, ", ".join(notes)],
+            [arm.arm, f"{arm.exposures:,}", wears_out, f"{arm.p_value:.3g}", half, first, last, ", ".join(notes)],
         )
     return rows
 
 
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
-    """Return how values are shown: rates as percentages, others with decimals enough to tell the arms apart."""
+    """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
         return lambda value: f"{100 * value:.3g}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
@@ -96,15 +98,17 @@ def _decimals(apart: float) -> int:
 def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
     """Return the gains as rows of texts, the best first."""
     best_first = sorted(diagnosis.gain, key=lambda row: -row.reward.point)
-    return [[row.policy, *map(told, (row.reward, row.gain, row.held, row.pessimistic))] for row in best_first]
+    return [[row.policy, *map(with_interval, (row.reward, row.gain, row.held, row.pessimistic))] for row in best_first]
 
 
-def told(estimate: Estimate) -> str:
+def with_interval(estimate: Estimate) -> str:
     """Return an estimate and its interval.
 
     >>> from rotting.logs import Estimate
-    >>> told(Estimate(1_000_025.31, 1_000_024.9, 1_000_025.8)), told(Estimate(1.23456, 0.5, 2.0))
-    ('1,000,025.31 (1,000,024.90 to 1,000,025.80)', '1.2 (0.5 to 2.0)')
+    >>> with_interval(Estimate(1.23456, 0.5, 2.0))
+    '1.2 (0.5 to 2.0)'
+    >>> with_interval(Estimate(1_000_025.31, 1_000_024.9, 1_000_025.8))
+    '1,000,025.31 (1,000,024.90 to 1,000,025.80)'
     """
     decimals = _decimals(estimate.high - estimate.low)
     # Adding 0.0 turns a rounded -0.0 into 0.0.
@@ -121,7 +125,7 @@ def _gains(diagnosis: Diagnosis) -> list[str]:
         return []
     caption = (
         "A simulation from curves fitted to the log, with 90 % intervals. What arms would do beyond the log is a "
-        "guess: blue gives both guesses one half, grey lets them keep their last value, orange lets them go on falling."
+        "guess: grey lets them keep their last value, orange lets them go on falling, blue is the mean of both."
     )
     advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
     return [
@@ -135,7 +139,7 @@ def _advice(diagnosis: Diagnosis) -> list[str]:
     advice = diagnosis.recommended
     if advice is None:
         return []
-    arms = ", ".join(f"{place}: {arm.arm}" for place, arm in enumerate(diagnosis.arms[:SHOWN_ARMS]))
+    arms = ", ".join(f"{index}: {arm.arm}" for index, arm in enumerate(diagnosis.arms[:SHOWN_ARMS]))
     return [
         "<h2>What to do</h2>",
         f"<p>Use {escape(advice.label)}: {escape(advice.reason)}. The noise of a reward is {diagnosis.sigma:.3g}.</p>",

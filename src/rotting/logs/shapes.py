@@ -1,9 +1,9 @@
 """Smooth curves through noisy means: constant, exponential, exponential to a floor, or one drop.
 
-Isotonic fits show what was measured, but they follow the noise at both ends, and a policy that is let loose on them
-harvests it. These curves have few parameters, and what the arms have in common is learnt from all of them at once
-(empirical Bayes): the speeds of wear-out and the levels are drawn towards those of the other arms, the more so the less
-an arm says about itself.
+Isotonic fits show what was measured, but they follow the noise at both ends, and a policy that is simulated on them
+exploits it. These curves have few parameters, and what the arms have in common is estimated from all of them at once
+(empirical Bayes): the speeds of wear-out and the levels are shrunk towards those of the other arms, the more so the
+less is known about an arm.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ import numpy as np
 
 from rotting.problems.curves import Constant, Curve, Drop, Drops, Exponential
 
-RATES = 61
+RATES = 61  # on the grid of decay rates
 # A richer shape must beat the exponential by this much in BIC: "strong evidence" by Kass and Raftery (1995).
-STRONG = 6.0
-# How far the distribution of speeds is smeared, in log units, and how often it is refined.
-SMEAR, REFINEMENTS = 0.15, 40
-# What arms have in common is asked of so many at least, beginning with levels that differ by this share.
-FEWEST_IN_COMMON, SPREAD = 3, 0.3
+STRONG_EVIDENCE = 6.0
+# The bandwidth with which the distribution of rates is smoothed, in log units, and the rounds of its estimation.
+BANDWIDTH, ROUNDS = 0.15, 40
+# Levels of fewer arms are not pooled; the search for their relative spread starts here.
+LEAST_POOLED_ARMS, INITIAL_SPREAD = 3, 0.3
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """Means of one arm at increasing places x (exposures, or moments), and the variance of one reward."""
+    """Means of one arm at increasing positions x (exposures, or times), and the variance of one reward."""
 
     x: np.ndarray
     mean: np.ndarray
     count: np.ndarray
     variance: float
-    width: np.ndarray | float = 1.0  # how many whole places, around x, each mean is over
+    width: np.ndarray | float = 1.0  # how many whole positions, around x, each mean is over
 
     def decays(self, rates: np.ndarray) -> np.ndarray:
-        """Return exp(-rate x), averaged over the places of each mean, as [rate, mean]."""
+        """Return exp(-rate x), averaged over the positions of each mean, as [rate, mean]."""
         # sinh(r w / 2) / (w sinh(r / 2)) is the mean of exp(r k) over w whole numbers k around 0.
         half = np.maximum(rates, 1e-12)[:, None] / 2
         return np.asarray(np.exp(-np.outer(rates, self.x)) * np.sinh(half * self.width) / (self.width * np.sinh(half)))
 
     def along(self, curve: Curve) -> np.ndarray:
-        """Return what the means would be if there were no noise: places x need not be whole."""
+        """Return what the means would be without noise; positions x need not be whole."""
         if isinstance(curve, Exponential):
             [decay] = self.decays(np.array([curve.rate]))
             return np.asarray(curve.floor + (curve.start - curve.floor) * decay)
@@ -67,18 +67,18 @@ def fit_curves(samples: list[Sample], binary: bool) -> list[Curve]:
     posterior = likelihood * _shared_prior(likelihood, rates)
     speeds = [_typical_rate(row / row.sum(), rates) for row in posterior]
     levels, errors = np.transpose([_level(sample, speed, base) for sample, speed in zip(samples, speeds, strict=True)])
-    levels = _drawn_together(levels, errors)
+    levels = _shrunk(levels, errors)
     curves: list[Curve] = []
     for sample, level, speed in zip(samples, levels, speeds, strict=True):
-        plain = _curve(level + base, speed, base, binary)
-        curves.append(_richer(sample, plain, base, binary) or plain)
-    return _total_kept(samples, curves, base, binary)
+        exponential = _curve(level + base, speed, base, binary)
+        curves.append(_richer(sample, exponential, base, binary) or exponential)
+    return _rescaled_to_total(samples, curves, base, binary)
 
 
-def _total_kept(samples: list[Sample], curves: list[Curve], base: float, binary: bool) -> list[Curve]:
-    """Return the curves stretched from the base so that they earn the total of the samples.
+def _rescaled_to_total(samples: list[Sample], curves: list[Curve], base: float, binary: bool) -> list[Curve]:
+    """Return the curves scaled from the base so that they earn the total of the samples.
 
-    Drawing arms together moves reward between them, and must not make or lose any: the total is what is known best.
+    Shrinkage moves reward between arms and must not change the total, which is what is known best.
     """
     earned = sum(float(sample.count @ (sample.mean - base)) for sample in samples)
     fitted = sum(
@@ -86,11 +86,11 @@ def _total_kept(samples: list[Sample], curves: list[Curve], base: float, binary:
     )
     factor = earned / fitted if fitted > 0 else 1.0
 
-    def stretched(value: float) -> float:
-        moved = base + factor * (value - base)
-        return min(moved, 1.0) if binary else moved
+    def scaled(value: float) -> float:
+        value = base + factor * (value - base)
+        return min(value, 1.0) if binary else value
 
-    return [with_values(curve, stretched) for curve in curves]
+    return [with_values(curve, scaled) for curve in curves]
 
 
 def with_values(curve: Curve, change: Callable[[float], float]) -> Curve:
@@ -106,8 +106,8 @@ def with_values(curve: Curve, change: Callable[[float], float]) -> Curve:
 
 
 def _base(samples: list[Sample]) -> float:
-    """Return what values decay to: 0, or the lowest stretch of all arms where rewards are negative."""
-    lowest = min(float(np.average(part.mean, weights=part.count)) for part in samples)
+    """Return what values decay to: 0, or twice the lowest mean of an arm where that is negative."""
+    lowest = min(float(np.average(sample.mean, weights=sample.count)) for sample in samples)
     return 0.0 if lowest >= 0 else 2 * lowest
 
 
@@ -140,15 +140,15 @@ def _least_squares(sample: Sample, rates: np.ndarray, base: float) -> tuple[np.n
 def _shared_prior(likelihood: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """Return the distribution of rates that fits all arms, given likelihood[arm, rate].
 
-    Expectation-maximisation from a flat start; after each round the distribution is smeared along log(rate), since a
-    few arms would otherwise make it a comb. Rate 0, no wear-out, stands apart.
+    Expectation-maximisation from a flat start; after each round the distribution is smoothed along log(rate), since
+    few arms would otherwise make it a set of spikes. Rate 0, no wear-out, is left out of the smoothing.
     """
-    place = np.log(rates[1:])
-    kernel = np.exp(-0.5 * ((place[:, None] - place) / SMEAR) ** 2)
+    log_rates = np.log(rates[1:])
+    kernel = np.exp(-0.5 * ((log_rates[:, None] - log_rates) / BANDWIDTH) ** 2)
     kernel /= kernel.sum(axis=0)
-    flat = np.concatenate([[0.5], np.full(len(place), 0.5 / len(place))])
+    flat = np.concatenate([[0.5], np.full(len(log_rates), 0.5 / len(log_rates))])
     prior = flat
-    for _ in range(REFINEMENTS):
+    for _ in range(ROUNDS):
         posterior = likelihood * prior
         posterior /= posterior.sum(axis=1, keepdims=True)
         # As if there were one more arm about which nothing is known.
@@ -161,28 +161,29 @@ def _shared_prior(likelihood: np.ndarray, rates: np.ndarray) -> np.ndarray:
 def log_evidence(samples: list[Sample]) -> float:
     """Return the log-likelihood of exponentials whose speeds and levels are each from one distribution.
 
-    The distribution of levels is normal, with the mean and spread that make the samples likeliest; of fewer than three
-    arms nothing is asked in common.
+    The distribution of levels is normal, with the mean and spread that make the samples likeliest; the levels of fewer
+    than three arms are not pooled.
     """
     from scipy.optimize import minimize
 
     rates, base = _rates(samples), _base(samples)
     levels, errors, losses = np.swapaxes([_least_squares(sample, rates, base) for sample in samples], 0, 1)
-    if len(samples) < FEWEST_IN_COMMON:
-        return _mixed(-0.5 * losses, rates)
+    if len(samples) < LEAST_POOLED_ARMS:
+        return _mixture_log_likelihood(-0.5 * losses, rates)
 
-    def unlikelihood(logarithms: np.ndarray) -> float:
-        centre, spread = np.exp(logarithms)
+    def negative_log_likelihood(log_parameters: np.ndarray) -> float:
+        centre, spread = np.exp(log_parameters)
         variance = errors**2 + (spread * centre) ** 2
         fit = np.log(errors) - 0.5 * np.log(variance) - 0.5 * (levels - centre) ** 2 / variance
-        return -_mixed(fit - 0.5 * losses, rates)
+        return -_mixture_log_likelihood(fit - 0.5 * losses, rates)
 
-    start = np.log([max(float(np.median(levels[:, 0])), 1e-300), SPREAD])
-    found = minimize(unlikelihood, start, method="Nelder-Mead", options={"maxiter": 60, "xatol": 0.02, "fatol": 0.02})
+    start = np.log([max(float(np.median(levels[:, 0])), 1e-300), INITIAL_SPREAD])
+    options = {"maxiter": 60, "xatol": 0.02, "fatol": 0.02}
+    found = minimize(negative_log_likelihood, start, method="Nelder-Mead", options=options)
     return -float(found.fun)
 
 
-def _mixed(log_likelihood: np.ndarray, rates: np.ndarray) -> float:
+def _mixture_log_likelihood(log_likelihood: np.ndarray, rates: np.ndarray) -> float:
     """Return the log-likelihood of all arms, given log_likelihood[arm, rate], with rates from one distribution."""
     highest = log_likelihood.max(axis=1, keepdims=True)
     likelihood = np.exp(log_likelihood - highest)
@@ -196,9 +197,9 @@ def _typical_rate(probabilities: np.ndarray, rates: np.ndarray) -> float:
     return float(probabilities[1:] @ rates[1:] / probabilities[1:].sum())
 
 
-def _drawn_together(levels: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return levels drawn towards their mean by as much as their scatter is noise (DerSimonian and Laird, 1986)."""
-    if len(levels) < FEWEST_IN_COMMON or np.any(errors == 0):
+def _shrunk(levels: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Return levels shrunk towards their mean by as much as their scatter is noise (DerSimonian and Laird, 1986)."""
+    if len(levels) < LEAST_POOLED_ARMS or np.any(errors == 0):
         return levels
     weight = 1 / errors**2
     centre = float(weight @ levels / weight.sum())
@@ -217,15 +218,15 @@ def _curve(start: float, rate: float, floor: float, binary: bool) -> Curve:
     return Exponential(start=start, rate=rate, floor=floor)
 
 
-def _richer(sample: Sample, plain: Curve, base: float, binary: bool) -> Curve | None:
-    """Return an exponential to a floor, or a drop, if the data strongly prefer it to the plain exponential."""
+def _richer(sample: Sample, exponential: Curve, base: float, binary: bool) -> Curve | None:
+    """Return an exponential to a floor, or a drop, if there is strong evidence for it against the exponential."""
     if sample.variance <= 0 or len(sample.x) < 4:
         return None
     penalty = math.log(float(sample.count.sum()))
-    loss, curve = min(_floored(sample, base, binary), _dropping(sample, binary), key=lambda pair: pair[0])
-    residual = sample.mean - sample.along(plain)
+    loss, curve = min(_floored(sample, base, binary), _dropping(sample), key=lambda pair: pair[0])
+    residual = sample.mean - sample.along(exponential)
     before = float(sample.count @ residual**2) / sample.variance
-    return curve if loss + penalty + STRONG < before else None
+    return curve if loss + penalty + STRONG_EVIDENCE < before else None
 
 
 def _floored(sample: Sample, base: float, binary: bool) -> tuple[float, Curve]:
@@ -244,15 +245,15 @@ def _floored(sample: Sample, base: float, binary: bool) -> tuple[float, Curve]:
     return float(losses[best]), _curve(float(floor[best] + fall[best]), float(rates[best]), float(floor[best]), binary)
 
 
-def _dropping(sample: Sample, binary: bool) -> tuple[float, Curve]:
+def _dropping(sample: Sample) -> tuple[float, Curve]:
     """Return the best single drop, and minus twice its log-likelihood."""
     count, total = np.cumsum(sample.count), np.cumsum(sample.count * sample.mean)
     before, after = total[:-1] / count[:-1], (total[-1] - total[:-1]) / (count[-1] - count[:-1])
-    gained = count[:-1] * before**2 + (count[-1] - count[:-1]) * after**2
-    gained[after >= before] = -np.inf
-    best = int(np.argmax(gained))
-    loss = (float(sample.count @ sample.mean**2) - float(gained[best])) / sample.variance
+    explained = count[:-1] * before**2 + (count[-1] - count[:-1]) * after**2
+    explained[after >= before] = -np.inf
+    best = int(np.argmax(explained))
+    loss = (float(sample.count @ sample.mean**2) - float(explained[best])) / sample.variance
     if not math.isfinite(loss):
         return math.inf, Constant(float(total[-1] / count[-1]))
-    place = math.ceil((sample.x[best] + sample.x[best + 1]) / 2)  # between the two stretches
-    return loss, Drop(before=float(before[best]), after=float(after[best]), at=place)
+    at = math.ceil((sample.x[best] + sample.x[best + 1]) / 2)  # between the two means
+    return loss, Drop(before=float(before[best]), after=float(after[best]), at=at)

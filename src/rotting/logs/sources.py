@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Callable, Iterator
+import csv
+import dataclasses
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
 
+from rotting.errors import MissingExtra, literal, quoted
 from rotting.logs.columns import LogError
 
 if TYPE_CHECKING:
@@ -17,102 +22,152 @@ KINDS = ".csv, .csv.gz, .tsv, .parquet, or a DuckDB or SQLite file (file.db::tab
 TABLE_MARK = "::"
 ROWS_AT_ONCE = 100_000
 SEPARATORS = (",", ";", "\t", "|")
+ONE_ROW_PER_EXPOSURE = "one row per exposure"
+
+
+class PandasFrame(Protocol):
+    """A frame of pandas. That library has no types of its own, and its name in a union would allow anything."""
+
+    @property
+    def columns(self) -> object:
+        """The names of the columns."""
+
+    @property
+    def iloc(self) -> object:
+        """The rows by position."""
+
+
+class ConvertibleToPandas(Protocol):
+    """A frame of another library, such as Polars or Arrow."""
+
+    def to_pandas(self) -> object:
+        """Return the frame as one of pandas."""
+
+
+# What can be diagnosed: a file, a table as "file.db::table", or a frame.
+LogSource: TypeAlias = str | os.PathLike[str] | PandasFrame | ConvertibleToPandas
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """An opened log."""
+
+    database: duckdb.DuckDBPyConnection
+    rows: duckdb.DuckDBPyRelation
+    name: str  # how to call the log
 
 
 @contextlib.contextmanager
-def open_source(
-    log: Any, folder: Path, step: Callable[[str], None]
-) -> Iterator[tuple[duckdb.DuckDBPyConnection, duckdb.DuckDBPyRelation, str]]:
-    """Yield a database, the log as a relation in it, and what to call the log.
+def open_source(log: LogSource, step: Callable[[str], None]) -> Iterator[Source]:
+    """Yield the log as a relation in a database.
 
-    Whatever the engine says against the log, here or later, becomes a `LogError` of one line.
+    Whatever DuckDB finds wrong with the log, here or later, becomes a `LogError` of one line.
     """
-    duckdb = _engine()
-    path, table = _split(log) if isinstance(log, str | Path) else (None, None)
-    kind = None if path is None else _kind(path)
-    if table is not None and kind not in ("duckdb", "sqlite"):
-        raise LogError(f"log {str(log)!r} names a table, but {str(path)!r} is no database; expected the file alone")
-    name = "the log" if path is None else f"log {str(log)!r}"
-    database = duckdb.connect()
-    try:
-        if kind == "csv":
-            # Left to itself, the engine may skip a header that does not fit the rows.
-            source = database.read_csv(str(path), header=True, all_varchar=True, skiprows=0, sep=_separator(path))
-        elif kind == "parquet":
-            source = database.read_parquet(str(path))
-        elif kind == "duckdb":
-            # Opened itself, for reading only: temporary tables live elsewhere.
-            database = duckdb.connect(str(path), read_only=True)
-            tables = [row[0] for row in database.execute("SHOW TABLES").fetchall()]
-            source = database.table(_table(table, tables, name))
-        elif kind == "sqlite":
-            assert path is not None
-            step("copying the table")
-            source = _copy_sqlite(database, path, table, name)
-        else:
-            source = _frame(database, log)
-        yield database, source, name
-    except duckdb.Error as error:
-        raise LogError(f"{name} cannot be read: {_why(str(error))}") from None
-    finally:
-        database.close()
-
-
-def _why(said: str) -> str:
-    r"""Return what the engine says against a log in one line, without advice that only those who call it can follow.
-
-    >>> _why("Invalid Input Error: CSV Error on Line: 7\nThis file is not utf-8 encoded.\nPossible Solution: ...")
-    'line 7 is not UTF-8 text; save the file as UTF-8'
-    >>> _why("IO Error: no such thing\n\nPossible Solution: none")
-    'no such thing'
-    """
-    line = re.search(r"CSV Error on Line: (\d+)", said)
-    if "not utf-8" in said:
-        return f"{f'line {line[1]}' if line else 'it'} is not UTF-8 text; save the file as UTF-8"
-    if line or "sniffing" in said:
-        where = f"line {line[1]} does" if line else "its lines do"
-        return f"{where} not fit the header; expected one header line, and as many values in every line below it"
-    return " ".join(said.split("\n\n")[0].split()).split("Error: ", 1)[-1][:300]
-
-
-def _separator(path: Path | None) -> str:
-    """Return what stands between the names in a file's first line most often."""
-    import gzip
-    import zlib
-
-    assert path is not None
-    opened = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opened(path, "rb") as file:
-            header = file.readline(100_000)
-    except (OSError, EOFError, zlib.error) as error:
-        raise LogError(f"log {str(path)!r} cannot be read: {error}") from None
-    return max(SEPARATORS, key=lambda mark: header.count(mark.encode()))
-
-
-def _engine() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise LogError("logs are read with DuckDB, which is not installed; install rotting[logs]") from None
-    return duckdb
+        raise MissingExtra("logs are read with DuckDB, which is not installed", hint="install rotting[logs]") from None
+    if isinstance(log, str | os.PathLike):
+        path, table = _split(os.fspath(log))
+        kind, name = _kind(path), f"log {os.fspath(log)!r}"
+        if table is not None and kind not in ("duckdb", "sqlite"):
+            raise LogError("names a table, but the file is no database", owner=name, expected="the file alone")
+    else:
+        path, table, kind, name = Path(), None, "frame", "the log"
+    try:
+        # A DuckDB file is opened itself, for reading only: temporary tables live elsewhere.
+        with duckdb.connect(str(path), read_only=True) if kind == "duckdb" else duckdb.connect() as database:
+            if isinstance(log, str | os.PathLike):
+                rows = _relation(database, kind, path, table, name, step)
+            else:
+                rows = _frame(database, log)
+            yield Source(database, rows, name)
+    except duckdb.Error as error:
+        if kind == "csv":
+            _refuse_broken_csv(path, name)
+        raise _unreadable(name, error) from None
 
 
-def _split(log: str | Path) -> tuple[Path, str | None]:
+def _relation(
+    database: duckdb.DuckDBPyConnection,
+    kind: str,
+    path: Path,
+    table: str | None,
+    name: str,
+    step: Callable[[str], None],
+) -> duckdb.DuckDBPyRelation:
+    """Return the log as a relation."""
+    if kind == "csv":
+        # Left to itself, DuckDB may skip a header that does not fit the rows.
+        return database.read_csv(str(path), header=True, all_varchar=True, skiprows=0, sep=_separator(path))
+    if kind == "parquet":
+        return database.read_parquet(str(path))
+    if kind == "sqlite":
+        step("copying the table")
+        return _copy_sqlite(database, path, table, name)
+    tables = [row[0] for row in database.execute("SHOW TABLES").fetchall()]
+    return database.table(_table(table, tables, name))
+
+
+def _unreadable(name: str, error: Exception, expected: str | None = None) -> LogError:
+    """Return the error of a log that another library cannot read; that library's own message is put on one line."""
+    reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+    return LogError(f"cannot be read ({literal(reason)})", owner=name, expected=expected)
+
+
+def _open_csv(path: Path) -> gzip.GzipFile | BinaryIO:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _separator(path: Path) -> str:
+    """Return what stands between the names in a file's first line most often."""
+    try:
+        with _open_csv(path) as file:
+            header = file.readline(100_000)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(f"log {str(path)!r}", error) from None
+    return max(SEPARATORS, key=lambda mark: header.count(mark.encode()))
+
+
+def _refuse_broken_csv(path: Path, name: str) -> None:
+    """Raise an error with the first line that is not UTF-8, or does not have as many values as the header.
+
+    DuckDB names the line only in its message, whose words are not to be relied upon.
+    """
+
+    def lines(file: Iterable[bytes]) -> Iterator[str]:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError:
+                hint = "save the file as UTF-8"
+                raise LogError(f"line {number} is not UTF-8 text", owner=name, hint=hint) from None
+
+    with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error), _open_csv(path) as file:
+        reader = csv.reader(lines(file), delimiter=_separator(path))
+        width = len(next(reader, []))
+        for values in reader:
+            if values and len(values) != width:
+                expected = "one header line, and as many values in every line below it"
+                raise LogError(f"line {reader.line_num} does not fit the header", owner=name, expected=expected)
+
+
+def _split(log: str) -> tuple[Path, str | None]:
     """Return the file and the table of `file.db::table`."""
-    path, mark, table = str(log).partition(TABLE_MARK)
+    path, mark, table = log.partition(TABLE_MARK)
     if mark and not table:
-        raise LogError(f"log {str(log)!r} names no table after {TABLE_MARK}; expected file.db{TABLE_MARK}table")
+        raise LogError(f"names no table after {TABLE_MARK}", owner=f"log {log!r}", expected=f"file.db{TABLE_MARK}table")
     return Path(path), table or None
 
 
 def _kind(path: Path) -> str:
     """Return what a file is: by its first bytes if it is a database, otherwise by its name."""
+    name = f"log {str(path)!r}"
     try:
         with path.open("rb") as file:
             start = file.read(16)
     except OSError as error:
-        raise LogError(f"log {str(path)!r} cannot be read: {error.strerror}") from None
+        raise _unreadable(name, error) from None
     if start == b"SQLite format 3\0":
         return "sqlite"
     if start[8:12] == b"DUCK":
@@ -120,19 +175,20 @@ def _kind(path: Path) -> str:
     if start[:4] == b"PAR1":
         return "parquet"
     if not start:
-        raise LogError(f"log {str(path)!r} is empty; expected a header and one row per exposure")
+        raise LogError("the file is empty", owner=name, expected=f"a header and {ONE_ROW_PER_EXPOSURE}")
     if {".csv", ".tsv", ".txt"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
         return "csv"
-    raise LogError(f"log {str(path)!r} is of no kind that can be read; expected {KINDS}")
+    raise LogError("the file is of no kind that can be read", owner=name, expected=KINDS)
 
 
 def _table(wanted: str | None, tables: list[str], name: str) -> str:
     """Return the table to read: the one asked for, or the only one."""
     listed = ", ".join(map(repr, tables)) or "none"
     if wanted is None and len(tables) != 1:
-        raise LogError(f"{name} has {len(tables)} tables ({listed}); name one as file.db{TABLE_MARK}table")
+        hint = f"name one as file.db{TABLE_MARK}table"
+        raise LogError(f"the file has {len(tables)} tables ({literal(listed)})", owner=name, hint=hint)
     if wanted is not None and wanted not in tables:
-        raise LogError(f"{name}: there is no table {wanted!r}; expected one of {listed}")
+        raise LogError(f"there is no table {quoted(wanted)}", owner=name, expected=f"one of {listed}")
     return tables[0] if wanted is None else wanted
 
 
@@ -144,6 +200,7 @@ def _copy_sqlite(
 
     import pandas
 
+    copied = False
     try:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as sqlite:
             found = sqlite.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
@@ -151,43 +208,41 @@ def _copy_sqlite(
             # The name is one of the file's own tables; SQL has no parameters for names.
             rows = sqlite.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
             columns = [column[0] for column in rows.description]
-            for start in iter(lambda: rows.fetchmany(ROWS_AT_ONCE), []):
-                texts = [[None if value is None else str(value) for value in row] for row in start]
-                piece = database.from_df(pandas.DataFrame(texts, columns=columns, dtype=object))
-                _append(database, piece, columns)
+            for piece in iter(lambda: rows.fetchmany(ROWS_AT_ONCE), []):
+                texts = [[None if value is None else str(value) for value in row] for row in piece]
+                frame = pandas.DataFrame(texts, columns=columns, dtype=object)
+                _append(database.from_df(frame), columns, first=not copied)
+                copied = True
     except sqlite3.Error as error:
-        raise LogError(f"{name} cannot be read: {error}") from None
-    if not database.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'copied'").fetchone():
-        raise LogError(f"{name} has no rows; expected one per exposure")
+        raise _unreadable(name, error) from None
+    if not copied:
+        raise LogError("there are no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
     return database.table("copied")
 
 
-def _append(database: duckdb.DuckDBPyConnection, piece: duckdb.DuckDBPyRelation, columns: list[str]) -> None:
+def _append(piece: duckdb.DuckDBPyRelation, columns: list[str], first: bool) -> None:
     """Add a piece to the table `copied`, every column as text: a piece without any value would look like numbers."""
     from duckdb import ColumnExpression
 
     texts = piece.project(*[ColumnExpression(column).cast("VARCHAR").alias(column) for column in columns])
-    if database.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = 'copied'").fetchone():
-        texts.insert_into("copied")
-    else:
+    if first:
         texts.create("copied")
+    else:
+        texts.insert_into("copied")
 
 
-def _frame(database: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
+def _frame(database: duckdb.DuckDBPyConnection, frame: PandasFrame | ConvertibleToPandas) -> duckdb.DuckDBPyRelation:
     """Return a pandas frame, or one that turns into it (Polars, Arrow), as a relation."""
     import duckdb
     import pandas
 
-    kind = f"{type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
+    name = f"log of type {type(frame).__module__.split('.')[0]}.{type(frame).__name__}"
+    expected = "a file, or a frame of pandas or one with to_pandas()"
+    convert = (lambda: frame) if isinstance(frame, pandas.DataFrame) else getattr(frame, "to_pandas", None)
+    if convert is None:
+        raise LogError("is no frame", owner=name, expected=expected)
     try:
-        if not isinstance(frame, pandas.DataFrame):
-            if not hasattr(frame, "to_pandas"):
-                raise TypeError("it is no frame")
-            frame = frame.to_pandas()
-        database.register("frame", frame)
+        database.register("frame", convert())
         return database.table("frame")
     except (duckdb.Error, TypeError, ImportError) as error:
-        raise LogError(
-            f"log of type {kind} cannot be read ({' '.join(str(error).split())[:200]}); expected a file, or a frame of "
-            "pandas or one with to_pandas()"
-        ) from None
+        raise _unreadable(name, error, expected) from None

@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
+from rotting.errors import DamagedFile
 from rotting.policies._engine.policy import Policy
 
 _ROWS = 40  # row j holds buckets of 2^j rewards: room for 4 * 10^12 of them
@@ -203,3 +204,19 @@ class AdwinUCB(Policy, state=AdwinUCBState, select=select, update=update):
             bucket_totals=np.zeros(buckets),
             bucket_spreads=np.zeros(buckets),
         )
+
+    def check_state(self, state: AdwinUCBState) -> None:
+        """Check that buckets are where they are said to be, and hold the whole window."""
+        sizes = 2 ** np.arange(_ROWS, dtype=np.int64)
+        used = np.where(state.counts > 0, np.arange(_ROWS) + 1, 0).max(axis=1)
+        fits = (
+            state.counts.min() >= 0
+            and state.counts.max() <= _BUCKETS
+            and np.array_equal(state.rows, used)
+            and np.array_equal(state.widths, state.counts @ sizes)
+            and np.all((state.widths > 0) == (state.pulls > 0))
+            and np.all(state.widths <= state.pulls)
+            and state.pulls.max() < 1 << (_ROWS - 1)
+        )
+        if not fits:
+            raise DamagedFile("its windows are inconsistent")

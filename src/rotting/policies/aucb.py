@@ -11,17 +11,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.policies._engine.policy import Policy
-from rotting.problems.curves import (
-    Constant,
-    Curve,
-    CurveArrays,
-    Exponential,
-    Logistic,
-    Power,
-    as_curve,
-    curve_arrays,
-    mean_at,
-)
+from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
+from rotting.problems.curves import Constant, Curve, Exponential, Logistic, Power, as_curve
 
 # A trend below this counts as this: the largest reward (1e100) divided by it is still finite.
 _SMALLEST = 1e-150

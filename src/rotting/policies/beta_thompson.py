@@ -12,6 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import normal, uniform
 from rotting._core.randomness import word as word_at
+from rotting.errors import DamagedFile
 from rotting.policies._engine.policy import Policy
 
 
@@ -75,7 +76,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class BetaThompson(Policy, state=BetaThompsonState, select=select, update=update):
+class BetaThompson(Policy, state=BetaThompsonState, select=select, update=update, randomised=True):
     """Sample each arm's success probability from its Beta posterior, and pull the arm that samples highest.
 
     A reward of 1 is a success and 0 a failure. A reward r in between counts as r of a success and 1 - r of a
@@ -108,3 +109,9 @@ class BetaThompson(Policy, state=BetaThompsonState, select=select, update=update
             successes=np.full(n_arms, self.prior_successes),
             failures=np.full(n_arms, self.prior_failures),
         )
+
+    def check_state(self, state: BetaThompsonState) -> None:
+        """Check that probabilities can be drawn."""
+        for counts in (state.successes, state.failures):
+            if not np.all((counts > 0) & np.isfinite(counts)):
+                raise DamagedFile("its successes and failures are no counts")

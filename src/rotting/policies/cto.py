@@ -10,7 +10,8 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.policies._engine.policy import Policy
-from rotting.problems.curves import Curve, CurveArrays, as_curve, curve_arrays, mean_at
+from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
+from rotting.problems.curves import Curve, as_curve
 
 
 class CTOState(NamedTuple):

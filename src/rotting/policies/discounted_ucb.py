@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.parameters import parameter
+from rotting.errors import DamagedFile
 from rotting.policies._engine.policy import Policy
 
 # Beyond this, the growing weight is brought back to 1.
@@ -108,3 +109,8 @@ class DiscountedUCB(Policy, state=DiscountedState, select=select, update=update)
             means=np.zeros(n_arms),
             weights=np.array([1.0, 0.0]),
         )
+
+    def check_state(self, state: DiscountedState) -> None:
+        """Check that counts can be divided by their weight."""
+        if not (np.all(state.counts >= 0) and np.isfinite(state.counts).all() and np.all(state.weights[:1] > 0)):
+            raise DamagedFile("its counts are inconsistent")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,41 +18,28 @@ from rotting.policies._engine.filtering import (
     least_pulled,
     least_pulls,
 )
-from rotting.policies._engine.kernel import register
 from rotting.policies._engine.policy import Policy
 from rotting.policies._engine.windows import (
     DyadicWindows,
     GridWindows,
+    check_windows,
     dyadic_windows,
     grid_windows,
-    push_dyadic,
-    push_grid,
+    push,
     reserve_grid,
 )
 
 
 class EffFEWAState(NamedTuple):
-    """Stored window sums on windows 1, 2, 4, ..., and room to work."""
+    """Stored window sums on windows 1, 2, 4, ... or on a finer grid, and room to work."""
 
     settings: np.ndarray  # see filter_settings
     pulls: np.ndarray
-    windows: DyadicWindows
+    windows: DyadicWindows | GridWindows
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their window sums
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
     left: np.ndarray  # int64 [how many arms are active]
-
-
-class EffFEWAGridState(NamedTuple):
-    """The same on a finer grid of windows."""
-
-    settings: np.ndarray
-    pulls: np.ndarray
-    windows: GridWindows
-    active: np.ndarray
-    sums: np.ndarray
-    dropped: np.ndarray
-    left: np.ndarray
 
 
 def select(state, t, word):
@@ -81,16 +68,19 @@ def select(state, t, word):
 
 def update(state, arm, reward):
     """Refresh the arm's window sums."""
-    push_dyadic(state.windows, arm, reward)
-
-
-def update_grid(state, arm, reward):
-    """Refresh the arm's window sums."""
-    push_grid(state.windows, arm, reward)
+    push(state.windows, arm, reward)
 
 
 @dataclass(frozen=True)
-class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
+class EffFEWA(
+    Policy,
+    state=EffFEWAState,
+    select=select,
+    update=update,
+    filters=True,
+    keeps_history=True,
+    scratch=("active", "sums", "dropped", "left"),
+):
     """FEWA's filter on windows 1, 2, 4, ... only, with window sums that are refreshed now and then.
 
     O(K log t) per decision and at most a few numbers per arm and doubling of its pulls.
@@ -125,7 +115,7 @@ class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
         if self.refresh == "blocks" and self.grid != 2:
             raise ValueError(f"EffFEWA: refresh='blocks' goes with grid=2 only, not with grid={self.grid:g}")
 
-    def initial_state(self, n_arms: int) -> Any:
+    def initial_state(self, n_arms: int) -> EffFEWAState:
         """Return empty window sums."""
         settings = filter_settings(self.alpha, self.sigma, self.delta0)
         room = np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64)
@@ -133,18 +123,19 @@ class EffFEWA(Policy, state=EffFEWAState, select=select, update=update):
             dyadic = dyadic_windows(n_arms, self.refresh)
             return EffFEWAState(settings, dyadic.pulls, dyadic, *room)
         fine = grid_windows(n_arms, self.grid)
-        return EffFEWAGridState(settings, fine.pulls, fine, *room)
+        return EffFEWAState(settings, fine.pulls, fine, *room)
 
-    def explain(self, state: Any, t: int) -> Explanation:
+    def explain(self, state: EffFEWAState, t: int) -> Explanation:
         """Say which window dropped which arm."""
         levels = {int(size): level for level, size in enumerate(state.windows.sizes)}
         return explain_filter(self, state, t, lambda arm, h: state.windows.sums[levels[h], arm])
 
-    def reserve(self, state: Any, pulls: int) -> Any:
+    def reserve(self, state: EffFEWAState, pulls: int) -> EffFEWAState:
         """Make room for more pulls (only finer grids need it)."""
-        if self.grid == 2:
+        if isinstance(state.windows, DyadicWindows):
             return state
         return state._replace(windows=reserve_grid(state.windows, pulls, self.grid))
 
-
-register(EffFEWAGridState, select, update_grid)
+    def check_state(self, state: EffFEWAState) -> None:
+        """Check the windows."""
+        check_windows(state.windows, self.grid)

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.policies._engine.explaining import Explanation, explain_index
-from rotting.policies._engine.kernel import register
 from rotting.policies._engine.policy import Policy
 from rotting.policies._engine.windows import (
     DyadicWindows,
     GridWindows,
+    check_windows,
     dyadic_windows,
     grid_windows,
-    push_dyadic,
-    push_grid,
+    push,
     reserve_grid,
 )
 from rotting.policies.raw_ucb import index_at, index_width
 
 
 class EffRAWUCBState(NamedTuple):
-    """Stored window sums on windows 1, 2, 4, ..."""
+    """Stored window sums on windows 1, 2, 4, ... or on a finer grid."""
 
     settings: np.ndarray  # [alpha, sigma]
     pulls: np.ndarray
-    windows: DyadicWindows
-
-
-class EffRAWUCBGridState(NamedTuple):
-    """The same on a finer grid of windows."""
-
-    settings: np.ndarray
-    pulls: np.ndarray
-    windows: GridWindows
+    windows: DyadicWindows | GridWindows
 
 
 def select(state, t, word):
@@ -55,12 +46,7 @@ def select(state, t, word):
 
 def update(state, arm, reward):
     """Refresh the arm's window sums."""
-    push_dyadic(state.windows, arm, reward)
-
-
-def update_grid(state, arm, reward):
-    """Refresh the arm's window sums."""
-    push_grid(state.windows, arm, reward)
+    push(state.windows, arm, reward)
 
 
 @helper
@@ -84,7 +70,7 @@ def _look_up(state, arm, t):
 
 
 @dataclass(frozen=True)
-class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update):
+class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update, keeps_history=True):
     """RAW-UCB with its minimum taken over windows 1, 2, 4, ... whose sums are refreshed now and then.
 
     Window 2^j is refreshed every 2^(j-1) pulls, as in `EffFEWA(refresh="nested")`; a `grid` below 2 uses windows
@@ -108,24 +94,25 @@ class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update):
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
     grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
 
-    def initial_state(self, n_arms: int) -> Any:
+    def initial_state(self, n_arms: int) -> EffRAWUCBState:
         """Return empty window sums."""
         settings = np.array([self.alpha, self.sigma])
         if self.grid == 2:
             dyadic = dyadic_windows(n_arms, "nested")
             return EffRAWUCBState(settings, dyadic.pulls, dyadic)
         fine = grid_windows(n_arms, self.grid)
-        return EffRAWUCBGridState(settings, fine.pulls, fine)
+        return EffRAWUCBState(settings, fine.pulls, fine)
 
-    def explain(self, state: Any, t: int) -> Explanation:
+    def explain(self, state: EffRAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
         return explain_index(self, state, t, lambda arm: _look_up(state, arm, t))
 
-    def reserve(self, state: Any, pulls: int) -> Any:
+    def reserve(self, state: EffRAWUCBState, pulls: int) -> EffRAWUCBState:
         """Make room for more pulls (only finer grids need it)."""
-        if self.grid == 2:
+        if isinstance(state.windows, DyadicWindows):
             return state
         return state._replace(windows=reserve_grid(state.windows, pulls, self.grid))
 
-
-register(EffRAWUCBGridState, select, update_grid)
+    def check_state(self, state: EffRAWUCBState) -> None:
+        """Check the windows."""
+        check_windows(state.windows, self.grid)

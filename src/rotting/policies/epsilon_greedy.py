@@ -44,7 +44,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Policy, state=EpsilonGreedyState, select=select, update=update):
+class EpsilonGreedy(Policy, state=EpsilonGreedyState, select=select, update=update, randomised=True):
     """Pull any arm with probability epsilon, else the arm with the best mean (arms never pulled first).
 
     References

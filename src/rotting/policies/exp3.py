@@ -11,6 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
+from rotting.errors import DamagedFile
 from rotting.policies._engine.policy import Policy
 
 # When a log-weight exceeds this, the largest one is subtracted from all: e^100 is far from overflowing.
@@ -70,6 +71,12 @@ def _subtract(state, largest):
         state.weights[arm] = math.exp(state.log_weights[arm])
 
 
+def check_weights(log_weights: np.ndarray, weights: np.ndarray) -> None:
+    """Refuse weights (from a file) that no arms can be drawn by."""
+    if not np.isfinite(log_weights).all() or not np.allclose(weights, np.exp(log_weights)):
+        raise DamagedFile("its weights are inconsistent")
+
+
 def check_range(policy: Policy, low: float, high: float) -> None:
     """Refuse a range that no reward can move in."""
     if not low < high:
@@ -77,7 +84,7 @@ def check_range(policy: Policy, low: float, high: float) -> None:
 
 
 @dataclass(frozen=True)
-class Exp3(Policy, state=Exp3State, select=select, update=update):
+class Exp3(Policy, state=Exp3State, select=select, update=update, randomised=True):
     """Draw arms by exponential weights, mixed with a share gamma of uniform draws.
 
     Rewards are mapped from [low, high] to [0, 1]; what lies outside is clipped. The weight of the
@@ -110,3 +117,7 @@ class Exp3(Policy, state=Exp3State, select=select, update=update):
         """Return equal weights."""
         settings = np.array([self.gamma, self.low, self.high])
         return Exp3State(settings, np.zeros(n_arms, np.int64), np.zeros(n_arms), np.ones(n_arms))
+
+    def check_state(self, state: Exp3State) -> None:
+        """Check that arms can be drawn by the weights."""
+        check_weights(state.log_weights, state.weights)

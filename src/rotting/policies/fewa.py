@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
+from rotting.errors import DamagedFile
 from rotting.policies._engine.duel import LONG, Duel, advance, begin, new_duel
 from rotting.policies._engine.exact_filter import (
     HURRY,
@@ -24,7 +25,17 @@ from rotting.policies._engine.exact_filter import (
 )
 from rotting.policies._engine.explaining import Explanation, explain_filter
 from rotting.policies._engine.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
-from rotting.policies._engine.history import History, append, empty_history, reserve, rounding, window_sum_of
+from rotting.policies._engine.history import (
+    History,
+    append,
+    check_history,
+    empty_history,
+    reserve,
+    rough_window_sums,
+    rounding,
+    rounding_of,
+    window_sum_of,
+)
 from rotting.policies._engine.policy import Policy
 
 SHORT = 8  # windows whose rough sums are kept
@@ -108,7 +119,15 @@ def _filter_short(state, left, shortest, h, theta):
 
 
 @dataclass(frozen=True)
-class FEWA(Policy, state=FEWAState, select=select, update=update):
+class FEWA(
+    Policy,
+    state=FEWAState,
+    select=select,
+    update=update,
+    filters=True,
+    keeps_history=True,
+    scratch=("active", "sums", "dropped", "left", "duel", "rows"),
+):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.
 
     An arm is dropped at window h when the mean of its last h rewards lies more than 2 c(h, delta_t) below the best,
@@ -163,3 +182,11 @@ class FEWA(Policy, state=FEWAState, select=select, update=update):
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:
         """Make room for more pulls."""
         return state._replace(history=reserve(state.history, pulls))
+
+    def check_state(self, state: FEWAState) -> None:
+        """Check the history, and that the short sums are those of its last rewards."""
+        check_history(state.history)
+        for h in range(1, SHORT + 1):
+            sums, known = rough_window_sums(state.history, h)
+            if np.any(np.abs(state.short[h - 1] - sums)[known] > rounding_of(state.history)):
+                raise DamagedFile(f"its sums of the last {h} rewards are not those of its history")

@@ -41,7 +41,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class GaussianThompson(Policy, state=GaussianThompsonState, select=select, update=update):
+class GaussianThompson(Policy, state=GaussianThompsonState, select=select, update=update, randomised=True):
     """Sample each arm's mean from its posterior N(mean, sigma^2 / N), and pull the arm that samples highest.
 
     The posterior is that of a flat prior and Gaussian rewards of standard deviation sigma; it exists from an

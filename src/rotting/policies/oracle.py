@@ -9,19 +9,19 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.policies._engine.policy import Policy
-from rotting.problems.curves import mean_at
+from rotting.problems.curve_kernels import mean_at
 
 
 class OracleState(NamedTuple):
     """The problem itself, and how often each arm was pulled."""
 
-    problem: Any  # the `arrays` of a problem: curves, noise = [which, restless?], sigma
+    problem: Any  # the `arrays` of a problem
     pulls: np.ndarray
 
 
 def select(state, t, word):
     """Return the arm that is worth most now, lowest index on ties."""
-    restless = state.problem.noise[1] == 1
+    restless = state.problem.restless[0] == 1
     best, best_value = 0, -np.inf
     for arm in range(len(state.pulls)):
         value = mean_at(state.problem.curves, arm, t - 1 if restless else state.pulls[arm])
@@ -36,7 +36,7 @@ def update(state, arm, reward):
 
 
 @dataclasses.dataclass(frozen=True)
-class Oracle(Policy, state=OracleState, select=select, update=update):
+class Oracle(Policy, state=OracleState, select=select, update=update, knows=("problem",)):
     """Pull the arm with the largest mu_i(N_i): the best that can be done with rotting arms.
 
     In restless problems it is the largest mu_i(t - 1). In a simulation `Oracle()` is told the problem;

@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
+from rotting.errors import DamagedFile
 from rotting.policies._engine.explaining import Explanation, explain_index
 from rotting.policies._engine.filtering import first_unpulled
 from rotting.policies._engine.history import (
@@ -17,12 +18,14 @@ from rotting.policies._engine.history import (
     History,
     append,
     band,
+    check_history,
     empty_history,
     place_of,
     reserve,
     rounding,
     total_of,
     window_sum,
+    window_sum_of,
 )
 from rotting.policies._engine.policy import Policy
 
@@ -182,7 +185,7 @@ def _all_above(history, arm, h, end, width, index):
 
 
 @dataclass(frozen=True)
-class RAWUCB(Policy, state=RAWUCBState, select=select, update=update):
+class RAWUCB(Policy, state=RAWUCBState, select=select, update=update, keeps_history=True, scratch=("bound",)):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln t / h)].
 
     Made for arms that rot with their pulls and for arms that rot with time alike. Theory asks for alpha = 4; 1.4 is the
@@ -219,3 +222,14 @@ class RAWUCB(Policy, state=RAWUCBState, select=select, update=update):
     def reserve(self, state: RAWUCBState, pulls: int) -> RAWUCBState:
         """Make room for more pulls."""
         return state._replace(history=reserve(state.history, pulls))
+
+    def check_state(self, state: RAWUCBState) -> None:
+        """Check the history, and that the remembered windows and their means belong to it."""
+        check_history(state.history)
+        for arm in np.flatnonzero(state.pulls).tolist():
+            window = int(state.window[arm])
+            if not 1 <= window <= state.pulls[arm]:
+                raise DamagedFile(f"its window {window} of arm {arm} has no rewards")
+            mean = window_sum_of(state.history, arm, window) / window
+            if (mean, math.sqrt(window)) != (state.mean[arm], state.root[arm]):
+                raise DamagedFile(f"its mean of the last {window} rewards of arm {arm} is not that of its history")

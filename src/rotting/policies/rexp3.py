@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
+from rotting.errors import DamagedFile
 from rotting.policies import exp3
 from rotting.policies._engine.policy import Policy
 
@@ -41,7 +42,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update):
+class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update, randomised=True):
     """Play Exp3, restarted every ceil((K ln K)^(1/3) (T / V)^(2/3)) rounds.
 
     V is how much the means may vary in T rounds (the sum over rounds of the largest change of any arm),
@@ -95,3 +96,9 @@ class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update):
             weights=np.ones(n_arms),
             batch=np.array([batch, 0], np.int64),
         )
+
+    def check_state(self, state: Rexp3State) -> None:
+        """Check the weights and the batch."""
+        exp3.check_weights(state.log_weights, state.weights)
+        if state.batch[0] != self.batch(len(state.pulls)) or not 0 <= state.batch[1] < state.batch[0]:
+            raise DamagedFile(f"its batch {state.batch.tolist()} is not one of {self}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
+from rotting.errors import DamagedFile
 from rotting.policies._engine.policy import Policy
 
 
@@ -112,3 +113,14 @@ class SlidingWindowUCB(Policy, state=SlidingWindowState, select=select, update=u
             rewards=np.zeros(self.tau),
             place=np.zeros(1, np.int64),
         )
+
+    def check_state(self, state: SlidingWindowState) -> None:
+        """Check the ring: it is filled from its beginning, with arms that exist."""
+        place, ring = int(state.place[0]), state.arms
+        if not 0 <= place < len(ring) or ring.min() < -1 or ring.max() >= len(state.pulls):
+            raise DamagedFile("its window holds arms that do not exist")
+        written = ring >= 0
+        if not (written.all() or np.array_equal(written, np.arange(len(ring)) < place)):
+            raise DamagedFile("its window has gaps")
+        if not np.array_equal(state.seen, np.bincount(ring[written], minlength=len(state.pulls))):
+            raise DamagedFile("its counts are not those of its window")

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.parameters import parameter
-from rotting.policies._engine.history import History, append, empty_history, reserve, window_sum
+from rotting.errors import DamagedFile
+from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
 from rotting.policies._engine.policy import Policy
+
+LONGEST = 2.0**62  # a window that no run ever fills
 
 
 class SWAState(NamedTuple):
@@ -49,7 +52,7 @@ def update(state, arm, reward):
 def window_for(factor, horizon):
     """Return the window M for a horizon, at least 1 (not a helper: Python calls it too)."""
     size = factor * horizon ** (2.0 / 3.0) * math.log(math.sqrt(2.0) * horizon) ** (1.0 / 3.0)
-    return max(1, math.ceil(size))
+    return max(1, math.ceil(min(size, LONGEST)))
 
 
 def window_factor(alpha: float | None, sigma: float, mu_max: float | None, n_arms: int) -> float:
@@ -69,7 +72,7 @@ def first_state(settings: list[float], n_arms: int, horizon: int) -> SWAState:
 
 
 @dataclass(frozen=True)
-class SWA(Policy, state=SWAState, select=select, update=update):
+class SWA(Policy, state=SWAState, select=select, update=update, knows=("horizon",), keeps_history=True):
     """Pull the arms in turn until each has M pulls, then the arm with the best mean of its last M rewards.
 
     M = ceil(alpha 4^(2/3) sigma^(2/3) K^(-2/3) T^(2/3) ln(sqrt(2) T)^(1/3)) for a known horizon T. In a simulation
@@ -112,3 +115,11 @@ class SWA(Policy, state=SWAState, select=select, update=update):
     def reserve(self, state: SWAState, pulls: int) -> SWAState:
         """Make room for more pulls."""
         return state._replace(history=reserve(state.history, pulls))
+
+    def check_state(self, state: SWAState) -> None:
+        """Check the history, and that what is counted fits it."""
+        check_history(state.history)
+        horizon, window = state.phase.tolist()
+        counted_right = np.all((state.counted >= 0) & (state.counted <= state.pulls))
+        if not counted_right or not 1 <= horizon < 1 << 62 or window < 1:
+            raise DamagedFile("its counts, its horizon and its window do not fit its history")

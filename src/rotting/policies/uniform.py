@@ -36,7 +36,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class Uniform(Policy, state=UniformState, select=select, update=update):
+class Uniform(Policy, state=UniformState, select=select, update=update, randomised=True):
     """Pull an arm at random, all equally likely: the floor to be better than.
 
     Examples

@@ -9,7 +9,8 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
-from rotting.policies._engine.history import History, append, reserve
+from rotting.errors import DamagedFile
+from rotting.policies._engine.history import History, append, check_history, reserve
 from rotting.policies._engine.policy import Policy
 from rotting.policies.swa import first_state, select, window_factor, window_for
 
@@ -42,7 +43,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class WSWA(Policy, state=WSWAState, select=select, update=update):
+class WSWA(Policy, state=WSWAState, select=select, update=update, keeps_history=True):
     """SWA for an unknown horizon: the horizon is 1 and doubles whenever it is used up.
 
     By default samples are kept and only M grows, which is what the published figures show; arms that lack pulls for the
@@ -80,3 +81,11 @@ class WSWA(Policy, state=WSWAState, select=select, update=update):
     def reserve(self, state: WSWAState, pulls: int) -> WSWAState:
         """Make room for more pulls."""
         return state._replace(history=reserve(state.history, pulls))
+
+    def check_state(self, state: WSWAState) -> None:
+        """Check the history, and that what is counted fits it."""
+        check_history(state.history)
+        horizon, window = state.phase.tolist()
+        counted_right = np.all((state.counted >= 0) & (state.counted <= state.pulls))
+        if not counted_right or not 1 <= horizon < 1 << 62 or window < 1 or not 0 <= state.rounds[0] < horizon:
+            raise DamagedFile("its counts, its horizon and its window do not fit its history")

@@ -1,8 +1,9 @@
-"""What is chosen from: mean-reward curves, noise, and the named problems of the literature."""
+"""Bandit problems: mean-reward curves, noise, the greedy oracle, and the named problems of the literature."""
 
 from rotting.problems.curves import (
     Constant,
     Curve,
+    CurveLike,
     Drop,
     Drops,
     Exponential,
@@ -11,13 +12,24 @@ from rotting.problems.curves import (
     Power,
     Table,
 )
-from rotting.problems.named import NAMED, levine_ten_arm, levine_two_arm, parse_problem, stationary, ten_arm, two_arm
-from rotting.problems.problem import OracleResult, Problem
+from rotting.problems.named import (
+    NAMED,
+    ProblemLike,
+    levine_ten_arm,
+    levine_two_arm,
+    parse_problem,
+    stationary,
+    ten_arm,
+    two_arm,
+)
+from rotting.problems.oracle import OracleResult
+from rotting.problems.problem import Problem
 
 __all__ = [
     "NAMED",
     "Constant",
     "Curve",
+    "CurveLike",
     "Drop",
     "Drops",
     "Exponential",
@@ -26,6 +38,7 @@ __all__ = [
     "OracleResult",
     "Power",
     "Problem",
+    "ProblemLike",
     "Table",
     "levine_ten_arm",
     "levine_two_arm",

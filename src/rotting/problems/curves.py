@@ -1,7 +1,6 @@
-"""Mean-reward curves mu(n): what an arm is worth after n pulls.
+"""Mean-reward curves mu(n): the mean reward of an arm after n pulls.
 
-Each family is a small frozen dataclass. Compiled code sees a whole set of curves as one `CurveArrays` and evaluates a
-single point with `mean_at`, so no table of K x T means is ever built.
+Each family is a small frozen dataclass; `rotting.problems.curve_kernels` evaluates it in compiled code.
 """
 
 from __future__ import annotations
@@ -9,35 +8,41 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import numbers
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, SupportsFloat, TypeAlias, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from rotting._core.compiling import entry, helper
 from rotting._core.parameters import Parameters, parameter
+from rotting._core.validation import LARGEST_WHOLE, whole_numbers
+from rotting.errors import BadType, BadValue
+from rotting.problems import curve_kernels as kernels
 
-_CONSTANT, _DROP, _LINEAR, _EXPONENTIAL, _POWER, _LOGISTIC, _STEPS, _TABLE = range(8)
-
-
-class CurveArrays(NamedTuple):
-    """A set of curves as compiled code sees it."""
-
-    family: np.ndarray  # int64 (K,): which formula
-    numbers: np.ndarray  # float64 (K, 4): its parameters
-    first: np.ndarray  # int64 (K + 1,): where each curve's entries begin in `entries`
-    entries: np.ndarray  # float64: values of tables; (place, value) pairs of steps
+_LARGEST_EXACT = 2**53  # up to here floats hold every whole number
+# What users can do with a curve of their own.
+_AS_TABLE = "Table([mu(n) for n in range(horizon)]), where the last value holds from then on"
 
 
 @dataclasses.dataclass(frozen=True)
 class Curve(Parameters):
-    """A mean-reward curve. `curve(n)` evaluates it at a number or an array of pull counts."""
+    """A mean-reward curve. `curve(n)` evaluates it at a number or an array of pull counts.
+
+    The families are those of this module: other subclasses are refused, since compiled code could not evaluate them.
+    """
 
     known: ClassVar[dict[str, type[Curve]]] = {}
     family: ClassVar[int]
 
     def __init_subclass__(cls, abstract: bool = False) -> None:
         super().__init_subclass__()
+        if cls.__module__ != __name__:
+            raise BadType(
+                "is a subclass of a curve, but compiled code evaluates only the families of rotting.problems.curves",
+                name=cls.__qualname__,
+                hint=f"put its values into a table: {_AS_TABLE}",
+            )
         if not abstract:
             Curve.known[cls.__name__] = cls
 
@@ -66,23 +71,32 @@ class Curve(Parameters):
         ends = (float(self(0)), self.limit())
         return max(ends), min(ends)
 
-    def __call__(self, n: Any) -> Any:
-        """Evaluate the curve.
+    @overload
+    def __call__(self, n: int | np.integer) -> float: ...
+
+    @overload
+    def __call__(self, n: Sequence[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]: ...
+
+    @overload
+    def __call__(self, n: npt.ArrayLike) -> float | npt.NDArray[np.float64]: ...
+
+    def __call__(self, n: npt.ArrayLike) -> float | npt.NDArray[np.float64]:
+        """Evaluate the curve after n pulls; an array gives an array of the same shape.
 
         >>> Drop(before=1.0, after=0.4, at=3)([0, 2, 3, 99])
         array([1. , 1. , 0.4, 0.4])
         """
-        places = np.asarray(n, dtype=np.int64)
-        values = np.empty(places.size)
-        _evaluate(curve_arrays([self]), np.ascontiguousarray(places.ravel()), values)
-        return values.reshape(places.shape) if places.ndim else float(values[0])
+        counts = whole_numbers("n", n, minimum=0)
+        values = np.empty(counts.size)
+        kernels.evaluate(kernels.curve_arrays([self]), np.ascontiguousarray(counts.ravel()), values)
+        return values.reshape(counts.shape) if counts.ndim else float(values[0])
 
 
 @dataclasses.dataclass(frozen=True)
 class Constant(Curve):
-    """The same value for ever."""
+    """The same value always."""
 
-    family = _CONSTANT
+    family = kernels.CONSTANT
     value: float = parameter(doc="the value")
 
     def last_change(self) -> float:
@@ -102,10 +116,10 @@ class Constant(Curve):
 class Drop(Curve):
     """One value for the first `at` pulls, another from then on."""
 
-    family = _DROP
+    family = kernels.DROP
     before: float = parameter(doc="value of the first pulls")
     after: float = parameter(doc="value after the drop")
-    at: int = parameter(whole=True, minimum=0, doc="how many pulls have the first value")
+    at: int = parameter(whole=True, minimum=0, maximum=LARGEST_WHOLE, doc="how many pulls have the first value")
 
     def last_change(self) -> float:
         """Constant from the drop on."""
@@ -124,27 +138,34 @@ class Drop(Curve):
 class Drops(Curve):
     """Several drops: `values[j]` from pull `at[j - 1]` up to pull `at[j]` (excluded)."""
 
-    family = _STEPS
-    values: tuple[float, ...] = parameter(raw=True, doc="the values, one more than places")
+    family = kernels.DROPS
+    values: tuple[float, ...] = parameter(raw=True, doc="the values, one more than `at` has entries")
     at: tuple[int, ...] = parameter(raw=True, doc="the pulls at which the value changes, increasing")
 
+    if TYPE_CHECKING:
+
+        def __init__(self, values: Values, at: Sequence[int] | npt.NDArray[np.integer]) -> None: ...
+
     def __post_init__(self) -> None:
-        values, places = _floats("Drops: values", self.values), _floats("Drops: at", self.at)
-        if len(values) != len(places) + 1 or any(place != int(place) for place in places):
-            raise ValueError(
-                f"Drops: {len(values)} values and at={self.at!r}; expected one whole place fewer than values"
+        values = _floats("Drops", "values", self.values)
+        at = whole_numbers("at", self.at, minimum=0, owner="Drops")
+        if at.ndim != 1 or len(values) != len(at) + 1 or np.any(np.diff(at) <= 0):
+            raise BadValue(
+                f"does not fit {len(values)} values",
+                owner="Drops",
+                name="at",
+                value=self.at,
+                expected=f"{len(values) - 1} increasing whole numbers, one fewer than values",
             )
-        if places and (places[0] < 0 or any(b <= a for a, b in itertools.pairwise(places))):
-            raise ValueError(f"Drops: at={self.at!r} must be increasing and >= 0")
         object.__setattr__(self, "values", values)
-        object.__setattr__(self, "at", tuple(int(place) for place in places))
+        object.__setattr__(self, "at", tuple(at.tolist()))
 
     def numbers(self) -> tuple[float, ...]:
         """Return the first value."""
         return (self.values[0],)
 
     def entries(self) -> Sequence[float]:
-        """Return (place, value) pairs."""
+        """Return the other values, each after the pull from which it holds."""
         return [x for pair in zip(self.at, self.values[1:], strict=True) for x in pair]
 
     def last_change(self) -> float:
@@ -170,7 +191,7 @@ class Drops(Curve):
 
 @dataclasses.dataclass(frozen=True)
 class WearOut(Curve, abstract=True):
-    """What the families below have in common: they come down from `start` towards `floor`."""
+    """What the families below have in common: they fall from `start` towards `floor`."""
 
     if TYPE_CHECKING:
         start: float
@@ -179,7 +200,13 @@ class WearOut(Curve, abstract=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.floor > self.start:
-            raise ValueError(f"{self}: floor={self.floor:g} lies above start={self.start:g}; expected floor <= start")
+            raise BadValue(
+                "lies above the start",
+                owner=type(self).__name__,
+                name="floor",
+                value=self.floor,
+                expected=f"a number <= start={self.start!r}",
+            )
 
     def is_nonincreasing(self) -> bool:
         """Wear-out never increases."""
@@ -190,7 +217,7 @@ class WearOut(Curve, abstract=True):
 class Linear(WearOut):
     """A straight decline from `start`, `slope` lost per pull, down to `floor`."""
 
-    family = _LINEAR
+    family = kernels.LINEAR
     start: float = parameter(doc="value of the first pull")
     slope: float = parameter(minimum=0, doc="loss per pull")
     floor: float = parameter(0.0, doc="the value below which it never falls")
@@ -208,7 +235,7 @@ class Linear(WearOut):
 class Exponential(WearOut):
     """Exponential wear-out: floor + (start - floor) exp(-rate n)."""
 
-    family = _EXPONENTIAL
+    family = kernels.EXPONENTIAL
     start: float = parameter(doc="value of the first pull")
     rate: float = parameter(minimum=0, doc="decay per pull")
     floor: float = parameter(0.0, doc="the value it tends to")
@@ -222,9 +249,9 @@ class Exponential(WearOut):
 class Power(WearOut):
     """Power law in steps: floor + (start - floor) (floor(n / step) + 1)^(-theta)."""
 
-    family = _POWER
+    family = kernels.POWER
     theta: float = parameter(minimum=0, doc="exponent")
-    step: int = parameter(1, whole=True, minimum=1, doc="pulls per step")
+    step: int = parameter(1, whole=True, minimum=1, maximum=_LARGEST_EXACT, doc="pulls per step")
     start: float = parameter(1.0, doc="value of the first pull")
     floor: float = parameter(0.0, doc="the value it tends to")
 
@@ -237,11 +264,11 @@ class Power(WearOut):
 class Logistic(WearOut):
     """Logistic wear-out: floor + (start - floor) / (1 + exp((n - midpoint) / width)).
 
-    `start` is the value it comes down from: mu(0) is a little lower, the less so the larger midpoint / width.
+    `start` is the value it falls from: mu(0) is a little lower, the less so the larger midpoint / width.
     """
 
-    family = _LOGISTIC
-    start: float = parameter(doc="the value it comes down from")
+    family = kernels.LOGISTIC
+    start: float = parameter(doc="the value it falls from")
     midpoint: float = parameter(minimum=0, doc="pulls until half of the value is lost")
     width: float = parameter(above=0, doc="pulls over which the decline happens")
     floor: float = parameter(0.0, doc="the value it tends to")
@@ -253,15 +280,19 @@ class Logistic(WearOut):
 
 @dataclasses.dataclass(frozen=True)
 class Table(Curve):
-    """Any curve, value by value; the last value holds for ever after."""
+    """Any curve, value by value; the last value holds from then on."""
 
-    family = _TABLE
+    family = kernels.TABLE
     values: tuple[float, ...] = parameter(raw=True, doc="mu(0), mu(1), ...")
 
+    if TYPE_CHECKING:
+
+        def __init__(self, values: Values) -> None: ...
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _floats("Table: values", self.values))
+        object.__setattr__(self, "values", _floats("Table", "values", self.values))
         if not self.values:
-            raise ValueError("Table: values is empty; expected at least mu(0)")
+            raise BadValue("is empty", owner="Table", name="values", expected="at least mu(0)")
 
     def numbers(self) -> tuple[float, ...]:
         """Tables have no parameters."""
@@ -288,68 +319,38 @@ class Table(Curve):
         return max(self.values), min(self.values)
 
 
-def as_curve(curve: Any) -> Curve:
-    """Return a curve: a `Curve` as it is, a number as `Constant`, a sequence of values as `Table`."""
+Values: TypeAlias = Sequence[float] | npt.NDArray[np.number]
+CurveLike: TypeAlias = Curve | SupportsFloat | Values
+
+
+def as_curve(curve: CurveLike) -> Curve:
+    """Return a curve: a `Curve` as it is, a number as `Constant`, a sequence of values as `Table`.
+
+    >>> as_curve([3, 2, 1])
+    Table(values=(3.0, 2.0, 1.0))
+    """
     if isinstance(curve, Curve):
         return curve
-    if isinstance(curve, int | float | np.number) and not isinstance(curve, bool):
+    if isinstance(curve, numbers.Real) and not isinstance(curve, bool):
         return Constant(float(curve))
-    return Table(curve)
+    if not isinstance(curve, str | bytes) and (isinstance(curve, Sequence) or hasattr(curve, "__array__")):
+        return Table(curve)  # type: ignore[arg-type]
+    kind = "class" if isinstance(curve, type) else "function"
+    raise BadType(
+        f"is a {kind}, which compiled code cannot call" if callable(curve) else "is not a curve",
+        name="curve",
+        value=curve,
+        expected="a curve such as Drop(1, 0, 100), a number, or a sequence of values",
+        hint=f"put a function mu into a table: {_AS_TABLE}" if callable(curve) else None,
+    )
 
 
-def curve_arrays(curves: Sequence[Curve]) -> CurveArrays:
-    """Return the curves in the form that compiled code reads."""
-    numbers = np.zeros((len(curves), 4))
-    entries: list[float] = []
-    first = np.zeros(len(curves) + 1, np.int64)
-    for place, curve in enumerate(curves):
-        own = curve.numbers()
-        numbers[place, : len(own)] = own
-        entries.extend(curve.entries())
-        first[place + 1] = len(entries)
-    family = np.array([curve.family for curve in curves], np.int64)
-    return CurveArrays(family, numbers, first, np.array(entries, dtype=np.float64))
-
-
-@helper
-def mean_at(curves, arm, n):
-    """Return mu_arm(n)."""
-    family = curves.family[arm]
-    x = curves.numbers[arm]
-    if family == _CONSTANT:
-        return x[0]
-    if family == _DROP:
-        return x[0] if n < x[2] else x[1]
-    if family == _LINEAR:
-        return max(x[2], x[0] - x[1] * n)
-    if family == _EXPONENTIAL:
-        return x[2] + (x[0] - x[2]) * math.exp(-x[1] * n)
-    if family == _POWER:
-        return x[3] + (x[2] - x[3]) * (n // np.int64(x[1]) + 1.0) ** -x[0]
-    if family == _LOGISTIC:
-        return x[3] + (x[0] - x[3]) / (1.0 + math.exp(min(700.0, (n - x[1]) / x[2])))
-    first, last = curves.first[arm], curves.first[arm + 1]
-    if family == _TABLE:
-        return curves.entries[min(first + n, last - 1)]
-    value = x[0]
-    for place in range(first, last, 2):
-        if n < curves.entries[place]:
-            break
-        value = curves.entries[place + 1]
-    return value
-
-
-@entry
-def _evaluate(curves, places, values):
-    for j in range(len(places)):
-        values[j] = mean_at(curves, 0, places[j])
-
-
-def _floats(what: str, values: Any) -> tuple[float, ...]:
+def _floats(owner: str, name: str, values: Values) -> tuple[float, ...]:
+    """Return finite numbers as plain floats."""
     try:
-        numbers = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TypeError(f"{what}={values!r} is not a sequence of numbers") from None
-    if numbers.ndim != 1 or not np.all(np.isfinite(numbers)):
-        raise ValueError(f"{what} must be a flat sequence of finite numbers")
-    return tuple(numbers.tolist())
+        raise BadType("is not a sequence of numbers", owner=owner, name=name, value=values) from None
+    if given.ndim != 1 or not np.all(np.isfinite(given)):
+        raise BadValue("is not a flat sequence of finite numbers", owner=owner, name=name, value=values)
+    return tuple(given.tolist())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-
-import numpy as np
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from rotting._core.parsing import parse_call
+from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number
+from rotting.errors import BadType
 from rotting.problems.curves import Constant, Curve, Drop, Power
 from rotting.problems.problem import Problem
+
+ProblemLike: TypeAlias = Problem | str
+"""A problem, or a text that describes one: see `parse_problem`."""
 
 
 def two_arm(L: float = 0.233, horizon: int = 10_000, sigma: float = 1.0) -> Problem:
@@ -19,13 +23,11 @@ def two_arm(L: float = 0.233, horizon: int = 10_000, sigma: float = 1.0) -> Prob
     array([[ 0.,  0.,  0.,  0.],
            [ 1.,  1., -1., -1.]])
     """
-    if isinstance(L, bool) or not isinstance(L, int | float | np.number) or not 0 <= L < np.inf:
-        raise ValueError(f"two_arm: L={L!r} is out of range; expected a finite number >= 0")
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise ValueError(f"two_arm: horizon={horizon!r} is out of range; expected a whole number >= 1")
+    L = finite_number("L", L, minimum=0, owner="two_arm")
+    horizon = whole_number("horizon", horizon, minimum=1, maximum=LARGEST_WHOLE, owner="two_arm")
     # "n < T / 4" of the paper, for any T.
     drop = Drop(before=L / 2, after=-L / 2, at=-(-horizon // 4))
-    return _named(f"two_arm(L={L:g}, horizon={horizon}", (Constant(0.0), drop), sigma, 1.0, horizon)
+    return _named(f"two_arm(L={_exact(L)}, horizon={horizon}", (Constant(0.0), drop), sigma, 1.0, horizon)
 
 
 def ten_arm(sigma: float = 1.0) -> Problem:
@@ -41,10 +43,10 @@ def ten_arm(sigma: float = 1.0) -> Problem:
 def stationary(means: Sequence[float] = (0.0, 0.14), sigma: float = 1.0) -> Problem:
     """Arms that never change (the paper's appendix: two arms, gap 0.14 or 1, T = 5000)."""
     if isinstance(means, str) or not isinstance(means, Iterable):
-        raise TypeError(f"stationary: means={means!r} is not a sequence of numbers, one per arm")
-    curves = tuple(Constant(mean) for mean in means)
-    shown = ", ".join(f"{curve.value:g}" for curve in curves)
-    return _named(f"stationary([{shown}]", curves, sigma, 1.0, 5000)
+        raise BadType("is not a sequence of numbers, one per arm", owner="stationary", name="means", value=means)
+    values = [finite_number("means", mean, owner="stationary") for mean in means]
+    shown = ", ".join(map(_exact, values))
+    return _named(f"stationary([{shown}]", tuple(map(Constant, values)), sigma, 1.0, 5000)
 
 
 def levine_two_arm(sigma: float = 0.2) -> Problem:
@@ -64,14 +66,26 @@ def levine_ten_arm(sigma: float = 0.2) -> Problem:
 
 
 def _named(call: str, curves: tuple[Curve, ...], sigma: float, usual_sigma: float, horizon: int) -> Problem:
-    """Return the problem, called by the text that makes it: `call` is that text up to sigma."""
+    """Return the problem under the text that makes it; `call` is that text up to sigma."""
     problem = Problem(curves, sigma=sigma, horizon=horizon)
     if problem.sigma != usual_sigma:
-        call += f"{'' if call.endswith('(') else ', '}sigma={problem.sigma:g}"
+        call += f"{'' if call.endswith('(') else ', '}sigma={_exact(problem.sigma)}"
     return dataclasses.replace(problem, name=call + ")")
 
 
-NAMED = {function.__name__: function for function in (two_arm, ten_arm, stationary, levine_two_arm, levine_ten_arm)}
+def _exact(number: float) -> str:
+    """Return a short text that reads back as the same number.
+
+    >>> _exact(0.233), _exact(1e6), _exact(1 / 3)
+    ('0.233', '1e+06', '0.3333333333333333')
+    """
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
+
+
+NAMED: dict[str, Callable[..., Problem]] = {
+    function.__name__: function for function in (two_arm, ten_arm, stationary, levine_two_arm, levine_ten_arm)
+}
 
 
 def parse_problem(text: str) -> Problem:
@@ -82,4 +96,5 @@ def parse_problem(text: str) -> Problem:
     >>> parse_problem("Problem([0.5, Drop(1, 0, 100)], sigma=0.1)").n_arms
     2
     """
-    return parse_call(text, {**NAMED, "Problem": Problem}, "problem", Curve.known)
+    problem: Problem = parse_call(text, {**NAMED, "Problem": Problem}, "problem", Curve.known)
+    return problem

@@ -10,10 +10,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rotting.policies._engine.policy import Policy
+from rotting.errors import BadType, BadValue, KernelError
+from rotting.policies import Policy
+from rotting.policies._engine.checked import CheckedAgent
+from rotting.policies._engine.contract import fresh_state
+from rotting.policies._engine.kernel import compile_errors_in_short
 from rotting.problems import Problem
 from rotting.simulation.loop import Journal, Streams, new_journal, play, pull, record, streams_of
 
+
+class PlayingAgent(Protocol):
+    """What chooses and learns in one run."""
+
+    def select(self) -> int:
+        """Return the arm to pull."""
+
+    def update(self, arm: int, reward: float, /) -> None:
+        """Learn from its reward."""
+
+
+# A policy of the package or of the same contract, or what makes an agent from the number of arms (and a seed).
+PolicyLike = Policy | Callable[..., PlayingAgent]
+Policies = PolicyLike | Iterable[PolicyLike] | Mapping[str, PolicyLike]
 # Plays rounds first..last of one run.
 Turn = Callable[[Journal, int, int], None]
 
@@ -32,30 +50,34 @@ class Contestant(Protocol):
         """Start a run."""
 
 
-def contestants(policies: Any, problem: Problem, horizon: int) -> list[Contestant]:
+def contestants(policies: Policies, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
     """Return the contestants for a policy, a list of policies, or a dictionary from labels to policies."""
     if isinstance(policies, Mapping):
         named = [(str(label), policy) for label, policy in policies.items()]
     else:
-        several = policies if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
-        named = [("", policy) for policy in several]
+        listed = policies if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
+        named = [("", policy) for policy in listed]
     if not named:
-        raise ValueError("policies is empty; expected at least one policy")
-    players = [_contestant(label, policy, problem, horizon) for label, policy in named]
+        raise BadValue("is empty", name="policies", expected="at least one policy")
+    players = [_contestant(label, policy, problem, horizon, check) for label, policy in named]
     _make_labels_unique(players)
     return players
 
 
-def _contestant(label: str, policy: Any, problem: Problem, horizon: int) -> Contestant:
+def _contestant(label: str, policy: object, problem: Problem, horizon: int, check: bool) -> Contestant:
     if isinstance(policy, Policy):
-        return CompiledContestant(label or str(policy), policy.informed(problem, horizon))
+        label, informed = label or str(policy), policy.informed(problem, horizon)
+        return CheckedContestant(label, informed) if check else CompiledContestant(label, informed)
     if isinstance(policy, type) and issubclass(policy, Policy):
-        raise TypeError(f"policies: {policy.__name__} is a class; did you mean {policy.__name__}()?")
+        hint = f"did you mean {policy.__name__}()?"
+        raise BadType(f"{policy.__name__} is a class", owner="policies", value=policy, hint=hint)
     if callable(getattr(policy, "start", None)) or (callable(policy) and not isinstance(policy, str)):
         return PythonContestant(label or getattr(policy, "__name__", repr(policy)), policy)
-    raise TypeError(
-        f"policies: {policy!r} is not a policy; expected one of the package's, such as FEWA(), or a class with "
-        "select() and update(arm, reward)"
+    raise BadType(
+        f"{policy!r} is not a policy",
+        owner="policies",
+        value=policy,
+        expected="one of the package's, such as FEWA(), or a class with select() and update(arm, reward)",
     )
 
 
@@ -82,20 +104,32 @@ class CompiledContestant:
     def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
         """Compile, by playing no rounds at all."""
         turn = self.begin(problem, streams_of(0, 0, problem.n_arms))
-        turn(new_journal(rounds, problem.n_arms), 1, 0)
+        with compile_errors_in_short(self.policy):
+            turn(new_journal(rounds, problem.n_arms), 1, 0)
 
     def begin(self, problem: Problem, streams: Streams) -> Turn:
         """Start from the policy's first state."""
-        state = self.policy.initial_state(problem.n_arms)
+        state = fresh_state(self.policy, problem.n_arms)
         compiled = play.compiled_for(type(state))
 
         def turn(journal: Journal, first: int, last: int) -> None:
             nonlocal state
             # At least as much room as is in use already: growing by bits would copy long histories again and again.
             state = self.policy.reserve(state, max(last, 2 * (first - 1)) - (first - 1))
-            compiled(state, problem.arrays, streams, journal, first, last)
+            broken, arm = compiled(state, problem.arrays, streams, journal, first, last)
+            if broken:
+                raise self._broken(broken, arm, problem.n_arms)
 
         return turn
+
+    def _broken(self, t: int, arm: int, n_arms: int) -> KernelError:
+        exists = 0 <= arm < n_arms
+        return KernelError(
+            f"update did not count one pull of arm {arm} in round {t}" if exists else f"select gave {arm} in round {t}",
+            owner=self.label,
+            expected="state.pulls[arm] += 1" if exists else f"an arm from 0 to {n_arms - 1}",
+            hint="{check}True finds the line",
+        )
 
 
 class PythonContestant:
@@ -118,10 +152,10 @@ class PythonContestant:
         try:
             inspect.signature(self._make).bind(problem.n_arms, **named)
         except TypeError as error:
-            raise TypeError(f"{self.label} cannot be started with the number of arms: {error}") from None
+            raise BadType(f"{self.label} cannot be started with the number of arms: {error}") from None
         agent = self._make(problem.n_arms, **named)
         if not callable(getattr(agent, "select", None)) or not callable(getattr(agent, "update", None)):
-            raise TypeError(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
+            raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
 
         def turn(journal: Journal, first: int, last: int) -> None:
             for t in range(first, last + 1):
@@ -139,5 +173,16 @@ class PythonContestant:
         except TypeError:
             number = -1
         if not 0 <= number < n_arms:
-            raise ValueError(f"{self.label}: select() gave {arm!r}; expected an arm from 0 to {n_arms - 1}")
+            raise BadValue(f"select() gave {arm!r}", owner=self.label, expected=f"an arm from 0 to {n_arms - 1}")
         return number
+
+
+class CheckedContestant(PythonContestant):
+    """A policy of the kernel contract, played in plain Python with every index checked: for authors of kernels."""
+
+    def __init__(self, label: str, policy: Policy):
+        def start(n_arms: int, seed: int) -> CheckedAgent:
+            return CheckedAgent(policy, n_arms, np.uint64(seed))
+
+        super().__init__(label, start)
+        self.description = repr(policy)

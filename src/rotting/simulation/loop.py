@@ -8,8 +8,10 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import CHOICE, NOISE, stream_key, word
+from rotting._core.summation import kahan_add
 from rotting.policies._engine.kernel import select, update
-from rotting.problems.problem import draw_reward, value_now
+from rotting.problems.dynamics import value_now
+from rotting.problems.noise import draw_reward
 
 
 class Journal(NamedTuple):
@@ -42,23 +44,30 @@ def streams_of(seed: int, run: int, n_arms: int) -> Streams:
 
 @entry
 def play(state, problem, streams, journal, first, last):
-    """Play rounds first..last with `state`, in place."""
+    """Play rounds first..last with `state`, in place.
+
+    Returns (0, 0), or the round in which the policy broke the kernel contract and the arm it chose: one that does not
+    exist, or one of which `update` did not count a pull. Nothing is written with an arm that does not exist.
+    """
+    n_arms = len(journal.pulls)
     for t in range(first, last + 1):
         arm = select(state, t, word(streams.choice[0], t))
+        if arm < 0 or arm >= n_arms:
+            return t, arm
         n = journal.pulls[arm]
         mean = value_now(problem, arm, n, t)
         update(state, arm, draw_reward(problem, streams.noise[arm], mean, n))
         _record(journal, arm, mean, t)
+        if state.pulls[arm] != n + 1:
+            return t, arm
+    return 0, 0
 
 
 @helper
 def _record(journal, arm, mean, t):
     """Count a pull and what it was worth; write the total down if the round is one of those to record."""
     journal.pulls[arm] += 1
-    # Kahan's sum: over 10^7 rounds a plain one would lose digits.
-    step = mean - journal.total[1]
-    total = journal.total[0] + step
-    journal.total[1] = (total - journal.total[0]) - step
+    total, journal.total[1] = kahan_add(journal.total[0], journal.total[1], mean)
     journal.total[0] = total
     place = journal.place[0]
     if place < len(journal.rounds) and t == journal.rounds[place]:

@@ -11,28 +11,34 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from rotting._core import validation
 from rotting._core.randomness import checked_seed
+from rotting._output.progress import progress_bar
+from rotting.errors import BadType, BadValue
 from rotting.problems import Problem
-from rotting.simulation.contestants import Contestant, contestants
+from rotting.simulation.contestants import Contestant, Policies, contestants
 from rotting.simulation.loop import Journal, new_journal, streams_of
 
 if TYPE_CHECKING:
     import xarray
 
 MOST_ROUNDS = 256
+LAST_RUN = 2**62  # runs are numbered with 64 bits
 
 
 def simulate(
-    policies: Any,
+    policies: Policies,
     problem: Problem,
     horizon: int | None = None,
     runs: int = 100,
     seed: int = 0,
-    rounds: Any = None,
+    rounds: int | npt.ArrayLike | None = None,
     threads: int | None = None,
     progress: bool | Callable[[int], None] | None = None,
     first_run: int = 0,
+    check: bool = False,
 ) -> xarray.Dataset:
     """Play every policy on a problem, many times, and measure its expected regret against the oracle.
 
@@ -62,6 +68,9 @@ def simulate(
         runs that have been finished since.
     first_run
         The number of the first run: 100 adds to an earlier result of 100 runs, which were numbers 0 to 99.
+    check
+        Play compiled policies in plain Python with every index checked: slow, for authors of kernels, who are led to
+        the line that breaks the kernel contract. Results are the same.
 
     Returns
     -------
@@ -80,14 +89,13 @@ def simulate(
     array([ 10.4, 512.4])
     """
     if not isinstance(problem, Problem):
-        raise TypeError(f"problem={problem!r} is not a rotting.Problem; see rotting.problems for named ones")
-    horizon = whole_number("horizon", problem.horizon if horizon is None else horizon)
-    runs, seed = whole_number("runs", runs), checked_seed(seed)
-    threads = whole_number("threads", os.cpu_count() or 1 if threads is None else threads)
-    if isinstance(first_run, bool) or not isinstance(first_run, int | np.integer) or first_run < 0:
-        raise ValueError(f"first_run={first_run!r} is not a whole number >= 0")
+        raise BadType("is not a rotting.Problem", name="problem", value=problem, hint="rotting.problems has named ones")
+    horizon = validation.whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1)
+    runs, seed = validation.whole_number("runs", runs, minimum=1), checked_seed(seed)
+    threads = validation.whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
+    first_run = validation.whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
     recorded = recorded_rounds(rounds, horizon)
-    players = contestants(policies, problem, horizon)
+    players = contestants(policies, problem, horizon, check)
 
     earned = np.empty((len(players), runs, len(recorded)))
     pulls = np.empty((len(players), runs, problem.n_arms), np.int64)
@@ -102,21 +110,21 @@ def simulate(
     for player in players:
         player.prepare(problem, recorded)
     jobs = ((play_one, player, run) for player in range(len(players)) for run in range(runs))
-    with _progress_bar(len(players) * runs, progress) as advance:
+    with _progress(len(players) * runs, progress) as advance:
         _run_all(jobs, threads, stop, advance)
     oracle = problem.oracle(int(recorded[-1]), recorded).reward
     result = _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
     return result.assign_coords(run=result["run"] + int(first_run))
 
 
-def recorded_rounds(rounds: Any, horizon: int) -> np.ndarray:
+def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndarray:
     """Return the rounds to record as an increasing int64 array.
 
     >>> recorded_rounds(4, 100)
     array([ 25,  50,  75, 100])
     """
     if rounds is None or np.ndim(rounds) == 0:
-        count = MOST_ROUNDS if rounds is None else whole_number("rounds", rounds)
+        count = MOST_ROUNDS if rounds is None else validation.whole_number("rounds", rounds, minimum=1)
         # An even spacing in whole numbers where there is one, and the last round in any case.
         step = -(-horizon // min(count, horizon))
         chosen = np.arange(horizon, 0, -step, dtype=np.int64)[::-1]
@@ -124,7 +132,8 @@ def recorded_rounds(rounds: Any, horizon: int) -> np.ndarray:
     chosen = np.asarray(rounds)
     whole = chosen.ndim == 1 and chosen.size > 0 and np.issubdtype(chosen.dtype, np.integer)
     if not whole or chosen[0] < 1 or chosen[-1] > horizon or np.any(np.diff(chosen) <= 0):
-        raise ValueError(f"rounds={rounds!r}: expected increasing whole numbers from 1 to the horizon {horizon}")
+        expected = f"increasing whole numbers from 1 to the horizon {horizon}"
+        raise BadValue(name="rounds", value=rounds, expected=expected)
     return np.ascontiguousarray(chosen, dtype=np.int64)
 
 
@@ -179,22 +188,13 @@ def _settle(waiting: set[Future[None]], advance: Callable[[int], None]) -> set[F
 
 
 @contextmanager
-def _progress_bar(total: int, wanted: bool | Callable[[int], None] | None) -> Iterator[Callable[[int], None]]:
+def _progress(total: int, wanted: bool | Callable[[int], None] | None) -> Iterator[Callable[[int], None]]:
     if callable(wanted):
         yield wanted
         return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not (console.is_terminal if wanted is None else wanted):
-        yield lambda done: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda done: bar.advance(task, done)
+    with progress_bar(wanted) as bar:
+        bar.stage("runs", total)
+        yield bar.advance
 
 
 def _dataset(
@@ -243,8 +243,6 @@ def _dataset(
     )
 
 
-def whole_number(name: str, value: Any) -> int:
-    """Return a whole number >= 1 as a plain int, or complain about the value."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name}={value!r} is not a whole number >= 1")
-    return int(value)
+def whole_number(name: str, value: object) -> int:
+    """Return a whole number >= 1."""
+    return validation.whole_number(name, value, minimum=1)

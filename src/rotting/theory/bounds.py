@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from rotting.theory import checks
+from rotting._core.validation import finite_number, whole_number
 
 EFF_FACTOR = math.sqrt(2) / (math.sqrt(2) - 1)
 """How much wider EFF-FEWA's confidence is than FEWA's (Corollary 4)."""
@@ -63,10 +63,10 @@ def high_probability_delta0(alpha: float, delta: float) -> float:
     >>> high_probability_delta0(alpha=4.0, delta=0.05)  # 0.1 / (pi^2 / 6)
     0.0607927101854...
     """
-    from scipy.special import zeta  # here, not above: SciPy would slow `import rotting` down
+    from scipy.special import zeta  # not at the top: SciPy would slow `import rotting` down
 
-    alpha = checks.between("alpha", alpha, above=3)
-    delta = checks.between("delta", delta, above=0, below=1)
+    alpha = finite_number("alpha", alpha, above=3)
+    delta = finite_number("delta", delta, above=0, below=1)
     return float(2 * delta / zeta(alpha - 2))
 
 
@@ -97,8 +97,9 @@ def stochastic_lower_bound(n_arms: int, horizon: int, sigma: float) -> float:
     >>> stochastic_lower_bound(n_arms=4, horizon=10_000, sigma=1.0)
     20.0
     """
-    arms, rounds = checks.whole("n_arms", n_arms, minimum=2), checks.whole("horizon", horizon, minimum=1)
-    return checks.at_least_zero("sigma", sigma) / 10 * min(math.sqrt(arms * rounds), rounds)
+    arms = whole_number("n_arms", n_arms, minimum=2, from_float=True)
+    rounds = whole_number("horizon", horizon, minimum=1, from_float=True)
+    return finite_number("sigma", sigma, minimum=0) / 10 * min(math.sqrt(arms * rounds), rounds)
 
 
 def deterministic_lower_bound(n_arms: int, decay: float) -> float:
@@ -116,7 +117,8 @@ def greedy_bound(n_arms: int, decay: float) -> float:
     >>> greedy_bound(n_arms=10, decay=2.0)
     18.0
     """
-    return checks.at_least_zero("decay", decay) * (checks.whole("n_arms", n_arms, minimum=1) - 1)
+    arms = whole_number("n_arms", n_arms, minimum=1, from_float=True)
+    return finite_number("decay", decay, minimum=0) * (arms - 1)
 
 
 def log_plus(horizon: int, alpha: float, delta0: float) -> float:
@@ -126,8 +128,8 @@ def log_plus(horizon: int, alpha: float, delta0: float) -> float:
 
 def _checked(n_arms: int, horizon: int, sigma: float, decay: float) -> tuple[int, int, float, float]:
     return (
-        checks.whole("n_arms", n_arms, minimum=1),
-        checks.whole("horizon", horizon, minimum=1),
-        checks.at_least_zero("sigma", sigma),
-        checks.at_least_zero("decay", decay),
+        whole_number("n_arms", n_arms, minimum=1, from_float=True),
+        whole_number("horizon", horizon, minimum=1, from_float=True),
+        finite_number("sigma", sigma, minimum=0),
+        finite_number("decay", decay, minimum=0),
     )

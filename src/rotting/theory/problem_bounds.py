@@ -1,4 +1,4 @@
-"""The paper's bounds that look at the problem itself: how far below the oracle's arms the others are.
+"""The paper's bounds that depend on the problem: how far the other arms lie below those of the oracle.
 
 Seznec, Locatelli, Carpentier, Lazaric, Valko (2019), "Rotting bandits are not harder than stochastic ones".
 All of them need a rested problem whose arms never increase.
@@ -10,7 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number
+from rotting.errors import BadValue
 from rotting.problems import Problem
 from rotting.theory import checks
 from rotting.theory.bounds import EFF_FACTOR, high_probability_delta0, log_plus
@@ -19,8 +22,8 @@ from rotting.theory.bounds import EFF_FACTOR, high_probability_delta0, log_plus
 class OverpullLimits(NamedTuple):
     """How often FEWA may overpull each arm while its confidence intervals hold."""
 
-    overpulls: np.ndarray  # int64 (K,): h+_{i,T}, between 1 and T
-    gaps: np.ndarray  # float64 (K,): Delta_{i, h+ - 1}; nan where h+ = 1, as there is no overpull to average
+    overpulls: npt.NDArray[np.int64]  # (K,): h+_{i,T}, between 1 and T
+    gaps: npt.NDArray[np.float64]  # (K,): Delta_{i, h+ - 1}; nan where h+ = 1, as there is no overpull to average
 
 
 def overpull_limits(
@@ -54,8 +57,8 @@ def overpull_limits(
     Seznec et al. (2019), Eq. 10; with delta0, the proof of Lemma 5.
     """
     checks.rotting(problem)
-    rounds = checks.whole("horizon", horizon, minimum=1)
-    budget = _budget(problem, rounds, checks.between("alpha", alpha, above=0), sigma, delta0)
+    rounds = _rounds(horizon)
+    budget = _budget(problem, rounds, finite_number("alpha", alpha, above=0), sigma, delta0)
     oracle_pulls = problem.oracle(rounds).pulls
     lowest = min(curve(n - 1) for curve, n in zip(problem.curves, oracle_pulls, strict=True) if n > 0)
     limits, gaps = np.ones(problem.n_arms, np.int64), np.full(problem.n_arms, np.nan)
@@ -178,27 +181,32 @@ def largest_decay(problem: Problem, horizon: int, *, shift: bool = False) -> flo
     3.0
     """
     checks.rotting(problem)
-    places = np.arange(checks.whole("horizon", horizon, minimum=1))
+    places = np.arange(_rounds(horizon))
     starts = problem.means(0)
     if not shift and starts.min() < 0:
-        raise ValueError(
-            f"arm {starts.argmin()} starts at {starts.min():g}; Assumption 1 expects mu_i(0) >= 0: "
-            "as adding a constant to all arms changes no regret, use largest_decay(..., shift=True) as decay"
+        raise BadValue(
+            f"arm {starts.argmin()} starts at {starts.min():g}",
+            expected="mu_i(0) >= 0 (Assumption 1)",
+            hint="adding a constant to all arms changes no regret, so use largest_decay(..., shift=True) as decay",
         )
     drops = [-np.diff(curve(places)).min(initial=0.0) for curve in problem.curves]
     return float(max(starts.max() - (starts.min() if shift else 0.0), *drops))
 
 
+def _rounds(horizon: int) -> int:
+    return whole_number("horizon", horizon, minimum=1, maximum=LARGEST_WHOLE, from_float=True)
+
+
 def _budget(problem: Problem, horizon: int, alpha: float, sigma: float | None, delta0: float = 1.0) -> float:
     """Return 32 alpha sigma^2 ln_+(T / delta0^(1 / alpha)), the paper's C_alpha log T."""
-    sigma = checks.at_least_zero("sigma", problem.noise_scale if sigma is None else sigma)
-    return 32 * alpha * sigma**2 * log_plus(horizon, alpha, checks.between("delta0", delta0, above=0))
+    sigma = finite_number("sigma", problem.noise_scale if sigma is None else sigma, minimum=0)
+    return 32 * alpha * sigma**2 * log_plus(horizon, alpha, finite_number("delta0", delta0, above=0))
 
 
 def _decay(problem: Problem, horizon: int, decay: float | None) -> float:
-    return largest_decay(problem, horizon) if decay is None else checks.at_least_zero("decay", decay)
+    return largest_decay(problem, horizon) if decay is None else finite_number("decay", decay, minimum=0)
 
 
-def _sum_over_arms(gaps: np.ndarray, budget: float, factor: float = 1.0) -> float:
+def _sum_over_arms(gaps: npt.NDArray[np.float64], budget: float, factor: float = 1.0) -> float:
     """Return sum_i (factor * budget / gap_i + sqrt(budget)), the first term only where gap_i > 0."""
     return float(np.sum(factor * budget / gaps[gaps > 0]) + len(gaps) * math.sqrt(budget))

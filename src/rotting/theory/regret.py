@@ -7,27 +7,33 @@ the counts N_i and nothing else. Counts may carry leading axes, (..., K): one ro
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from rotting._core.validation import LARGEST_WHOLE, whole_number, whole_numbers
+from rotting.errors import BadValue
 from rotting.problems import Problem
 from rotting.problems.curves import Curve
 from rotting.theory import checks
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Decomposition(NamedTuple):
     """Where the regret comes from, arm by arm: regret = sum of `lost` - sum of `gained`."""
 
-    oracle_pulls: np.ndarray  # int64 (K,): N*_i
-    overpulls: np.ndarray  # int64 (..., K): h_{i,T} of arms pulled more often than by the oracle, else 0
-    underpulls: np.ndarray  # int64 (..., K): h_{i,T} of arms pulled less often, else 0
-    lost: np.ndarray  # float64 (..., K): mean reward of the pulls that only the oracle makes
-    gained: np.ndarray  # float64 (..., K): mean reward of the pulls that the oracle does not make
-    regret: Any  # float, or float64 (...)
+    oracle_pulls: Counts  # (K,): N*_i
+    overpulls: Counts  # (..., K): h_{i,T} of arms pulled more often than by the oracle, else 0
+    underpulls: Counts  # (..., K): h_{i,T} of arms pulled less often, else 0
+    lost: Floats  # (..., K): mean reward of the pulls that only the oracle makes
+    gained: Floats  # (..., K): mean reward of the pulls that the oracle does not make
+    regret: float | Floats  # one number, or (...)
 
 
-def regret(problem: Problem, pulls: Any, horizon: int | None = None) -> Any:
+def regret(problem: Problem, pulls: npt.ArrayLike, horizon: int | None = None) -> float | Floats:
     """Return R_T = J*_T - sum of the means of the pulls made.
 
     Parameters
@@ -55,7 +61,7 @@ def regret(problem: Problem, pulls: Any, horizon: int | None = None) -> Any:
     return decompose(problem, pulls, horizon).regret
 
 
-def decompose(problem: Problem, pulls: Any, horizon: int | None = None) -> Decomposition:
+def decompose(problem: Problem, pulls: npt.ArrayLike, horizon: int | None = None) -> Decomposition:
     """Split the regret into reward lost on underpulled arms and reward gained back on overpulled ones.
 
     R_T = sum_{i in UP} sum_{s=N_i}^{N*_i - 1} mu_i(s) - sum_{i in OP} sum_{s=N*_i}^{N_i - 1} mu_i(s)
@@ -93,7 +99,7 @@ def decompose(problem: Problem, pulls: Any, horizon: int | None = None) -> Decom
     )
 
 
-def overpulls(problem: Problem, pulls: Any, horizon: int | None = None) -> np.ndarray:
+def overpulls(problem: Problem, pulls: npt.ArrayLike, horizon: int | None = None) -> Counts:
     """Return how many more pulls than the oracle's each arm got (0 where it got fewer).
 
     >>> from rotting.problems import two_arm
@@ -101,35 +107,33 @@ def overpulls(problem: Problem, pulls: Any, horizon: int | None = None) -> np.nd
     array([ 0, 15])
     """
     made, oracle_pulls = _against_oracle(problem, pulls, horizon)
-    return np.maximum(made - oracle_pulls, 0)
+    extra: Counts = np.maximum(made - oracle_pulls, 0)
+    return extra
 
 
-def _against_oracle(problem: Problem, pulls: Any, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _against_oracle(problem: Problem, pulls: npt.ArrayLike, horizon: int | None) -> tuple[Counts, Counts]:
     """Return the checked pulls and the oracle's over the same number of rounds."""
     checks.rested(problem)
     made = _counts(problem, pulls)
     rounds = made.sum(axis=-1)
-    expected = checks.whole("horizon", int(rounds.flat[0]) if horizon is None else horizon, minimum=1)
+    first = int(rounds.flat[0])
+    expected = whole_number("horizon", first if horizon is None else horizon, 1, LARGEST_WHOLE, from_float=True)
     wrong = rounds[rounds != expected]
     if wrong.size:
-        raise ValueError(f"pulls add up to {wrong[0]} rounds; expected {expected} in every row (the horizon)")
+        raise BadValue(f"add up to {wrong[0]} rounds", name="pulls", expected=f"{expected} in every row (the horizon)")
     return made, problem.oracle(expected).pulls
 
 
-def _counts(problem: Problem, pulls: Any) -> np.ndarray:
-    try:
-        given = np.asarray(pulls, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"pulls={pulls!r} are not numbers; expected whole pulls per arm") from None
-    if given.ndim == 0 or given.shape[-1] != problem.n_arms or given.size == 0:
-        raise ValueError(f"pulls have shape {given.shape}; expected {problem.n_arms} counts, one per arm")
-    bad = given[~(np.isfinite(given) & (given >= 0) & (given == np.floor(given)))]
-    if bad.size:
-        raise ValueError(f"pulls contain {bad[0]:g}; expected whole numbers >= 0")
-    return given.astype(np.int64)
+def _counts(problem: Problem, pulls: npt.ArrayLike) -> Counts:
+    counts = whole_numbers("pulls", pulls, minimum=0)
+    if counts.ndim == 0 or counts.shape[-1] != problem.n_arms or counts.size == 0:
+        raise BadValue(
+            f"have shape {counts.shape}", name="pulls", expected=f"{problem.n_arms} counts, one per arm, in each row"
+        )
+    return counts
 
 
-def _oracle_minus_own(curve: Curve, target: int, counts: np.ndarray) -> np.ndarray:
+def _oracle_minus_own(curve: Curve, target: int, counts: Counts) -> Floats:
     """Return sum_{s < target} mu(s) - sum_{s < n} mu(s) for every n in counts."""
     distinct, place = np.unique(counts, return_inverse=True)
     first, last = min(distinct[0], target), max(distinct[-1], target)

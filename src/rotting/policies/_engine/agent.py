@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
-import operator
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba.core.errors import NumbaError
 
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
-from rotting.policies._engine.kernel import decide, learn, learn_many
+from rotting._core.validation import whole_number
+from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
+from rotting.policies._engine.contract import fresh_state
+from rotting.policies._engine.kernel import cannot_be_compiled, decide, learn, learn_many
 from rotting.policies._engine.views import view_of
 
 if TYPE_CHECKING:
+    from rotting.policies._engine.explaining import Explanation
     from rotting.policies._engine.policy import Policy
 
 # Beyond this, sums of many rewards could overflow.
@@ -41,13 +46,8 @@ class Agent:
     @classmethod
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
         """Return an agent that has not pulled anything yet."""
-        try:
-            n_arms = _index(n_arms)
-        except TypeError:
-            raise TypeError(f"n_arms={n_arms!r} is not a whole number >= 1") from None
-        if n_arms < 1:
-            raise ValueError(f"n_arms={n_arms} is too small; expected a whole number >= 1")
-        return cls(policy, policy.initial_state(n_arms), stream_key(checked_seed(seed), CHOICE))
+        n_arms = whole_number("n_arms", n_arms, minimum=1)
+        return cls(policy, fresh_state(policy, n_arms), stream_key(checked_seed(seed), CHOICE))
 
     @property
     def n_arms(self) -> int:
@@ -66,7 +66,13 @@ class Agent:
 
     def select(self) -> int:
         """Return the arm to pull next."""
-        return self._decide(self._state, self._t + 1, self._key)
+        try:
+            arm: int = self._decide(self._state, self._t + 1, self._key)
+        except NumbaError as error:
+            raise cannot_be_compiled(self.policy, error) from error
+        if arm < 0:
+            raise self._broken("select gave an arm that does not exist")
+        return arm
 
     def update(self, arm: int, reward: float) -> None:
         """Take in the reward of one pull of `arm`; a bad arm or reward is refused and changes nothing."""
@@ -76,9 +82,13 @@ class Agent:
         if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
             reward = checked_reward(reward)
         if self._room == 0:
-            self._room = 64 + self._t // 8
-            self._state = self.policy.reserve(self._state, self._room)
-        self._learn(self._state, arm, reward)
+            self._reserve(64 + self._t // 8)
+        try:
+            counted = self._learn(self._state, arm, reward)
+        except NumbaError as error:
+            raise cannot_be_compiled(self.policy, error) from error
+        if not counted:
+            raise self._broken("update did not count one pull in state.pulls")
         self._room -= 1
         self._t += 1
 
@@ -93,14 +103,13 @@ class Agent:
         >>> agent.pulls
         array([1, 2])
         """
-        numbers = np.array([self._checked_arm(arm) for arm in arms], np.int64)
-        values = np.array([checked_reward(reward) for reward in rewards], np.float64)
+        numbers, values = self._checked_arms(arms), checked_rewards(rewards)
         if len(numbers) != len(values):
-            raise ValueError(f"{len(numbers)} arms and {len(values)} rewards do not go together; expected one of each")
+            raise BadValue(f"{len(numbers)} arms and {len(values)} rewards do not go together", expected="one of each")
         if len(numbers) > self._room:
-            self._room = len(numbers) + self._t // 8
-            self._state = self.policy.reserve(self._state, self._room)
-        learn_many.compiled_for(type(self._state))(self._state, numbers, values)
+            self._reserve(len(numbers) + self._t // 8)
+        if not learn_many.compiled_for(type(self._state))(self._state, numbers, values):
+            raise self._broken("update did not count one pull in state.pulls")
         self._room -= len(numbers)
         self._t += len(numbers)
 
@@ -111,16 +120,18 @@ class Agent:
         left. It is None for others, and while one of the arms has no pull. `key` starts the random stream to use.
         """
         view = view_of(self.policy, self._state, arms)
-        chosen = arms[self._decide(view, self._t + 1, key)]
-        if not (hasattr(view, "active") and hasattr(view, "left")) or not view.pulls.all():
-            return chosen, None
-        return chosen, [arms[place] for place in view.active[: view.left[0]].tolist()]
+        place = self._decide(view, self._t + 1, key)
+        if place < 0:
+            raise self._broken("select gave an arm that does not exist")
+        if not self.policy.filters or not view.pulls.all():
+            return arms[place], None
+        return arms[place], [arms[kept] for kept in view.active[: view.left[0]].tolist()]
 
-    def explain_among(self, arms: Sequence[int]) -> Any:
+    def explain_among(self, arms: Sequence[int]) -> Explanation:
         """Explain the next decision if only `arms` existed; verdicts speak of them by their places in `arms`."""
         return self.policy.explain(view_of(self.policy, self._state, arms), self._t + 1)
 
-    def explain(self) -> Any:
+    def explain(self) -> Explanation:
         """Say, arm by arm, what leads to the next decision (policies with windows only)."""
         return self.policy.explain(self._state, self._t + 1)
 
@@ -156,42 +167,70 @@ class Agent:
         """Say whether both have learnt the same, bit for bit: every array, as far as both have made room in it."""
         from rotting.policies._engine.saving import same_states
 
-        return self.policy == other.policy and same_states(self._state, other._state)
+        return self.policy == other.policy and same_states(self.policy, self._state, other._state)
 
     def __repr__(self) -> str:
         return f"<Agent {self.policy} n_arms={self.n_arms} t={self.t}>"
 
-    def _checked_arm(self, arm: Any) -> int:
+    def _reserve(self, pulls: int) -> None:
+        """Make room for so many more pulls."""
+        self._state = self.policy.reserve(self._state, pulls)
+        self._room = pulls
+
+    def _broken(self, problem: str) -> KernelError:
+        return KernelError(
+            f"{problem}, in round {self._t + 1}",
+            owner=str(self.policy),
+            hint="rotting.simulate(..., check=True) finds the line",
+        )
+
+    def _checked_arm(self, arm: object) -> int:
         if type(arm) is int and 0 <= arm < self._n_arms:
             return arm
+        expected = f"a whole number from 0 to {self.n_arms - 1}"
         try:
-            number = _index(arm)
-        except TypeError:
-            raise TypeError(f"arm={arm!r} is not an arm; expected a whole number from 0 to {self.n_arms - 1}") from None
+            number = whole_number("arm", arm)
+        except BadValue:
+            raise BadType("is not an arm", name="arm", value=arm, expected=expected) from None
         if not 0 <= number < self.n_arms:
-            raise IndexError(f"arm={arm!r} does not exist; expected a whole number from 0 to {self.n_arms - 1}")
+            raise NoSuchArm("does not exist", name="arm", value=arm, expected=expected)
         return number
 
+    def _checked_arms(self, arms: Iterable[int]) -> np.ndarray:
+        """Return arms as an array; many at a time are checked as an array, and one by one only if some are bad."""
+        listed = arms if isinstance(arms, np.ndarray) else list(arms)
+        if isinstance(listed, np.ndarray) or set(map(type, listed)) <= {int}:
+            with contextlib.suppress(OverflowError):
+                numbers = np.asarray(listed, None if isinstance(listed, np.ndarray) else np.int64)
+                fine = numbers.ndim == 1 and numbers.dtype.kind in "iu"
+                if fine and (len(numbers) == 0 or (numbers.min() >= 0 and numbers.max() < self._n_arms)):
+                    return numbers.astype(np.int64)
+        return np.array([self._checked_arm(arm) for arm in listed], np.int64)
 
-def _index(value: Any) -> int:
-    """Return a whole number; True and False are none."""
-    if isinstance(value, bool | np.bool_):
-        raise TypeError
-    return operator.index(value)
 
-
-def checked_reward(reward: Any) -> float:
+def checked_reward(reward: object) -> float:
     """Return a reward as a float, or say why it is none."""
     if type(reward) is float and abs(reward) <= LARGEST_REWARD:
         return reward
     if isinstance(reward, bool | np.bool_):
         return float(reward)
     if not isinstance(reward, int | float | np.integer | np.floating):
-        raise TypeError(f"reward={reward!r} is not a number")
-    reward = reward.item() if isinstance(reward, np.generic) else reward
-    if isinstance(reward, float) and not math.isfinite(reward):
-        raise ValueError(f"reward={reward!r} is not finite; drop it or decide what it stands for")
-    if not abs(reward) <= LARGEST_REWARD:
-        shown = repr(reward) if isinstance(reward, float) else f"an integer beyond {LARGEST_REWARD:g}"
-        raise ValueError(f"reward={shown} is beyond +-{LARGEST_REWARD:g}; rescale the rewards")
-    return float(reward)
+        raise BadType("is not a number", name="reward", value=reward)
+    number = reward.item() if isinstance(reward, np.generic) else reward
+    if isinstance(number, float) and not math.isfinite(number):
+        hint = "drop it or decide what it stands for"
+        raise BadValue("is not finite", name="reward", value=number, hint=hint)
+    if not abs(number) <= LARGEST_REWARD:
+        raise BadValue(f"is beyond +-{LARGEST_REWARD:g}", name="reward", value=number, hint="rescale the rewards")
+    return float(number)
+
+
+def checked_rewards(rewards: Iterable[float]) -> np.ndarray:
+    """Return rewards as an array; many at a time are checked as an array, and one by one only if some are bad."""
+    listed = rewards if isinstance(rewards, np.ndarray) else list(rewards)
+    if isinstance(listed, np.ndarray) or set(map(type, listed)) <= {float, int}:
+        with contextlib.suppress(OverflowError):
+            values = np.asarray(listed, None if isinstance(listed, np.ndarray) else np.float64)
+            if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST_REWARD):
+                return values.astype(np.float64)
+    return np.array([checked_reward(reward) for reward in listed], np.float64)

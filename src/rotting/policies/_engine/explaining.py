@@ -71,7 +71,7 @@ def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, i
     """Return what FEWA's filter does with every arm in round t; `window_sum(arm, h)` is what it compares."""
     # Deciding leaves behind which arms passed and which window dropped each other; nothing is filtered while an arm
     # has not been pulled.
-    decision = int(decide.compiled_for(type(state))(state, t, np.uint64(0)))
+    decision = int(decide(state, t, np.uint64(0)))
     filtered = bool(np.all(state.pulls > 0))
     theta = policy.sigma * math.sqrt(8 * max(0.0, policy.alpha * math.log(t) - math.log(policy.delta0)))
     dropped = state.dropped.copy()
@@ -90,7 +90,7 @@ def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, i
 
 def explain_index(policy: Any, state: Any, t: int, index_of: Callable[[int], tuple[float, int]]) -> Explanation:
     """Return every arm's index and its window in round t; `index_of(arm)` computes them for an arm with pulls."""
-    decision = int(decide.compiled_for(type(state))(state, t, np.uint64(0)))
+    decision = int(decide(state, t, np.uint64(0)))
     verdicts = []
     for arm, n in enumerate(state.pulls.tolist()):
         if n == 0:

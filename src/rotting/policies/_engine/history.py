@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper, outlined
+from rotting.errors import DamagedFile
 from rotting.policies._engine.summation import add
 
 PAGE_BITS, NODE_BITS = 8, 5
@@ -93,19 +94,50 @@ def reserve(history: History, pulls: int) -> History:
 
 def check_history(history: History) -> None:
     """Refuse a history (from a file) whose parts do not belong together."""
-    pages = len(history.low) // PAGE
-    columns = history.pulls // PAGE + 1
+    pages, n_arms = len(history.low) // PAGE, len(history.pulls)
+    columns = history.pulls // PAGE + 1  # pages in use, by arm
     fits = (
         len(history.low) == pages * PAGE
         and len(history.high) == pages * STEP
         and history.outlines.shape == (pages * NODES, 2)
-        and 0 <= history.used[0] <= pages
+        and history.summary.shape == (n_arms, 8)
+        and history.pulls.min() >= 0
+        and columns.max() <= history.page.shape[1]
+        and columns.sum() == history.used[0] <= pages
         and history.used[1] == np.count_nonzero(history.pulls == 0)
-        and np.all(history.pulls >= 0)
-        and np.all(columns <= history.page.shape[1])
     )
-    if not fits or any(np.any((row < 0) | (row >= pages)) for row in history.page):
-        raise ValueError("its reward history is inconsistent")
+    if not fits:
+        raise DamagedFile("its reward history is inconsistent")
+    in_use = np.arange(history.page.shape[1]) < columns[:, None]
+    taken = np.sort(history.page[in_use])
+    if not np.array_equal(taken, np.arange(len(taken))) or not _sums_fit(history):
+        raise DamagedFile("its reward history is inconsistent")
+
+
+def _sums_fit(history: History) -> bool:
+    """Say whether sums are finite, and each arm's total is its last prefix sum."""
+    finite = all(np.isfinite(array).all() for array in (history.high, history.low, history.outlines, history.largest))
+    high, _ = last_prefix(history, 0)
+    return (
+        finite
+        and np.array_equal(history.summary[:, TOTAL], high)
+        and bool(np.isfinite(history.summary[:, [REST, TRAVEL]]).all())
+        and bool((history.summary[:, TRAVEL] >= 0).all())
+        and bool(np.abs(high).max() <= history.largest[0])
+    )
+
+
+def last_prefix(history: History, back: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return S[n - back] of every arm to double precision, and whether the arm has as many pulls (for Python)."""
+    before = np.maximum(history.pulls - back, 0)
+    page = history.page[np.arange(len(before)), before >> PAGE_BITS].astype(np.int64)
+    return history.high[page * STEP + ROW + (before & (PAGE - 1))], history.pulls >= back
+
+
+def rough_window_sums(history: History, h: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum of the last h rewards of every arm, and whether the arm has as many (for Python)."""
+    prefix, known = last_prefix(history, h)
+    return history.summary[:, TOTAL] - prefix, known
 
 
 def _longer(array: np.ndarray, length: int) -> np.ndarray:
@@ -155,6 +187,11 @@ def window_sum_of(history, arm, h):
 def rounding(history):
     """Return more than rounding can be worth in any comparison of rough sums and bands."""
     return ROUNDING * history.largest[0]
+
+
+def rounding_of(history: History) -> float:
+    """Return the same, for Python to call."""
+    return ROUNDING * float(history.largest[0])
 
 
 @helper

@@ -1,75 +1,130 @@
-"""The contract between a policy and the compiled code that drives it.
+"""The kernel contract: what a policy brings, and the compiled code that calls it.
 
-A policy brings a state (a NamedTuple of NumPy arrays that has a field `pulls`, int64, one count per arm) and two plain
-functions over it that allocate nothing:
+A policy brings a state, a NamedTuple of NumPy arrays (or of such tuples), and two plain functions over it that allocate
+nothing. Of the state's fields two have a meaning for everybody:
+
+| field | meaning |
+|---|---|
+| `pulls` | int64, one count per arm: how often each was pulled. Every state has it |
+| `settings` | what the policy was told; never changes |
 
 * `select(state, t, word) -> arm`: the arm for round t = 1, 2, ...; `word` is a random 64-bit number, fresh in every
   round, from which a randomised policy derives as many uniform numbers as it needs (`rotting.randomness.uniform`);
-* `update(state, arm, reward)`: take in the reward of a pull, and count it in `state.pulls`.
+* `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`.
 
-Compiled code calls the generic `select` and `update` of this module; numba picks the right pair by the class of the
-state. So one compiled simulation loop, kept on disk, serves every policy.
+A kernel belongs to its policy. Each policy class has a class of states of its own (`Policy.State`, derived from the
+NamedTuple it was given), and compiled code finds the policy's functions by that class. So policies that share a
+NamedTuple, subclasses, and notebook cells that are run again never get each other's functions. Compiled code calls the
+generic `select` and `update` of this module: one compiled loop, kept on disk, serves every policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
+from numba.core.errors import NumbaError
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry
 from rotting._core.randomness import word
-
-_SELECT: dict[Any, Callable[..., Any]] = {}
-_UPDATE: dict[Any, Callable[..., Any]] = {}
+from rotting.errors import KernelError
 
 
-def register(state_class: type, select: Callable[..., Any], update: Callable[..., Any]) -> None:
-    """Make `select` and `update` the compiled functions for states of this class."""
-    _SELECT[state_class] = select
-    _UPDATE[state_class] = update
+class Kernel(NamedTuple):
+    """The two functions of a policy, uncompiled."""
+
+    select: Callable[..., Any]
+    update: Callable[..., Any]
+
+
+# Never shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
+_KERNELS: dict[type, Kernel] = {}
+
+
+def register(state_class: type, kernel: Kernel) -> None:
+    """Make these the functions for states of this class."""
+    _KERNELS[state_class] = kernel
+
+
+def kernel_of(state_class: type) -> Kernel:
+    """Return the functions for states of this class."""
+    return _KERNELS[state_class]
 
 
 def select(state, t, word):
-    """Return the arm to pull in round t (generic: resolved by the state's class, in compiled code only)."""
-    raise NotImplementedError("only compiled code calls the generic select")
+    """Return the arm to pull in round t (compiled code resolves this by the state's class; so does plain Python)."""
+    return _KERNELS[type(state)].select(state, t, word)
 
 
 def update(state, arm, reward):
-    """Take in a reward (generic: resolved by the state's class, in compiled code only)."""
-    raise NotImplementedError("only compiled code calls the generic update")
+    """Learn from a reward (compiled code resolves this by the state's class; so does plain Python)."""
+    _KERNELS[type(state)].update(state, arm, reward)
 
 
-def _registered(functions: dict[Any, Callable[..., Any]], state: Any) -> Callable[..., Any] | None:
-    """Return the function for this numba type, or None (numba then reports that nothing fits)."""
-    return functions.get(getattr(state, "instance_class", None))  # the NamedTuple's class
+def _registered(state: Any) -> Kernel | None:
+    """Return the kernel for this numba type, or None (numba then reports that nothing fits)."""
+    return _KERNELS.get(getattr(state, "instance_class", type(None)))
 
 
 @overload(select, jit_options=INLINED)
 def _select(state, t, word):
-    return _registered(_SELECT, state)
+    kernel = _registered(state)
+    return None if kernel is None else kernel.select
 
 
 @overload(update, jit_options=INLINED)
 def _update(state, arm, reward):
-    return _registered(_UPDATE, state)
+    kernel = _registered(state)
+    return None if kernel is None else kernel.update
 
 
 @entry
 def decide(state, t, key):
-    """Return the arm for round t of an agent whose random stream starts at `key`."""
-    return select(state, t, word(key, t))
+    """Return the arm for round t of an agent whose random stream starts at `key`; -1 if it is none of the arms."""
+    arm = select(state, t, word(key, t))
+    if arm < 0 or arm >= len(state.pulls) or state.pulls[arm] < 0:
+        return -1
+    return arm
 
 
 @entry
 def learn(state, arm, reward):
-    """Give an agent's state one reward."""
+    """Give an agent's state one reward; say whether it counted one pull of the arm."""
+    before = state.pulls[arm]
     update(state, arm, reward)
+    return state.pulls[arm] == before + 1
 
 
 @entry
 def learn_many(state, arms, rewards):
-    """Give an agent's state many rewards, one after the other."""
+    """Give an agent's state many rewards, one after the other; say whether each was counted once."""
     for place in range(len(arms)):
+        before = state.pulls[arms[place]]
         update(state, arms[place], rewards[place])
+        if state.pulls[arms[place]] != before + 1:
+            return False
+    return True
+
+
+@contextlib.contextmanager
+def compile_errors_in_short(policy: object) -> Iterator[None]:
+    """Turn numba's complaints about a user's kernel into a `KernelError`."""
+    try:
+        yield
+    except NumbaError as error:
+        raise cannot_be_compiled(policy, error) from error
+
+
+def cannot_be_compiled(policy: object, error: NumbaError) -> KernelError:
+    """Return numba's complaint about a user's kernel in a few words; the whole of it is the error's cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = next((line for line in lines if not line.startswith(("Failed in", "No implementation", "-", "["))), "")
+    where = next((line for line in reversed(lines) if line.startswith("File ")), "")
+    return KernelError(
+        f"cannot be compiled: {said}" + (f" ({where.rstrip(':')})" if where else ""),
+        owner=str(policy),
+        hint="kernels use NumPy arrays and numbers only, allocate nothing, and call functions decorated with "
+        "numba.njit; NUMBA_DISABLE_JIT=1 runs them as plain Python",
+    )

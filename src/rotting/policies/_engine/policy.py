@@ -1,62 +1,142 @@
-"""What every policy is: parameters, a state, and an agent that plays them."""
+"""What every policy is: parameters, traits, a kernel, and an agent that plays them."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rotting._core.parameters import Parameters
 from rotting._core.parsing import parse_call
+from rotting.errors import NoExplanation
 from rotting.policies._engine.agent import Agent
-from rotting.policies._engine.kernel import register
+from rotting.policies._engine.definition import (
+    check_name,
+    check_traits,
+    define_kernel,
+    refuse_methods,
+    register_kernel,
+)
+from rotting.policies._engine.kernel import Kernel
 from rotting.problems.curves import Curve
+
+if TYPE_CHECKING:
+    from rotting.policies._engine.explaining import Explanation
+    from rotting.problems import Problem
+
+# A NamedTuple of arrays whose fields only its policy knows.
+StateTuple = Any
 
 
 @dataclasses.dataclass(frozen=True)
 class Policy(Parameters):
     """A rule for choosing arms, given by its parameters.
 
-    A subclass names its compiled parts in its class line and builds its first state:
+    A subclass names the parts of its kernel and its traits in its class line, and builds its first state:
 
         @dataclass(frozen=True)
-        class Mine(Policy, state=MineState, select=select, update=update):
+        class Mine(Policy, state=MineState, select=select, update=update, randomised=True):
             alpha: float = parameter(0.1, above=0, doc="what alpha means")
 
             def initial_state(self, n_arms): ...
 
-    `rotting.policies._engine.kernel` says what `state`, `select` and `update` must be.
+    `rotting.policies._engine.kernel` says what `state`, `select` and `update` must be. A class derived from another
+    policy inherits the parts that it does not give.
+
+    Parameters
+    ----------
+    state, select, update
+        The kernel.
+    randomised
+        Whether `select` uses its random word: what it chooses then depends on the seed.
+    filters
+        Whether it filters the arms and then pulls the least-pulled one of those left (see `Agent.select_among`).
+    knows
+        What a simulation tells it: "horizon", "problem". It overrides `informed`.
+    keeps_history
+        Whether its state grows with the pulls. It overrides `reserve`.
+    scratch
+        Fields of the state that hold no more than working memory: any content is as good as the first.
+    abstract
+        Whether it is no policy itself, and only others are derived from it.
     """
 
-    # Every subclass by its name: how saved agents and command lines find it.
+    # Every policy by its name: how texts, saved agents and command lines find it.
     known: ClassVar[dict[str, type[Policy]]] = {}
+    State: ClassVar[type]
+    randomised: ClassVar[bool] = False
+    filters: ClassVar[bool] = False
+    knows: ClassVar[tuple[str, ...]] = ()
+    keeps_history: ClassVar[bool] = False
+    scratch: ClassVar[tuple[str, ...]] = ()
+    _kernel: ClassVar[Kernel | None] = None
 
     def __init_subclass__(
         cls,
+        *,
         state: type | None = None,
         select: Callable[..., int] | None = None,
         update: Callable[..., None] | None = None,
+        randomised: bool | None = None,
+        filters: bool | None = None,
+        knows: tuple[str, ...] | None = None,
+        keeps_history: bool | None = None,
+        scratch: tuple[str, ...] | None = None,
+        abstract: bool = False,
     ) -> None:
         super().__init_subclass__()
-        if state is not None and select is not None and update is not None:
-            register(state, select, update)
+        traits = {
+            "randomised": randomised if randomised is not None or select is None else False,
+            "filters": filters if filters is not None or select is None else False,
+            "knows": knows,
+            "keeps_history": keeps_history,
+            "scratch": scratch if scratch is not None or state is None else (),
+        }
+        for name, value in traits.items():
+            if value is not None:
+                setattr(cls, name, value)
+        if abstract:
+            return
+        check_name(cls, Policy.known)
+        refuse_methods(cls)
+        # A dataclass with slots is made twice, the second time without its class line but with all it led to.
+        given = {"state": state, "select": select, "update": update}
+        if cls._kernel is None or any(given.values()):
+            own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given)
+            cls.State, cls._kernel = own, kernel
+            register_kernel(own, kernel)
+        assert cls._kernel is not None
+        check_traits(cls, cls.State, cls._kernel, Policy)
         Policy.known[cls.__name__] = cls
 
-    def initial_state(self, n_arms: int) -> Any:
+    def initial_state(self, n_arms: int) -> StateTuple:
         """Return the state before the first pull: a NamedTuple of arrays with a field `pulls`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no method initial_state(n_arms)")
 
-    def reserve(self, state: Any, pulls: int) -> Any:
+    def reserve(self, state: StateTuple, pulls: int) -> StateTuple:
         """Return a state with room for that many more pulls (the same one where nothing needs to grow)."""
         return state
 
-    def informed(self, problem: Any, horizon: int) -> Policy:
+    def informed(self, problem: Problem, horizon: int) -> Policy:
         """Return the policy with whatever it is allowed to know of a simulation filled in (by default nothing)."""
         return self
 
-    def explain(self, state: Any, t: int) -> Any:
+    def check_state(self, state: StateTuple) -> None:
+        """Raise `ValueError` if a state, read from a file, would lead compiled code out of its arrays.
+
+        Shapes, types, `pulls`, `settings` and scratch fields are checked for all policies; this is for the rest.
+        """
+
+    @property
+    def explains(self) -> bool:
+        """Whether it can say why it decides as it does."""
+        return type(self).explain is not Policy.explain
+
+    def explain(self, state: StateTuple, t: int) -> Explanation:
         """Say why the state leads to the decision it does; only some policies can."""
-        raise NotImplementedError(f"{type(self).__name__} has no explanation to give: explain() is for window policies")
+        raise NoExplanation(
+            f"{type(self).__name__} has no explanation to give", hint="explain() is for policies with windows"
+        )
 
     def start(self, n_arms: int, seed: int | None = None) -> Agent:
         """Return a fresh agent for `n_arms` arms; `seed` fixes the choices of a randomised policy.
@@ -80,4 +160,5 @@ def parse_policy(text: str) -> Policy:
     """
     import rotting.policies  # noqa: F401 (every policy of the package makes itself known)
 
-    return parse_call(text, Policy.known, "policy", Curve.known)
+    policy: Policy = parse_call(text, Policy.known, "policy", Curve.known)
+    return policy

@@ -6,6 +6,9 @@ The file is an ordinary `.npz` (a zip of NumPy arrays, each with a CRC; nothing 
 * `state.NAME`, `state.NAME.NAME`, ...: the arrays of the policy's state.
 
 Two fields of a state that are one array (such as `pulls` and `history.pulls`) are stored once.
+
+Whatever a file holds, loading it ends in an agent that works or in an error: values are checked, not only shapes. The
+checksums find accidents, not forgery: anybody can write rewards that never were, with checksums that fit.
 """
 
 from __future__ import annotations
@@ -14,17 +17,19 @@ import json
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from rotting._core.files import replacing
-from rotting.policies._engine.history import History, check_history
+from rotting.errors import BadValue, DamagedFile, FileError
+from rotting.policies._engine.contract import fresh_state, leaves
 from rotting.policies._engine.policy import Policy, parse_policy
+from rotting.problems.curve_kernels import CurveArrays
 
 FORMAT = 1
+MOST_PULLS = 1 << 62  # more than there will ever be
 # What NumPy, zipfile and json raise for files that are not as they should be.
 _DAMAGE: tuple[type[Exception], ...] = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError)
 _DAMAGE += (zipfile.BadZipFile, zlib.error, tokenize.TokenError)
@@ -35,7 +40,7 @@ def save_agent(path: str | Path, policy: Policy, state: Any, key: np.uint64) -> 
     path = Path(path)
     if path.is_dir() or not path.parent.is_dir():
         reason = "it is a folder" if path.is_dir() else f"there is no folder {path.parent}"
-        raise FileNotFoundError(f"{path} cannot be written: {reason}")
+        raise FileError(f"{path} cannot be written: {reason}")
     _readable(policy, len(state.pulls))
     with replacing(path) as temporary, temporary.open("wb") as file:
         write_agent(file, policy, state, key)
@@ -47,20 +52,27 @@ def write_agent(file: IO[bytes], policy: Policy, state: Any, key: np.uint64) -> 
     header = {"format": FORMAT, "policy": repr(policy), "n_arms": n_arms, "key": int(key)}
     arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     seen: set[int] = set()
-    for name, array in _leaves(state):
+    for name, array in leaves(state):
         if id(array) not in seen:
             seen.add(id(array))
             arrays[name] = array
     np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def same_states(one: Any, other: Any) -> bool:
-    """Say whether two states hold the same bits, as far as both have made room."""
-    for (_, mine), (_, theirs) in zip(_leaves(one), _leaves(other), strict=True):
+def same_states(policy: Policy, one: Any, other: Any) -> bool:
+    """Say whether two states hold the same bits, as far as both have made room, working memory apart."""
+    for (name, mine), (_, theirs) in zip(leaves(one), leaves(other), strict=True):
+        if is_scratch(policy, name):
+            continue
         common = tuple(slice(min(sizes)) for sizes in zip(mine.shape, theirs.shape, strict=True))
         if mine[common].tobytes() != theirs[common].tobytes():
             return False
     return True
+
+
+def is_scratch(policy: Policy, name: str) -> bool:
+    """Say whether an array, such as "state.active", is a part of the state's working memory."""
+    return name.split(".")[1] in policy.scratch
 
 
 def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:
@@ -73,16 +85,16 @@ def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:
     except FileNotFoundError:
         raise
     except _DAMAGE as error:
-        raise ValueError(f"{path} is not a saved agent, or it is damaged ({type(error).__name__})") from None
+        raise DamagedFile(f"{path} is not a saved agent, or it is damaged ({type(error).__name__})") from None
     if version != FORMAT:
-        raise ValueError(f"{path} has format {version}; this version of rotting reads format {FORMAT}")
+        raise DamagedFile(f"{path} has format {version}; this version of rotting reads format {FORMAT}")
     if type(n_arms) is not int or n_arms < 1 or type(key) is not int or not 0 <= key < 2**64:
-        raise ValueError(f"{path} is damaged: its header says n_arms={n_arms!r}, key={key!r}")
+        raise DamagedFile(f"{path} is damaged: its header says n_arms={n_arms!r}, key={key!r}")
     try:
         policy = parse_policy(text)
         state = _filled(policy, n_arms, arrays)
     except ValueError as error:
-        raise ValueError(f"{path} cannot be loaded: {error}") from None
+        raise DamagedFile(f"{path} cannot be loaded: {error}") from None
     return policy, state, np.uint64(key)
 
 
@@ -91,42 +103,54 @@ def _readable(policy: Policy, n_arms: int) -> None:
     try:
         parse_policy(repr(policy)).initial_state(n_arms)
     except ValueError as error:
-        raise ValueError(f"{policy} cannot be saved, since it could not be loaded: {error}") from None
-
-
-def _leaves(state: Any, prefix: str = "state") -> Iterator[tuple[str, np.ndarray]]:
-    """Walk through the arrays of a state, nested ones included."""
-    for name, value in zip(state._fields, state, strict=True):
-        if isinstance(value, tuple):
-            yield from _leaves(value, f"{prefix}.{name}")
-        else:
-            yield f"{prefix}.{name}", value
+        raise BadValue(f"{policy} cannot be saved, since it could not be loaded: {error}") from None
 
 
 def _filled(policy: Policy, n_arms: int, arrays: dict[str, np.ndarray]) -> Any:
     """Return a state with the stored arrays, sharing what states of this policy share.
 
-    Compiled code trusts a state, so the arrays must fit: they have the shape that they begin with, except along axes
-    that grow with the pulls.
+    Compiled code trusts a state. So arrays must have the shape that they begin with, except along axes that grow with
+    the pulls, and hold nothing that leads out of them; working memory begins blank.
     """
-    template = policy.initial_state(n_arms)
-    grown = dict(_leaves(policy.reserve(template, 1 << 20)))
+    try:
+        template = fresh_state(policy, n_arms)
+    except MemoryError:
+        raise DamagedFile(f"its header says {n_arms} arms, more than memory holds") from None
+    grown = dict(leaves(policy.reserve(template, 1 << 20)))
     chosen: dict[int, np.ndarray] = {}
-    for name, blank in _leaves(template):
+    for name, blank in leaves(template):
         if id(blank) in chosen:
             continue
-        stored = arrays.get(name)
+        stored = blank if is_scratch(policy, name) else arrays.get(name)
         if stored is None or stored.dtype != blank.dtype or stored.ndim != blank.ndim:
-            raise ValueError(f"its array {name!r} is missing or of another kind")
+            raise DamagedFile(f"its array {name!r} is missing or of another kind")
         for have, least, later in zip(stored.shape, blank.shape, grown[name].shape, strict=True):
             if have < least or (have > least and least == later):
-                raise ValueError(f"its array {name!r} has shape {stored.shape}, which does not fit {n_arms} arms")
+                raise DamagedFile(f"its array {name!r} has shape {stored.shape}, which does not fit {n_arms} arms")
+        if stored.dtype.kind == "f" and np.isnan(stored).any():
+            raise DamagedFile(f"its array {name!r} holds something that is not a number")
         chosen[id(blank)] = np.ascontiguousarray(stored)
     state = _rebuilt(template, chosen)
-    for value in (state, *state):
-        if isinstance(getattr(value, "history", None), History):
-            check_history(value.history)
+    _check_values(policy, state, template)
     return state
+
+
+def _check_values(policy: Policy, state: Any, template: Any) -> None:
+    """Refuse values with which compiled code could not work."""
+    if state.pulls.min() < 0 or sum(state.pulls.tolist()) > MOST_PULLS:
+        raise DamagedFile(f"its pulls are {state.pulls.min()} to {state.pulls.max()}")
+    for name, value in zip(state._fields, state, strict=True):
+        constant = name == "settings" or isinstance(value, CurveArrays)
+        if constant and any(
+            mine[1].tobytes() != fresh[1].tobytes()
+            for mine, fresh in zip(_parts(value), _parts(getattr(template, name)), strict=True)
+        ):
+            raise DamagedFile(f"its {name} are not those of {policy}")
+    policy.check_state(state)
+
+
+def _parts(value: Any) -> list[tuple[str, np.ndarray]]:
+    return list(leaves(value)) if isinstance(value, tuple) else [("", value)]
 
 
 def _rebuilt(template: Any, chosen: dict[int, np.ndarray]) -> Any:

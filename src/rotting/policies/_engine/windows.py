@@ -12,13 +12,17 @@ rounded once.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from rotting._core.compiling import helper
-from rotting.policies._engine.history import History, append, empty_history, reserve, window_sum
+from rotting._core.compiling import INLINED, helper
+from rotting.errors import DamagedFile
+from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
 from rotting.policies._engine.summation import add
 
 _LEVELS = 48  # windows up to 2^47
@@ -80,12 +84,49 @@ def reserve_grid(windows: GridWindows, pulls: int, grid: float) -> GridWindows:
 
 def _grid(grid: float, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """Return windows and refresh periods, up to the first window beyond `longest`."""
-    sizes, periods = [1], [1]
-    while sizes[-1] <= longest:
-        step = max(1, math.ceil(grid * sizes[-1]) - sizes[-1])
-        sizes.append(sizes[-1] + step)
-        periods.append(periods[-1] * -(-step // periods[-1]))
-    return np.array(sizes, np.int64), np.array(periods, np.int64)
+    levels = []
+    for size, period in _levels(grid):
+        levels.append((size, period))
+        if size > longest:
+            break
+    sizes, periods = np.array(levels, np.int64).T.copy()
+    return sizes, periods
+
+
+def _levels(grid: float) -> Iterator[tuple[int, int]]:
+    """Yield the windows of a grid and their refresh periods, without end."""
+    size = period = 1
+    while True:
+        yield size, period
+        step = max(1, math.ceil(grid * size) - size)
+        size += step
+        period *= -(-step // period)
+
+
+def check_windows(windows: DyadicWindows | GridWindows, grid: float) -> None:
+    """Refuse statistics (from a file) whose parts do not belong together."""
+    levels = len(windows.sizes)
+    if isinstance(windows, GridWindows):
+        expected = np.array(list(itertools.islice(_levels(grid), levels)), np.int64)
+        fits = np.array_equal(windows.periods, expected[:, 1]) and windows.sums.shape[0] == levels
+        check_history(windows.history)
+    else:
+        expected = 2 ** np.arange(levels, dtype=np.int64)[:, None]
+        fits = True
+    fits &= np.array_equal(windows.sizes, expected[:, 0]) and np.array_equal(windows.roots, np.sqrt(expected[:, 0]))
+    if not fits or windows.pulls.max() >= windows.sizes[-1] or not np.isfinite(windows.sums).all():
+        raise DamagedFile("its windows are inconsistent")
+
+
+def push(windows, arm, reward):
+    """Learn from a reward: refresh the window sums of either kind that are due."""
+    _PUSH[type(windows)](windows, arm, reward)  # plain Python only: compiled code goes to _push
+
+
+@overload(push, jit_options=INLINED)
+def _push(windows, arm, reward):
+    kind = getattr(windows, "instance_class", type(None))
+    return getattr(_PUSH.get(kind), "py_func", None)
 
 
 @helper
@@ -123,3 +164,6 @@ def push_grid(windows, arm, reward):
             return
         if (n - size) % windows.periods[level] == 0:
             windows.sums[level, arm] = window_sum(windows.history, arm, size)
+
+
+_PUSH = {DyadicWindows: push_dyadic, GridWindows: push_grid}

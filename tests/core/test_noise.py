@@ -1,12 +1,13 @@
 """How noise is estimated."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
-from rotting import sigma_for
-from rotting.bandit.noise import NoiseEstimate
+from rotting import FEWA, UCB1, sigma_for
+from rotting._core.noise import NoiseEstimate, variance_from_differences
 
 
 def estimated(rewards, arms=None):
@@ -59,3 +60,45 @@ def test_estimates_survive_being_written():
 def test_bounds():
     assert sigma_for(0, 1) == 0.5
     assert sigma_for(-2, 4) == 3.0
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, math.inf), (math.nan, 1), ("a", 1), (None, 1)], ids=repr)
+def test_bounds_that_are_none(bounds):
+    with pytest.raises(ValueError, match="are not bounds of rewards; expected two finite numbers, low < high"):
+        sigma_for(*bounds)
+
+
+def test_policies_accept_the_scale():
+    assert UCB1(sigma=sigma_for(0, 3)).sigma == FEWA(sigma=sigma_for(-1, 2)).sigma == 1.5
+
+
+def test_variance_from_differences():
+    values = np.random.default_rng(5).normal(3.0, 0.7, 10_000)
+    differences = np.diff(values)
+    assert variance_from_differences((differences**2).sum(), len(differences)) == pytest.approx(0.49, rel=0.05)
+    assert variance_from_differences(0.0, 0) == 0.0
+
+
+GOOD = {"last": [[0, 1.0]], "squares": 0.5, "differences": 1, "rewards": 2}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"last": None},
+        {"last": [[0]]},
+        {"last": [["red", 1.0]]},
+        {"last": [[0, math.nan]]},
+        {"squares": "much"},
+        {"squares": math.inf},
+        {"squares": -1.0},
+        {"differences": 0},
+        {"differences": 3},
+        {"rewards": None},
+    ],
+    ids=repr,
+)
+def test_plain_data_that_describe_no_estimate(change):
+    NoiseEstimate.from_dict(GOOD)
+    with pytest.raises(ValueError, match=r"not a noise estimate|without differences"):
+        NoiseEstimate.from_dict(GOOD | change)
