@@ -17,13 +17,12 @@ from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
 from rotting.policies import Policy, parse_policy
-from rotting.problems import Problem, parse_problem
+from rotting.problems import Problem, ProblemLike, parse_problem
 from rotting.simulation.simulator import recorded_rounds
 from rotting.sweeps.numbering import Numbering
 
-# What users may give: an object, or the text that it is read from.
+# What users may give: a policy, or the text that it is read from.
 PolicyLike = Policy | str
-ProblemLike = Problem | str
 Item = TypeVar("Item")
 
 FORMAT = "rotting sweep 1"

@@ -190,9 +190,8 @@ def _horizons(given: object) -> list[int | None]:
 def _check_rounds(rounds: Any, problem: Problem) -> None:
     try:
         recorded_rounds(rounds, problem.horizon)
-    except ValueError as error:
-        found = error if isinstance(error, RottingError) else BadValue(str(error))
-        raise _MistakeError(found.within(str(problem)), _assignment("rounds")) from None
+    except RottingError as error:
+        raise _MistakeError(error.within(str(problem)), _assignment("rounds")) from None
 
 
 # Where in the text something is.

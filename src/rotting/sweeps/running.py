@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotting.errors import DamagedFile
+from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit
 from rotting.sweeps.blocks import cut
 from rotting.sweeps.folder import Folder
-from rotting.sweeps.plan import Plan, PolicyLike, ProblemLike
+from rotting.sweeps.plan import Plan, PolicyLike
 from rotting.sweeps.progress import Reporter, Tally, reporting
 from rotting.sweeps.results import open_results
 from rotting.sweeps.workers import open_workers
