@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster, get_task_stream
 from rotting import FEWA, UCB1, simulate
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan
-from rotting.sweeps.running import carry_out
+from rotting.sweeps.running import run_plan
 
 POLICIES = (*(FEWA(alpha=alpha) for alpha in (0.03, 0.06, 0.12)), UCB1())
 PROBLEMS = (ten_arm(), two_arm(L=1.0))
@@ -36,14 +36,14 @@ def against_simulate(folder, runs):
 
     plain(1)  # loads the compiled code
     plain_wall, plain_processor = seconds_of(plain, runs)
-    wall, processor = seconds_of(carry_out, Plan(POLICIES, PROBLEMS, runs), folder, threads=1, progress=False)
+    wall, processor = seconds_of(run_plan, Plan(POLICIES, PROBLEMS, runs), folder, threads=1, progress=False)
     print(f"sweep / simulate, one thread: {wall / plain_wall:.3f} on the clock, {processor / plain_processor:.3f} busy")
 
 
 def small_cells(folder):
     policies = [FEWA(alpha=0.01 * (1 + place)) for place in range(100)]
     problems = [stationary([0.0, 0.01 * place]) for place in range(100)]
-    wall, _ = seconds_of(carry_out, Plan(policies, problems, 1, rounds=10), folder, threads=1, progress=False)
+    wall, _ = seconds_of(run_plan, Plan(policies, problems, 1, rounds=10), folder, threads=1, progress=False)
     print(f"10^4 cells: {wall / 10:.2f} ms per cell, playing included, {len(os.listdir(folder / 'blocks'))} files")
 
 
@@ -53,9 +53,9 @@ def two_workers_against_one(folder, runs):
         made = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0")
         with made as cluster, Client(cluster) as client:
             warm = Plan(POLICIES, PROBLEMS, 4 * workers)
-            carry_out(warm, folder / f"warm{workers}", cluster=client, progress=False)
+            run_plan(warm, folder / f"warm{workers}", cluster=client, progress=False)
             with get_task_stream(client) as stream:
-                wall, _ = seconds_of(carry_out, plan, folder / f"by{workers}", cluster=client, progress=False)
+                wall, _ = seconds_of(run_plan, plan, folder / f"by{workers}", cluster=client, progress=False)
         computing = sum(part["stop"] - part["start"] for task in stream.data for part in task["startstops"])
         rates.append(plan.total_runs / wall)
         print(f"{workers} worker(s): {rates[-1]:.1f} runs/s, computing {computing / wall / workers:.1%} of the time")

@@ -8,7 +8,7 @@ import pytest
 
 from rotting import cli, open_results
 from rotting.sweeps.plan_file import EXAMPLE, read_plan
-from rotting.sweeps.running import carry_out
+from rotting.sweeps.running import run_plan
 
 PLAN = """
 runs = 3
@@ -103,7 +103,7 @@ def test_overwrite(run, tmp_path):
         (["sweep", "bad.toml", "--out", "x"], ["bad.toml, line 2", "'FEVA'", "did you mean 'FEWA'"]),
         (["sweep", "binary.toml", "--out", "x"], ["'binary.toml' cannot be read"]),
         (["sweep", "plan.toml", "--out", "plan.toml"], ["'plan.toml'", "cannot be used"]),
-        (["sweep", "plan.toml", "--out", "."], ["other files"]),
+        (["sweep", "plan.toml", "--out", "."], ["--out '.' holds other files"]),
         (["sweep", "plan.toml", "--out", "x", "--threads", "0"], ["--threads '0'"]),
         (["results", "."], ["'.' holds no sweep"]),
         (["results", "x", "--curves", "x.gif"], ["'x.gif'", ".png"]),
@@ -114,8 +114,15 @@ def test_overwrite(run, tmp_path):
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha"], ["--grid 'alpha'"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=x"], ["alpha=x", "'x' cannot be read as values"]),
         (["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=-1"], ["alpha=-1"]),
-        (["tune", "FEWA", "--problem", "ten_arm", "--grid", "beta=1"], ["'beta'", "alpha"]),
-        (["tune", "Greedy", "--problem", "ten_arm"], ["no number to tune"]),
+        (
+            ["tune", "FEWA", "--problem", "ten_arm", "--grid", "beta=1"],
+            ["--grid names 'beta'", "its parameters are alpha"],
+        ),
+        (
+            ["tune", "FEWA", "--problem", "ten_arm", "--grid", "alpha=0.03", "--grid", "alpha=0.06"],
+            ["--grid 'alpha=0.06'", "alpha is given twice", "in one --grid"],
+        ),
+        (["tune", "Greedy", "--problem", "ten_arm"], ["no number to tune", "with --grid"]),
     ],
     ids=" ".join,
 )
@@ -125,6 +132,11 @@ def test_bad_input_gets_one_line(run, tmp_path, arguments, says):
     before = sorted(os.listdir(tmp_path))
     refused(run(*arguments), *says)
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_cluster_that_is_no_address(run):
+    says = ("--cluster 'nine' is not an address", "expected tcp://HOST:PORT, or local")
+    refused(run("sweep", "plan.toml", "--out", "x", "--cluster", "nine"), *says)
 
 
 def test_a_parameter_that_no_policy_has(run):
@@ -140,7 +152,7 @@ def test_tune(run):
     )
     assert (code, err) == (0, "")
     assert "Best: FEWA(alpha=0.06, sigma=1.0, delta0=1.0)" in out
-    assert "flatters" in out
+    assert "optimistically biased" in out
 
 
 def test_a_local_cluster_from_the_shell(tmp_path):
@@ -151,6 +163,6 @@ def test_a_local_cluster_from_the_shell(tmp_path):
     options = ["--out", "local", "--cluster", "local", "--threads", "2"]
     done = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    carry_out(read_plan(PLAN), tmp_path / "here", threads=1, progress=False)
+    run_plan(read_plan(PLAN), tmp_path / "here", threads=1, progress=False)
     local, here = (sorted((tmp_path / name / "blocks").iterdir()) for name in ("local", "here"))
     assert [file.read_bytes() for file in local] == [file.read_bytes() for file in here]

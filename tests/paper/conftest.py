@@ -91,7 +91,7 @@ def _theory():
         results[name] = dataset({"FEWA 5": [1.0, 1.0]}, [problem.horizon // 2, problem.horizon], {"FEWA 5": pulls})
         regret = float(decompose(problem, pulls).regret)
         results[name]["regret"][:] = [regret / 2, regret]
-    for name, problem in theory.SILENT.items():
+    for name, problem in theory.NOISELESS.items():
         pulls = dict.fromkeys(("FEWA 0.06", "Greedy"), problem.oracle(problem.horizon).pulls)
         results[name] = dataset(dict.fromkeys(pulls, 0.01), [problem.horizon], pulls)
     return results

@@ -1,8 +1,10 @@
 """The report, in a real browser."""
 
+from html import escape
+
 from browser import open_page
 from rotting.paper import report
-from rotting.paper.reproduce import Reproduction, Settings
+from rotting.paper.reproduce import EXPERIMENTS, Reproduction, Settings
 
 
 def test_the_page_in_a_browser(small, folder):
@@ -14,7 +16,10 @@ def test_the_page_in_a_browser(small, folder):
 
 def test_it_tells_everything(small):
     page = report.report(small)
-    assert page.count("<img") == len(small.figures) == len(report.CAPTIONS)
+    assert page.count("<img") == len(small.figures) == len(EXPERIMENTS)
+    for experiment in EXPERIMENTS:
+        assert escape(experiment.caption) in page
+        assert page.count(f"<h2>{experiment.section}</h2>") == 1
     assert "seed 0 and 3 runs" in page
     for judgement in small.judgements:
         assert f">{judgement.verdict}<" in page

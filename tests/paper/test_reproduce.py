@@ -1,11 +1,12 @@
 """The paper in one command: what is played, kept, written, and the same every time."""
 
+import dataclasses
 import json
 
 import pytest
 
-from rotting.paper import reproduce, store
-from rotting.paper.reproduce import EXPERIMENTS, NAMES, Settings, jobs
+from rotting.paper import MODULES, NAMES, reproduce, store
+from rotting.paper.reproduce import EXPERIMENTS, Settings, jobs
 from rotting.paper.two_arm import DROPS, PLAYED, published
 
 
@@ -32,6 +33,11 @@ def test_sizes_are_the_papers():
     assert sizes["appendix"] == (1000, 2)
     horizons = {block.problem.horizon for experiment in EXPERIMENTS for block in experiment.blocks}
     assert horizons == {5000, 10_000, 25_000}
+
+
+def test_the_list_of_experiments_calls_them_by_their_names():
+    assert [experiment.name for experiment in EXPERIMENTS] == list(MODULES)
+    assert NAMES == ("fig1", "fig2", "table1", "appendix", "policies", "theory", "claims")
 
 
 def test_each_block_is_played_once():
@@ -105,6 +111,15 @@ def test_any_seed_can_be_kept(tmp_path):
     again, played = play(tmp_path, only=("appendix",), runs=1, seed=2**63)
     assert result.tables == again.tables
     assert len(played) == 2  # nothing was played: each block is announced once
+
+
+@pytest.mark.parametrize(
+    "other", [{"noise": "none"}, {"restless": True}, {"allow_increasing": True}, {"sigma": 2.0}, {"horizon": 7}]
+)
+def test_whatever_determines_a_block_changes_its_digest(other):
+    block = EXPERIMENTS[0].blocks[0]
+    changed = dataclasses.replace(block, problem=dataclasses.replace(block.problem, **other))
+    assert store.settings_of(changed, 3, 0) != store.settings_of(block, 3, 0)
 
 
 def test_a_damaged_or_other_block_is_not_used(small, folder, tmp_path):

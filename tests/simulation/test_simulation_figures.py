@@ -1,5 +1,6 @@
 """Figures show what they should; how they look was judged by eye."""
 
+import dataclasses
 import io
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 import xarray
 from matplotlib.colors import to_hex
 
+import rotting
 from rotting._output import style
 from rotting.simulation import figures
 
@@ -90,3 +92,26 @@ def test_no_pyplot_and_no_display():
 @pytest.mark.parametrize(("number", "text"), [(0, "0"), (25000, "25\u2009000"), (0.25, "0.25"), (-1500, "-1\u2009500")])
 def test_thousands(number, text):
     assert style.with_thousands(number) == text
+
+
+def test_names_are_shown_as_they_are():
+    policies = {"$a$ and $b$": rotting.UCB1(), "costs $^$": rotting.Uniform(), "_mine": rotting.Oracle()}
+    problem = dataclasses.replace(rotting.problems.two_arm(L=2.0), name="$c$ and $_$")
+    figure = figures.regret_figure(rotting.simulate(policies, problem, horizon=20, runs=2))
+    shown = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert shown == {r"\$a\$ and \$b\$", r"costs \$^\$", "_mine"}
+    assert figure.axes[0].get_title(loc="left") == r"\$c\$ and \$_\$, 2 runs"
+    figure.savefig(io.BytesIO(), format="png")  # "$_$" is no formula: parsed as one, it would be refused
+
+
+def test_dollars_in_a_shared_legend():
+    figure = style.new_figure(4, 3)
+    axes = figure.add_subplot()
+    axes.plot([0, 1], label="$a$ and $_$")
+    style.shared_legend(figure, axes)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [r"\$a\$ and \$_\$"]
+    figure.savefig(io.BytesIO(), format="png")
+
+
+def test_a_name_is_wrapped_before_it_is_escaped():
+    assert style.wrapped("$" * 5, 2) == "\\$\\$\n\\$\\$\n\\$"

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotting import FEWA, UCB1, EpsilonGreedy, Uniform, simulate
+from rotting.errors import DamagedFile
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, blocks
-from rotting.sweeps.blocks import DamageError, compute, cut, pieces, unseal
+from rotting.sweeps.blocks import compute, cut, decode
 
 SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0.5, 0.2])), 7, seed=3, rounds=5)
 
@@ -38,12 +39,14 @@ def test_blocks_cover_all_runs_once_and_are_not_many(horizons, policies, runs):
         [0, plan.total_runs, *[block.start for block in chosen[1:]] * 2]
     )
     assert all(sizes_of(chosen))
-    assert len(chosen) <= 2 * blocks.MOST_BLOCKS + 1
+    assert len(chosen) <= 2 * blocks.MAX_FULL_BLOCKS + 1
     # No block of several runs is longer than it should be.
-    costs = [blocks.nanoseconds(plan, place) for place in range(len(horizons))]
-    limit = max(blocks.BLOCK_NANOSECONDS, 1 + policies * runs * sum(costs) // blocks.MOST_BLOCKS)
+    costs = [blocks.nanoseconds(problem) for problem in plan.problems]
+    limit = max(blocks.BLOCK_NANOSECONDS, 1 + policies * runs * sum(costs) // blocks.MAX_FULL_BLOCKS)
     for block in chosen:
-        assert len(block) == 1 or sum(piece.runs * costs[piece.problem] for piece in pieces(plan, block)) <= limit
+        assert (
+            len(block) == 1 or sum(piece.runs * costs[piece.problem] for piece in plan.numbering.pieces(block)) <= limit
+        )
 
 
 def test_ten_thousand_small_cells_share_few_blocks():
@@ -60,7 +63,7 @@ def test_ten_thousand_small_cells_share_few_blocks():
 def test_blocks_of_results_that_take_room_are_not_large():
     plan = Plan((Uniform(),), (two_arm(horizon=256),), 100_000)
     for block in cut(plan):
-        assert len(block) * 8 * (256 + 2) <= blocks.MOST_BYTES
+        assert len(block) * 8 * (256 + 2) <= blocks.MAX_BYTES
 
 
 def test_long_runs_are_blocks_of_their_own():
@@ -70,7 +73,7 @@ def test_long_runs_are_blocks_of_their_own():
 
 @pytest.mark.parametrize("block", [range(28), range(3, 25), range(13, 15), range(27, 28)], ids=repr)
 def test_a_block_holds_what_simulate_finds(block):
-    found = unseal(SMALL, block, compute(SMALL, block))
+    found = decode(SMALL, block, compute(SMALL, block))
     regret, pulls = [], []
     for number in block:
         problem, rest = divmod(number, 14)
@@ -87,52 +90,52 @@ def test_the_same_block_has_the_same_bytes():
 
 
 def test_numpy_and_unzip_read_blocks():
-    sealed = compute(SMALL, range(6, 9))
-    with np.load(io.BytesIO(sealed)) as archive:
+    encoded = compute(SMALL, range(6, 9))
+    with np.load(io.BytesIO(encoded)) as archive:
         assert archive["run"].tolist() == [6, 0, 1]
         assert archive["policy"].tolist() == [0, 1, 1]
         assert archive["problem"].tolist() == [0, 0, 0]
         assert str(archive["plan"]) == SMALL.digest
-    assert zipfile.ZipFile(io.BytesIO(sealed)).testzip() is None
+    assert zipfile.ZipFile(io.BytesIO(encoded)).testzip() is None
 
 
-SEALED = compute(SMALL, range(4))
+ENCODED = compute(SMALL, range(4))
 
 
 @settings(max_examples=200, deadline=None)
-@given(place=st.integers(0, len(SEALED) - 1), bit=st.integers(0, 7))
+@given(place=st.integers(0, len(ENCODED) - 1), bit=st.integers(0, 7))
 def test_any_changed_bit_is_noticed(place, bit):
-    changed = bytearray(SEALED)
+    changed = bytearray(ENCODED)
     changed[place] ^= 1 << bit
-    with pytest.raises(DamageError):
-        unseal(SMALL, range(4), bytes(changed))
+    with pytest.raises(DamagedFile):
+        decode(SMALL, range(4), bytes(changed))
 
 
 @settings(max_examples=50, deadline=None)
-@given(length=st.integers(0, len(SEALED) - 1))
+@given(length=st.integers(0, len(ENCODED) - 1))
 def test_any_truncation_is_noticed(length):
-    with pytest.raises(DamageError):
-        unseal(SMALL, range(4), SEALED[:length])
+    with pytest.raises(DamagedFile):
+        decode(SMALL, range(4), ENCODED[:length])
 
 
 def test_longer_and_other_files_are_noticed():
-    for other in (SEALED + b"\0", SEALED * 2, b"", b"hello", bytes(len(SEALED))):
-        with pytest.raises(DamageError):
-            unseal(SMALL, range(4), other)
+    for other in (ENCODED + b"\0", ENCODED * 2, b"", b"hello", bytes(len(ENCODED))):
+        with pytest.raises(DamagedFile):
+            decode(SMALL, range(4), other)
 
 
 def test_a_sound_block_in_the_wrong_place_is_noticed():
-    with pytest.raises(DamageError, match="other runs"):
-        unseal(SMALL, range(4, 8), SEALED)
-    with pytest.raises(DamageError, match="other runs"):
-        unseal(SMALL, range(3), SEALED)
+    with pytest.raises(DamagedFile, match="other runs"):
+        decode(SMALL, range(4, 8), ENCODED)
+    with pytest.raises(DamagedFile, match="other runs"):
+        decode(SMALL, range(3), ENCODED)
     other = Plan((FEWA(), UCB1()), SMALL.problems, 7, seed=3, rounds=5)
-    with pytest.raises(DamageError, match="another plan"):
-        unseal(other, range(4), SEALED)
+    with pytest.raises(DamagedFile, match="another plan"):
+        decode(other, range(4), ENCODED)
 
 
 def test_ten_arms_at_the_default_rounds():
     plan = Plan((UCB1(),), (ten_arm(),), 2)
-    found = unseal(plan, range(2), compute(plan, range(2)))
+    found = decode(plan, range(2), compute(plan, range(2)))
     alone = simulate(UCB1(), ten_arm(), runs=2, progress=False)
     np.testing.assert_array_equal(found.regret.reshape(2, -1), alone.regret.values[0])

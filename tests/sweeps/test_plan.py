@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pickle
 
 import pytest
 from hypothesis import given, settings
@@ -12,10 +13,14 @@ from rotting import FEWA, SWA, UCB1, EffFEWA, Oracle, Problem
 from rotting.logs import make_log
 from rotting.problems import Drop, stationary, ten_arm, two_arm
 from rotting.sweeps import Plan
+from rotting.sweeps import plan as plans
+from rotting.sweeps.errors import PlanError
+from rotting.sweeps.plan_file import read_plan
 
 
-def plan(**named):
-    return Plan(**{"policies": (FEWA(), UCB1()), "problems": (two_arm(), ten_arm()), "runs": 5, **named})
+def plan(version="", kernels="", **named):
+    made = Plan.of(**{"policies": (FEWA(), UCB1()), "problems": (two_arm(), ten_arm()), "runs": 5, **named})
+    return dataclasses.replace(made, version=version, kernels=kernels)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ class Foreign:
     [
         ({"policies": ()}, "policies is empty"),
         ({"problems": ()}, "problems is empty"),
-        ({"policies": (FEWA(), "FEWA()")}, "given 2 times"),
+        ({"policies": (FEWA(), "FEWA()")}, "holds FEWA.* 2 times; expected each once"),
         ({"policies": (Foreign,)}, "rotting.simulate"),
         ({"policies": ("FEVA",)}, "did you mean 'FEWA'"),
         ({"problems": (3,)}, "not a rotting.Problem"),
@@ -135,3 +140,33 @@ def test_a_problem_fitted_to_a_log_can_be_planned():
     fitted = Problem.from_log(make_log(arms=10, exposures=10_000, start=0.08, end=0.02, spread=0.7, seed=0))
     assert len(repr(fitted)) > 100_000
     assert Plan((UCB1(),), (fitted,), runs=1).problems == (fitted,)
+
+
+def test_each_text_is_read_once(monkeypatch):
+    read = []
+    for name in ("parse_policy", "parse_problem"):
+        original = getattr(plans, name)
+        monkeypatch.setattr(plans, name, lambda text, original=original: read.append(text) or original(text))
+    for make in (
+        lambda: Plan.of(["FEWA", "UCB1"], "ten_arm", 1),
+        lambda: Plan.of([FEWA(), UCB1()], ten_arm(), 1),
+        lambda: read_plan('runs = 1\npolicies = ["UCB1", {policy = "FEWA", alpha = 1}]\nproblems = ["ten_arm"]'),
+    ):
+        read.clear()
+        text = make().text
+        assert len(read) == 3
+        read.clear()
+        Plan.from_text(text)
+        assert len(read) == 3
+
+
+def test_errors_of_a_plan_have_fields():
+    with pytest.raises(rotting.errors.BadValue) as refused:
+        plan(runs=0)
+    assert (refused.value.name, refused.value.value, refused.value.expected) == ("runs", 0, "a whole number >= 1")
+    with pytest.raises(PlanError) as refused:
+        read_plan('runs = 1\npolicies = ["FEWA(alpha=-1)"]\nproblems = ["ten_arm"]', "a.toml")
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert isinstance(again, rotting.errors.RottingError)
+    assert (again.name, again.value, again.file, again.line) == ("alpha", -1, "a.toml", 2)
+    assert str(again) == str(refused.value)

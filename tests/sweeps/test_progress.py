@@ -8,7 +8,7 @@ import pytest
 from rotting import FEWA, UCB1
 from rotting.problems import ten_arm, two_arm
 from rotting.sweeps import Plan, progress
-from rotting.sweeps.progress import Reporter, Tally
+from rotting.sweeps.progress import Tally, reporting
 
 PLAN = Plan((FEWA(), UCB1()), (two_arm(L=1, horizon=100), ten_arm()), runs=10)
 
@@ -30,7 +30,7 @@ def test_cells_count_when_they_are_finished(clock):
     assert (tally.cells, tally.runs) == (4, 40)
 
 
-def test_time_left_is_reckoned_in_work_not_in_runs(clock):
+def test_time_left_is_estimated_in_work_not_in_runs(clock):
     tally = Tally(PLAN)
     tally.add(range(20))  # the short problem, done by an earlier process
     assert str(tally) == "checking what is there: 2 of 4 cells, 20 of 40 runs"
@@ -46,7 +46,7 @@ def test_time_left_is_reckoned_in_work_not_in_runs(clock):
 def test_a_line_per_minute_where_there_is_no_terminal(clock, capsys):
     tally = Tally(PLAN)
     tally.begin()
-    with Reporter(tally) as report:
+    with reporting(tally) as report:
         for number in range(40):
             clock[0] += 10
             tally.add(range(number, number + 1))
@@ -57,7 +57,7 @@ def test_a_line_per_minute_where_there_is_no_terminal(clock, capsys):
 
 
 def test_silence_and_notes(clock, capsys):
-    with Reporter(Tally(PLAN), wanted=False) as report:
+    with reporting(Tally(PLAN), wanted=False) as report:
         clock[0] += 1000
         report.show()
         assert capsys.readouterr().err == ""
@@ -77,7 +77,7 @@ def test_a_bar_on_a_terminal(monkeypatch):
     )
     tally = Tally(PLAN)
     tally.begin()
-    with Reporter(tally) as report:
+    with reporting(tally) as report:
         tally.add(range(25))
         report.show()
         report.note("a note [with] brackets")

@@ -1,16 +1,18 @@
 """Results: all of them, in parts, lazily, and what they say."""
 
+import io
 import os
 
 import numpy as np
 import pytest
 import xarray
+from matplotlib.text import Text
 
 from rotting import FEWA, UCB1, Oracle, Uniform, simulate, sweep
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.simulation.figures import regret_figure
 from rotting.simulation.summary import summarise
-from rotting.sweeps import SweepError, blocks, figures, open_results, ranking, results
+from rotting.sweeps import SweepError, blocks, figures, open_results, panels, ranking, results
 
 POLICIES = [FEWA(alpha=alpha) for alpha in (0.03, 0.06, 0.3)] + [UCB1(), Uniform()]
 PROBLEMS = [two_arm(L=2.0, horizon=600), ten_arm(), stationary([0.0, 0.5])]
@@ -167,10 +169,29 @@ def test_figures(folder, monkeypatch):
     shown = np.array(grid.get_images()[0].get_array())
     assert shown.shape == (5, 3)
     assert shown.min(axis=0).tolist() == [1.0, 1.0, 1.0]
-    monkeypatch.setattr(figures, "MOST_PANELS", 2)
-    monkeypatch.setattr(figures, "MOST_LINES", 3)
+    monkeypatch.setattr(figures, "MAX_PANELS", 2)
+    monkeypatch.setattr(figures, "MAX_LINES", 3)
     few = figures.curves(dataset, final)
     assert [len(axes.get_lines()) for axes in few.axes] == [3, 3]
     assert few.get_suptitle() == "Shown: the best 3 of 5 policies, the first 2 of 3 problems"
     with pytest.raises(ValueError, match="several values of 'gamma'"):
         figures.against(final, "gamma")
+
+
+def test_dollars_in_names_are_not_formulas():
+    names = ["$a$ and $b$", "costs $^$"]
+    rounds = np.arange(1, 4)
+    dataset = xarray.Dataset(
+        {"regret": (("policy", "run", "round"), np.ones((2, 5, 3)))},
+        coords={"policy": names, "round": rounds},
+        attrs={"problem": names[1]},
+    )
+    lines = {name: (np.array([1.0, 2.0]), np.ones((2, 5))) for name in names}
+    for figure in (
+        panels.regret_panels([dataset, dataset]),
+        panels.parameter_panels([(names[1], lines)], "alpha"),
+        panels.heat_map(np.ones((2, 2)), names, names, "title", "label"),
+    ):
+        figure.savefig(io.BytesIO(), format="png")  # "$^$" is no formula: parsed as one, it would be refused
+        shown = {text.get_text() for text in figure.findobj(Text)}
+        assert {r"\$a\$ and \$b\$", r"costs \$^\$"} <= shown

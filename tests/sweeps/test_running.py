@@ -21,7 +21,7 @@ from rotting import FEWA, UCB1, EpsilonGreedy, Oracle, Problem, simulate, sweep
 from rotting.problems import Drop, stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, SweepError, blocks, open_results
 from rotting.sweeps.folder import Folder
-from rotting.sweeps.running import carry_out
+from rotting.sweeps.running import run_plan
 
 POLICIES = (FEWA(), UCB1(), EpsilonGreedy(), Oracle())
 PROBLEMS = (
@@ -121,8 +121,8 @@ def test_interrupted_after_any_number_of_blocks(whole, tmp_path, monkeypatch):
     count = len(list((whole / "blocks").iterdir()))
     for reached in range(1, count):
 
-        def write_one(folder, block, sealed):
-            original(folder, block, sealed)
+        def write_one(folder, block, encoded):
+            original(folder, block, encoded)
             raise StoppedError
 
         monkeypatch.setattr(Folder, "write", write_one)
@@ -245,7 +245,7 @@ def test_a_damaged_block_is_reported_and_computed_again(whole, tmp_path, capsys,
 )
 def test_another_plan_is_refused_unless_told_otherwise(whole, tmp_path, other):
     before = {file: file.read_bytes() for file in whole.rglob("*.*")}
-    with pytest.raises(SweepError, match=r"another plan.*--overwrite"):
+    with pytest.raises(SweepError, match=r"another plan.*overwrite="):
         play(whole, **other)
     assert {file: file.read_bytes() for file in whole.rglob("*.*")} == before
     xarray.testing.assert_identical(play(whole, **other, overwrite=True), play(tmp_path / "new", **other))
@@ -255,7 +255,7 @@ def test_another_plan_is_refused_unless_told_otherwise(whole, tmp_path, other):
 def test_another_version_is_another_plan(whole):
     plan = Plan(POLICIES, PROBLEMS, RUNS, 5, kernels="0123456789abcdef")
     with pytest.raises(SweepError, match="other kernels"):
-        carry_out(plan, whole, progress=False)
+        run_plan(plan, whole, progress=False)
 
 
 def test_the_same_plan_is_resumed_even_if_it_may_be_overwritten(whole, monkeypatch):

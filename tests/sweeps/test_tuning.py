@@ -66,15 +66,15 @@ def test_any_number_of_candidates(count):
     assert (found.lead_low is None) == (count == 1)
 
 
-def test_it_warns_that_tuning_flatters():
-    assert "flatters" in quietly(FEWA(), PROBLEM, {"alpha": [0.06]}, runs=1).warning
+def test_it_warns_of_its_bias():
+    assert "optimistically biased" in quietly(FEWA(), PROBLEM, {"alpha": [0.06]}, runs=1).warning
 
 
 @pytest.mark.parametrize(
     ("named", "says"),
     [
         ({"policy": FEWA}, "not one of the package's policies"),
-        ({"grid": {"beta": [1]}}, "no parameter 'beta'"),
+        ({"grid": {"beta": [1]}}, "grid= names 'beta', which FEWA does not have; its parameters are alpha"),
         ({"grid": {"alpha": []}}, "expected a list of values"),
         ({"grid": {"alpha": [-1]}}, "alpha=-1"),
         ({"problems": []}, "problems is empty"),

@@ -98,8 +98,8 @@ def alone(tmp_path_factory):
 def test_a_cluster_finds_the_same_though_a_worker_is_killed(cluster, client, alone, tmp_path, monkeypatch):
     original, written = Folder.write, []
 
-    def write_and_kill(folder, block, sealed):
-        original(folder, block, sealed)
+    def write_and_kill(folder, block, encoded):
+        original(folder, block, encoded)
         written.append(block)
         if len(written) == 3:
             cluster.end("second")  # with blocks under way and blocks that are finished but not yet fetched
@@ -116,13 +116,13 @@ def test_a_cluster_finds_the_same_though_a_worker_is_killed(cluster, client, alo
 def test_a_client_will_do_and_the_client_never_holds_many_blocks(client, alone, tmp_path, monkeypatch):
     original, most = Folder.write, []
 
-    def write(folder, block, sealed):
-        original(folder, block, sealed)
+    def write(folder, block, encoded):
+        original(folder, block, encoded)
         most.append(len(client.futures))
 
     monkeypatch.setattr(Folder, "write", write)
     xarray.testing.assert_identical(play(tmp_path / "out", cluster=client), alone)
-    assert max(most) <= 2 * workers._PER_THREAD + 1
+    assert max(most) <= 2 * workers._IN_FLIGHT_PER_THREAD + 1
     assert client.status == "running"  # it is not ours to close
     deadline = time.monotonic() + 10
     while client.futures and time.monotonic() < deadline:
@@ -135,8 +135,8 @@ def test_a_block_that_kills_every_worker_is_given_up(cluster, client, tmp_path, 
     client.run_on_scheduler(_allow, failures=0)
     original, written = Folder.write, []
 
-    def write_and_kill(folder, block, sealed):
-        original(folder, block, sealed)
+    def write_and_kill(folder, block, encoded):
+        original(folder, block, encoded)
         written.append(block)
         if len(written) == 2:
             cluster.end("second")
@@ -163,11 +163,11 @@ def test_workers_with_other_kernels_are_refused_by_name(cluster, client, tmp_pat
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with open(copy / "policies" / "ucb1.py", "a") as file:
         file.write("# edited\n")
-    cluster.start_worker("stranger", copy.parent)
+    cluster.start_worker("edited", copy.parent)
     try:
-        wait_for(client, {"first", "second", "stranger"})
+        wait_for(client, {"first", "second", "edited"})
         address = next(
-            at for at, worker in client.scheduler_info(n_workers=-1)["workers"].items() if worker["name"] == "stranger"
+            at for at, worker in client.scheduler_info(n_workers=-1)["workers"].items() if worker["name"] == "edited"
         )
         with pytest.raises(SweepError) as refused:
             play(tmp_path / "out", cluster=client)
@@ -175,12 +175,12 @@ def test_workers_with_other_kernels_are_refused_by_name(cluster, client, tmp_pat
         assert address in str(refused.value)
         assert os.listdir(tmp_path / "out" / "blocks") == []
         # One that joins after the others were asked refuses by itself.
-        text = rotting.sweeps.Plan(UCB1(), two_arm(), 1).text
+        text = rotting.sweeps.Plan.of(UCB1(), two_arm(), 1).text
         task = client.submit(workers.compute_from_text, text, "", 0, 1, workers=[address], pure=False)
         with pytest.raises(SweepError, match=f"worker {address} runs rotting"):
             task.result()
     finally:
-        cluster.end("stranger")
+        cluster.end("edited")
     wait_for(client, {"first", "second"})
 
 
@@ -197,11 +197,11 @@ def test_a_worker_without_the_package_is_refused_by_name(cluster, client, tmp_pa
 
 
 def test_nobody_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "_TIMEOUT_SECONDS", 0.5)
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         play(tmp_path / "out", cluster="tcp://127.0.0.1:9")
     for nonsense in ("", "nonsense", "nonsense://x:1", "tcp://host", "locale"):
-        with pytest.raises(SweepError, match=f"cluster '{nonsense}' is not an address; expected tcp://HOST:PORT"):
+        with pytest.raises(SweepError, match=f"cluster='{nonsense}' is not an address; expected tcp://HOST:PORT"):
             play(tmp_path / "out", cluster=nonsense)
     with pytest.raises(TypeError, match="cluster=5"):
         play(tmp_path / "out", cluster=5)
@@ -216,15 +216,15 @@ def test_without_dask_a_line_says_what_to_install(tmp_path, monkeypatch):
 def test_a_scheduler_without_workers_and_one_that_dies(tmp_path, monkeypatch):
     lonely = Cluster(tmp_path)
     try:
-        monkeypatch.setattr(workers, "_PATIENCE_SECONDS", 1)
+        monkeypatch.setattr(workers, "_TIMEOUT_SECONDS", 1)
         with pytest.raises(SweepError, match="has no workers"):
             play(tmp_path / "out", cluster=lonely.address)
         monkeypatch.undo()
         lonely.start_worker("only")
         original = Folder.write
 
-        def write_and_kill(folder, block, sealed):
-            original(folder, block, sealed)
+        def write_and_kill(folder, block, encoded):
+            original(folder, block, encoded)
             if "scheduler" in lonely.processes:
                 lonely.end("scheduler")
 

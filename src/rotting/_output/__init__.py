@@ -1,1 +1,1 @@
-"""What is shown and written, for every part of the package: figure style, pages."""
+"""What is shown and written, for every part of the package: figure style, pages, files, progress."""

@@ -1,4 +1,4 @@
-"""HTML pages that need nothing but themselves: no network, no scripts, readable on a telephone and on paper."""
+"""HTML pages that need nothing but themselves: no network, no scripts, readable on a phone and on paper."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The house style. Pictures keep a white ground in the dark: their lines were chosen for it.
+# Figures keep a white background in dark mode: their colours were chosen for it.
 STYLE = """
-:root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5c5c5c; --ground: #fff; --line: #ddd; --tint: #f4f6f8; }
+:root { color-scheme: light dark; --ink: #1c1c1c; --soft: #5c5c5c; --page: #fff; --line: #ddd; --tint: #f4f6f8; }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --soft: #a8a8a8; --ground: #16181b; --line: #3a3d42; --tint: #202429; }
+  :root { --ink: #e8e8e8; --soft: #a8a8a8; --page: #16181b; --line: #3a3d42; --tint: #202429; }
 }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; color: var(--ink); background: var(--ground);
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; color: var(--ink); background: var(--page);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; overflow-wrap: break-word; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 1rem; }
 h2 { font-size: 1.2rem; margin: 2.5rem 0 0.5rem; }
@@ -27,7 +27,7 @@ p, ul, ol { max-width: 44rem; }
 .soft, figcaption { color: var(--soft); font-size: 0.9rem; }
 figure { margin: 1.2rem 0; }
 figure img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-/* On a telephone a wide picture is better moved sideways than shrunk until nobody can read it. */
+/* On a phone a wide figure scrolls sideways: shrunk to fit, it could not be read. */
 @media (max-width: 40rem) { figure { overflow-x: auto; } figure img { max-width: none; width: 46rem; } }
 figcaption { margin-top: 0.4rem; max-width: 44rem; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
@@ -41,7 +41,7 @@ a { color: inherit; }
 
 
 def page(title: str, body: str) -> str:
-    """Return a whole HTML document in the house style.
+    """Return a whole HTML document in the style of the package.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def page(title: str, body: str) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n"
-        # Without an icon of its own a page makes browsers ask for one.
+        # Without an icon of its own a page makes browsers request one.
         f'<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n'
     )
 
@@ -106,7 +106,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collec
     """
 
     def row(cells: Sequence[str], tag: str) -> str:
-        kinds = [' class="number"' if place in numbers else "" for place in range(len(cells))]
+        kinds = [' class="number"' if index in numbers else "" for index in range(len(cells))]
         inside = (f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True))
         return f"<tr>{''.join(inside)}</tr>"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ class Progress:
         self._task = None if bar is None else bar.add_task("", total=None)
 
     def stage(self, what: str, steps: float | None = None) -> None:
-        """Begin a stage of so many steps (None: nobody knows how many)."""
+        """Begin a stage of so many steps (None: it is not known how many)."""
         if self._bar is not None and self._task is not None:
             self._bar.reset(self._task, description=what, total=steps)
 
@@ -27,6 +28,13 @@ class Progress:
         """Take some steps."""
         if self._bar is not None and self._task is not None:
             self._bar.advance(self._task, steps)
+
+    def note(self, message: str) -> None:
+        """Show a line that stays: above the bar, or alone."""
+        if self._bar is not None:
+            self._bar.console.print(message, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(message, file=sys.stderr, flush=True)
 
     def describe(self, what: str) -> None:
         """Say what is being done now, in the same stage."""

@@ -36,7 +36,8 @@ def wear_figure(title: str, values: Mapping[str, np.ndarray], fits: Mapping[str,
         whole = len(rewards) // size * size
         means = rewards[:whole].reshape(-1, size).mean(axis=1)
         middles = (np.arange(len(means)) + 0.5) * size + 0.5
-        axes.plot(middles, means, **{**style, "linestyle": "none", "alpha": 0.35})
+        style["linestyle"] = "none"
+        axes.plot(middles, means, alpha=0.35, **style)
         line = axes.plot(np.arange(1, len(rewards) + 1), fits[name], **line_style(place), linewidth=1.8)
         labelled[textwrap.fill(plain(name), 36)] = line[0]
     axes.set_xlabel("exposures with a reward")

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
-        # Typer's own complaints look like this, whichever click they come from. All else is a bug: let it be seen.
+        # Typer's own errors have this method, whichever click they come from. All else is a bug: show its traceback.
         if not hasattr(error, "format_message"):
             raise
         context = getattr(error, "ctx", None)

@@ -1,25 +1,37 @@
-"""What commands ask the user for: shared options, and complaints about what was given."""
+"""What commands ask the user for: shared options, and errors about what was given."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, TypedDict, TypeVar
 
 import typer
 
-from rotting.errors import RottingError
+from rotting.errors import NOT_GIVEN, ParseError, RottingError, shown
 
-# Nobody can mean more, and NumPy could not even be asked for the room.
-MOST, MOST_THREADS = 10**9, 1024
+# Larger counts are mistakes; NumPy would fail on their arrays with an error of its own.
+MAX_COUNT, MAX_THREADS = 10**9, 1024
+Parsed = TypeVar("Parsed")
 
 
 class InputError(RottingError):
     """What the user can put right: shown as one line, never as a traceback."""
 
 
-def whole_option(option: str, minimum: int, maximum: int | None = None) -> Any:
-    """Return a whole-number option. Typer's own would not name the value that it refuses."""
+class OptionSettings(TypedDict):
+    """What `typer.Option` takes besides help and defaults."""
+
+    parser: Callable[[str], int]
+    metavar: str
+
+
+def whole_option(option: str, minimum: int, maximum: int | None = None) -> OptionSettings:
+    """Return the settings of a whole-number option.
+
+    Typer's own would not name the value that it refuses; `rotting._core.validation` would import NumPy, for which
+    `rotting --help` must not wait.
+    """
     expected = f"a whole number >= {minimum}" + ("" if maximum is None else f" and <= {maximum}")
 
     def parse(text: str) -> int:
@@ -32,31 +44,34 @@ def whole_option(option: str, minimum: int, maximum: int | None = None) -> Any:
     return {"parser": parse, "metavar": "N"}
 
 
-Runs = Annotated[int, typer.Option(**whole_option("--runs", 1, MOST), help="Independent runs of each policy.")]
+Runs = Annotated[int, typer.Option(**whole_option("--runs", 1, MAX_COUNT), help="Independent runs of each policy.")]
 Seed = Annotated[int, typer.Option(**whole_option("--seed", 0), help="Same seed, same regret.")]
 Threads = Annotated[
     int | None,
     typer.Option(
-        **whole_option("--threads", 1, MOST_THREADS),
+        **whole_option("--threads", 1, MAX_THREADS),
         show_default="one per processor",
         help="Runs played at once. Regret does not depend on it; times are best measured with 1.",
     ),
 ]
 
 
-def parsed(where: str, parse: Callable[[str], Any], text: str) -> Any:
-    """Return what `parse` makes of a text, or complain about the text."""
+def parsed(where: str, parse: Callable[[str], Parsed], text: str) -> Parsed:
+    """Return what `parse` makes of a text.
+
+    An error about a parameter of what the text names also says which text that was; one about the whole text does so
+    already.
+    """
     try:
         return parse(text)
-    except ValueError as error:
-        value = repr(text if len(text) <= 60 else text[:57] + "...")
-        named = str(error).startswith(where.strip("-"))
-        raise InputError(str(error) if named else f"{where} {value}: {error}") from None
+    except ParseError as error:
+        about_the_text = error.owner is None and error.name is None and error.value is not NOT_GIVEN
+        raise error if about_the_text else error.within(f"{where} {shown(text)}") from None
 
 
 @contextlib.contextmanager
 def enough_memory(runs: int) -> Iterator[None]:
-    """Turn a lack of memory into a complaint about --runs."""
+    """Blame a lack of memory on --runs."""
     try:
         yield
     except MemoryError:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from rotting._core.files import replacing, temporary_name
+from rotting._core.files import temporary_name
 from rotting.cli.options import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Content = TypeVar("Content")
 PLOT_FORMATS = (".png", ".pdf", ".svg")
 
 
@@ -26,7 +26,7 @@ def checked_plot(path: Path, option: str = "--plot") -> Path:
 
 
 def checked_output(option: str, path: Path) -> Path:
-    """Return the path if a file can be written there, or complain now rather than after the simulation."""
+    """Return the path if a file can be written there, or refuse it now rather than after the simulation."""
     try:
         if path.exists() and not path.is_file():
             raise InputError(f"{option} {str(path)!r} is not a file; expected the name of a file")
@@ -40,27 +40,23 @@ def checked_output(option: str, path: Path) -> Path:
     return path
 
 
-@contextlib.contextmanager
-def writing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name whose file takes the place of `path` in the end, and say so."""
-    try:
-        with replacing(path) as temporary:
-            yield temporary
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
-    typer.echo(f"Wrote {path}")
+def write_json(path: Path, content: object) -> None:
+    """Write plain data as JSON, and say so."""
+    from rotting._output import files
 
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write an object, atomically."""
-    import json
-
-    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
-    with writing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    _write(files.write_json, path, content)
 
 
 def write_figure(path: Path, figure: Figure) -> None:
-    """Write a figure in the format of its suffix, atomically."""
-    with writing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:].lower())
+    """Write a figure in the format of its suffix, and say so."""
+    from rotting._output import files
+
+    _write(files.write_figure, path, figure)
+
+
+def _write(write: Callable[[Path, Content], None], path: Path, content: Content) -> None:
+    try:
+        write(path, content)
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
+    typer.echo(f"Wrote {path}")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MOST, InputError, Seed, Threads, enough_memory, whole_option
+from rotting.cli.options import MAX_COUNT, InputError, Seed, Threads, enough_memory, whole_option
 from rotting.cli.output import checked_output
 from rotting.cli.tables import add_row, make_console, make_table
+from rotting.paper import NAMES
 
 if TYPE_CHECKING:
     from rotting.paper.claims import Judgement
@@ -23,14 +24,16 @@ def paper(
     out: Annotated[Path, typer.Option(help="The folder to write to; made if need be.")] = Path("results/paper"),
     runs: Annotated[
         int | None,
-        typer.Option(**whole_option("--runs", 1, MOST), show_default="the paper's", help="Runs of each experiment."),
+        typer.Option(
+            **whole_option("--runs", 1, MAX_COUNT), show_default="the paper's", help="Runs of each experiment."
+        ),
     ] = None,
     only: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
             show_default="everything",
-            help="Some of fig1, fig2, table1, appendix, policies, theory, claims; with commas between them.",
+            help=f"Some of {', '.join(NAMES)}; with commas between them.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -45,9 +48,9 @@ def paper(
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be made a folder: {error.strerror}") from None
     checked_output("--out", out / "report.html")
-    from rotting.paper.reproduce import NAMES, Settings, jobs, reproduce, write
+    from rotting.paper.reproduce import Settings, jobs, reproduce, write
 
-    settings = Settings(_names(only, NAMES), runs, seed, threads)
+    settings = Settings(_names(only), runs, seed, threads)
     began = time.perf_counter()
     try:
         with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
@@ -61,43 +64,33 @@ def paper(
     typer.echo(f"Wrote {len(written)} files to {out}; open {out / 'report.html'}")
 
 
-def _names(only: str | None, known: tuple[str, ...]) -> tuple[str, ...]:
+def _names(only: str | None) -> tuple[str, ...]:
     if only is None:
-        return known
+        return NAMES
     names = tuple(dict.fromkeys(name.strip() for name in only.split(",")))
     for name in names:
-        if name not in known:
-            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(known)}")
+        if name not in NAMES:
+            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(NAMES)}")
     return names
 
 
 @contextmanager
 def _watching(jobs: list[Job]) -> Iterator[Callable[[Job, int], None]]:
-    """Show which experiment is playing and when all will be done; where nobody looks, a line per experiment."""
-    from rich.console import Console
+    """Show which experiment is playing and when all will be done; without a terminal, a line per experiment."""
+    from rotting._output.progress import progress_bar
 
-    console = Console(stderr=True)
-    total = sum(job.work for job in jobs)
-    if not console.is_terminal:
-        announced: set[str] = set()
+    announced: set[str] = set()
+    with progress_bar() as bar:
+        bar.stage("", sum(job.work for job in jobs))
 
-        def announce(job: Job, rounds: int) -> None:
-            if job.experiment not in announced:
+        def watch(job: Job, rounds: int) -> None:
+            if not bar.shown and job.experiment not in announced:
                 announced.add(job.experiment)
-                typer.echo(f"Playing {job.experiment} ...", err=True)
+                bar.note(f"Playing {job.experiment} ...")
+            bar.describe(f"{job.experiment}: {job.block.key}")
+            bar.advance(rounds)
 
-        yield announce
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(job: Job, rounds: int) -> None:
-            bar.update(task, advance=rounds, description=f"{job.experiment}: {job.block.key}")
-
-        yield advance
+        yield watch
 
 
 def _print_claims(judgements: list[Judgement]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,14 +38,14 @@ def _named(name: str, shipped: dict[str, type[Policy]]) -> type[Policy]:
     return by_lower_case[name.lower()]
 
 
-def parameter_text(described: Any) -> str:
+def parameter_text(described: dataclasses.Field[object] | inspect.Parameter) -> str:
     """Return `name=default` for a dataclass field or a function's parameter, or the name alone."""
     if described.default is dataclasses.MISSING or described.default is inspect.Parameter.empty:
         return str(described.name)
     return f"{described.name}={described.default!r}"
 
 
-def first_line(described: Any) -> str:
+def first_line(described: object) -> str:
     """Return the first line of a docstring."""
     return (inspect.getdoc(described) or "").partition("\n")[0]
 

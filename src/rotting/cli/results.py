@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rotting.cli.options import InputError
 from rotting.cli.output import checked_plot, write_figure
-from rotting.cli.sweep import complaints, times
+from rotting.cli.sweep import progress_of
 from rotting.cli.tables import add_row, make_console, make_table, print_summaries
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from rotting.simulation.summary import PolicySummary
     from rotting.sweeps.plan import Plan
+    from rotting.sweeps.ranking import Best
 
 # Longer rankings are cut, unless all is asked for.
 SHOWN = 10
@@ -32,63 +33,59 @@ def results(
         typer.Option(help="Draw final regret against a parameter into a file.", metavar="PARAMETER FILE"),
     ] = None,
 ) -> None:
-    """Say how far a sweep is, who is best, and with which parameters; draw it."""
+    """Say how far a sweep is, which policy is best, and with which parameters; draw it."""
     wanted = {"--curves": curves, "--heatmap": heatmap, "--against": against and against[1]}
     files = [checked_plot(file, option) for option, file in wanted.items() if file is not None]
     if len(set(map(Path.resolve, files))) < len(files):
         raise InputError(f"several figures are to go into the same file {str(files[0])!r}; expected different ones")
-    with complaints():
-        from rotting.sweeps import figures, open_results, ranking
-        from rotting.sweeps.folder import Folder
-        from rotting.sweeps.progress import Tally
+    from rotting.sweeps import figures, open_results, ranking
+    from rotting.sweeps.folder import Folder
+    from rotting.sweeps.progress import Tally
 
-        opened = Folder.at(folder)
-        tally = Tally(opened.plan)
-        for block in opened.blocks():
-            tally.add(block)
-        typer.echo(f"{folder}: {times(tally)}, seed {opened.plan.seed}, rotting {opened.plan.version}")
-        if tally.runs == 0:
-            return
-        dataset = open_results(folder)
-        final = ranking.final_regret(dataset)
-        _print_rankings(final, opened.plan, None if every else SHOWN)
-        if best := ranking.best_settings(final):
-            _print_best(best)
-        if curves is not None:
-            write_figure(curves, figures.curves(dataset, final))
-        if heatmap is not None:
-            write_figure(heatmap, figures.heatmap(final))
-        if against is not None:
-            try:
-                figure = figures.against(final, against[0])
-            except ValueError as error:
-                raise InputError(f"--against {against[0]}: {error}") from None
-            write_figure(against[1], figure)
+    opened = Folder.at(folder)
+    tally = Tally(opened.plan)
+    for block in opened.blocks():
+        tally.add(block)
+    typer.echo(f"{folder}: {progress_of(tally)}, seed {opened.plan.seed}, rotting {opened.plan.version}")
+    if tally.runs == 0:
+        return
+    dataset = open_results(folder)
+    final = ranking.final_regret(dataset)
+    _print_rankings(final, opened.plan, None if every else SHOWN)
+    if best := ranking.best_settings(final):
+        _print_best(best)
+    if curves is not None:
+        write_figure(curves, figures.curves(dataset, final))
+    if heatmap is not None:
+        write_figure(heatmap, figures.heatmap(final))
+    if against is not None:
+        parameter, file = against
+        write_figure(file, figures.against(final, parameter))
 
 
-def _print_rankings(final: xarray.DataArray, plan: Plan, most: int | None) -> None:
+def _print_rankings(final: xarray.DataArray, plan: Plan, limit: int | None) -> None:
     from rotting.sweeps import ranking
 
-    for place, label in enumerate(plan.problem_labels):
-        runs = int(ranking.finished(final, place).sum())
-        title = f"{label}: {plan.problems[place].horizon} rounds, {runs} of {plan.runs} runs"
-        _print_ranking(title, ranking.rank(final, place), most, runs)
+    for index, label in enumerate(plan.problem_labels):
+        runs = int(ranking.finished(final, index).sum())
+        title = f"{label}: {plan.problems[index].horizon} rounds, {runs} of {plan.runs} runs"
+        _print_ranking(title, ranking.rank(final, index), limit, runs)
     if len(plan.problems) > 1:
         title = "All problems: regret in units of the average policy's"
-        _print_ranking(title, ranking.rank_overall(final), most, plan.runs)
+        _print_ranking(title, ranking.rank_overall(final), limit, plan.runs)
 
 
-def _print_ranking(title: str, rows: list[PolicySummary], most: int | None, runs: int) -> None:
+def _print_ranking(title: str, rows: list[PolicySummary], limit: int | None, runs: int) -> None:
     typer.echo()
     if not rows:
         typer.echo(f"{title}: no run is finished by every policy yet")
         return
-    print_summaries(title, rows[:most], runs)
-    if most is not None and len(rows) > most:
-        typer.echo(f"{len(rows) - most} more: --all shows them.")
+    print_summaries(title, rows[:limit], runs)
+    if limit is not None and len(rows) > limit:
+        typer.echo(f"{len(rows) - limit} more: --all shows them.")
 
 
-def _print_best(found: list[Any]) -> None:
+def _print_best(found: list[Best]) -> None:
     numbers = ("tried", "mean regret", "above best")
     table = make_table("problem", "best of its kind", *numbers, numbers=numbers)
     for best in found:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,38 +31,26 @@ def sweep(
 
     It can be stopped, even killed, at any time: the same command goes on where it was.
     """
-    with complaints():
-        from rotting.sweeps.plan_file import EXAMPLE, read_plan
+    from rotting.sweeps.plan_file import EXAMPLE, read_plan
 
-        if example:
-            typer.echo(EXAMPLE, nl=False)
-            return
-        if plan is None or out is None:
-            raise InputError("expected a plan and --out FOLDER; rotting sweep --example prints a plan to start from")
-        try:
-            text = plan.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{str(plan)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        planned = read_plan(text, str(plan))
-        from rotting.sweeps.running import carry_out
-
-        tally = carry_out(planned, out, cluster, threads, False if quiet else None, overwrite)
-    if not quiet:
-        typer.echo(f"Finished: {times(tally)} in {out}; see rotting results {out}")
-
-
-@contextlib.contextmanager
-def complaints() -> Iterator[None]:
-    """Turn what the user can put right into one line."""
-    from rotting.sweeps.errors import SweepError
-
+    if example:
+        typer.echo(EXAMPLE, nl=False)
+        return
+    if plan is None or out is None:
+        raise InputError("expected a plan and --out FOLDER; rotting sweep --example prints a plan to start from")
     try:
-        yield
-    except SweepError as error:
-        raise InputError(str(error)) from None
+        text = plan.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{str(plan)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    planned = read_plan(text, str(plan))
+    from rotting.sweeps.running import run_plan
+
+    tally = run_plan(planned, out, cluster, threads, False if quiet else None, overwrite)
+    if not quiet:
+        typer.echo(f"Finished: {progress_of(tally)} in {out}; see rotting results {out}")
 
 
-def times(tally: Tally) -> str:
+def progress_of(tally: Tally) -> str:
     """Say how much of a sweep is finished."""
     plan = tally.plan
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from rotting.simulation.summary import PolicySummary
 
-# Where nobody looks at a screen, long rows are better than broken ones.
-WIDE = 1000
+# In files and pipes, long rows are better than broken ones.
+FILE_WIDTH = 1000
 
 
 def make_console() -> Console:
@@ -21,7 +21,7 @@ def make_console() -> Console:
     from rich.console import Console
 
     console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+    return console if console.is_terminal else Console(highlight=False, width=FILE_WIDTH)
 
 
 def make_table(*columns: str, numbers: Sequence[str] = ()) -> Table:
@@ -41,12 +41,6 @@ def add_row(table: Table, *cells: str, bold: bool = False) -> None:
     from rich.text import Text
 
     table.add_row(*map(Text, cells), style="bold" if bold else None)
-
-
-def title_of(settings: dict[str, Any], runs: int) -> str:
-    """Return the headline of a comparison from the attributes of its dataset."""
-    times = "1 run" if runs == 1 else f"{runs} runs"
-    return f"{settings['problem']}: {settings['horizon']} rounds, {times}, seed {settings['seed']}"
 
 
 def print_summaries(title: str, summaries: list[PolicySummary], runs: int) -> None:

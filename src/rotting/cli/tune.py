@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MOST, InputError, Runs, Seed, Threads, parsed, whole_option
+from rotting.cli.options import MAX_COUNT, InputError, Runs, Seed, Threads, parsed, whole_option
 from rotting.cli.tables import add_row, make_console, make_table
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def tune(
     runs: Runs = 200,
     horizon: Annotated[
         int | None,
-        typer.Option(**whole_option("--horizon", 1, MOST), show_default="each problem's own", help="Rounds per run."),
+        typer.Option(
+            **whole_option("--horizon", 1, MAX_COUNT), show_default="each problem's own", help="Rounds per run."
+        ),
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -32,23 +34,31 @@ def tune(
     """Find good parameters for a policy: the better half of the candidates plays on, until few are left."""
     from rotting.policies import parse_policy
     from rotting.problems import parse_problem
-    from rotting.sweeps.plan import check_fit
+    from rotting.simulation.fit import check_fit
     from rotting.sweeps.tuning import default_grid, expand
     from rotting.sweeps.tuning import tune as search
 
     start = parsed("policy", parse_policy, policy)
-    grounds = [parsed("--problem", parse_problem, text) for text in problem]
-    try:
-        values = dict(map(_grid_values, grid)) if grid else default_grid(start)
-        for candidate in expand(start, values):
-            for ground in grounds:
-                check_fit(candidate, ground)
-    except (TypeError, ValueError) as error:
-        raise InputError(str(error)) from None
-    _print_tuning(search(start, grounds, values, runs, seed, horizon, threads))
+    played = [parsed("--problem", parse_problem, text) for text in problem]
+    values = _grid(grid) if grid else default_grid(start)
+    for candidate in expand(start, values):
+        for each in played:
+            check_fit(candidate, each, horizon)
+    _print_tuning(search(start, played, values, runs, seed, horizon, threads))
 
 
-def _grid_values(text: str) -> tuple[str, list[Any]]:
+def _grid(texts: list[str]) -> dict[str, list[object]]:
+    """Return the values to try, by parameter; each parameter may be given once."""
+    values: dict[str, list[object]] = {}
+    for text in texts:
+        name, tried = _grid_values(text)
+        if name in values:
+            raise InputError(f"--grid {text!r}: {name} is given twice; expected all its values in one --grid")
+        values[name] = tried
+    return values
+
+
+def _grid_values(text: str) -> tuple[str, list[object]]:
     """Return the name and the values of "alpha=0.03,0.06"."""
     import ast
 

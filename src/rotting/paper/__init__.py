@@ -1,1 +1,15 @@
-"""The experiments of the paper, one file each: settings, analysis, plot."""
+"""The experiments of the paper: play them, draw them, judge its claims, and report."""
+
+# The experiments in the order in which they are played and reported: what `--only` calls each, and the module that
+# holds it as EXPERIMENT. A new figure is a module and a line here. No module is imported yet: `rotting paper --help`
+# needs the names only, and at once.
+MODULES = {
+    "fig1": "two_arm",
+    "fig2": "ten_arm",
+    "table1": "running_time",
+    "appendix": "stationary",
+    "policies": "every_policy",
+    "theory": "theory",
+}
+CLAIMS_NAME = "claims"
+NAMES = (*MODULES, CLAIMS_NAME)

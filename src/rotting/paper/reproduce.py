@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import math
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rotting._core.files import replacing
-from rotting.paper import everyone, running_time, stationary, store, ten_arm, theory, two_arm
+from rotting._output.files import write_csv, write_figure, write_json, write_text
+from rotting.paper import CLAIMS_NAME, NAMES, store
 from rotting.paper.claims import CLAIMS, Judgement, judge
-from rotting.paper.experiment import Block, Experiment, Results, Row
+from rotting.paper.experiment import Block, Experiment, Results, Tables, experiments
+from rotting.paper.report import report
 
 if TYPE_CHECKING:
+    import xarray
     from matplotlib.figure import Figure
 
-# In the order in which they are played and reported. A new figure is a file like these and a line here.
-EXPERIMENTS: tuple[Experiment, ...] = (
-    two_arm.EXPERIMENT,
-    ten_arm.EXPERIMENT,
-    running_time.EXPERIMENT,
-    stationary.EXPERIMENT,
-    everyone.EXPERIMENT,
-    theory.EXPERIMENT,
-)
-CLAIMS_NAME = "claims"
-NAMES = (*(experiment.name for experiment in EXPERIMENTS), CLAIMS_NAME)
-# Table 1 is about the same runs as figure 2: they are played once.
-SAME_RUNS = {running_time.EXPERIMENT.name: ten_arm.EXPERIMENT.name}
+EXPERIMENTS = experiments()
 
 
 @dataclass(frozen=True)
@@ -71,8 +58,8 @@ class Reproduction:
     settings: Settings
     results: dict[str, Results]  # by experiment
     seconds: dict[str, float]  # spent playing, by experiment
-    tables: dict[str, list[Row]]
-    figures: dict[str, Figure]
+    tables: Tables
+    figures: dict[str, Figure]  # by experiment
     judgements: list[Judgement]
     versions: dict[str, str]
 
@@ -84,40 +71,39 @@ class Reproduction:
 
 def jobs(settings: Settings) -> list[Job]:
     """Return what has to be played, each block once."""
-    wanted = set(settings.only)
-    if CLAIMS_NAME in wanted:
+    wanted = {experiment.source for experiment in EXPERIMENTS if experiment.name in settings.only}
+    if CLAIMS_NAME in settings.only:
         wanted |= {need for claim in CLAIMS for need in claim.needs}
-    wanted |= {SAME_RUNS.get(name, name) for name in wanted}
     return [
         Job(experiment.name, block, block.runs or settings.runs or experiment.runs)
         for experiment in EXPERIMENTS
-        if experiment.name in wanted and experiment.name not in SAME_RUNS
+        if experiment.name in wanted
         for block in experiment.blocks
     ]
 
 
 def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
     """Play what is not in `out` yet; return the results with their tables, figures and verdicts."""
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, xarray.Dataset]] = {}
     seconds: dict[str, float] = {}
     for job in jobs(settings):
         began = time.perf_counter()
         results.setdefault(job.experiment, {})[job.block.key] = _played(out / "data", job, settings, watch)
         seconds[job.experiment] = seconds.get(job.experiment, 0.0) + time.perf_counter() - began
-    for name, source in SAME_RUNS.items():
-        if source in results:
-            results[name] = results[source]
-    tables: dict[str, list[Row]] = {}
+    tables: Tables = {}
     figures: dict[str, Figure] = {}
-    for experiment in EXPERIMENTS:
-        if experiment.name in settings.only:
-            tables |= experiment.tables(results[experiment.name])
-            figures |= experiment.figures(results[experiment.name])
+    for experiment in _shown(settings):
+        tables |= experiment.tables(results[experiment.source])
+        figures[experiment.name] = experiment.figure(results[experiment.source])
     judgements = judge(results) if CLAIMS_NAME in settings.only else []
     return Reproduction(settings, dict(results), seconds, tables, figures, judgements, _versions())
 
 
-def _played(folder: Path, job: Job, settings: Settings, watch: Watcher) -> Any:
+def _shown(settings: Settings) -> list[Experiment]:
+    return [experiment for experiment in EXPERIMENTS if experiment.name in settings.only]
+
+
+def _played(folder: Path, job: Job, settings: Settings, watch: Watcher) -> xarray.Dataset:
     """Return a block's results: those that are kept, or else by playing it."""
     from rotting.simulation import simulate
 
@@ -143,53 +129,31 @@ def _played(folder: Path, job: Job, settings: Settings, watch: Watcher) -> Any:
 
 def write(out: Path, reproduction: Reproduction) -> list[Path]:
     """Write all files; return their names. Those in CSV are the same for the same seed, byte for byte."""
-    from rotting.paper.report import report
+    written: list[Path] = []
 
-    written = []
+    def file(name: str) -> Path:
+        written.append(out / name)
+        return written[-1]
+
     for name, rows in reproduction.tables.items():
-        written.append(out / f"{name}.csv")
-        _write_csv(written[-1], rows)
+        write_csv(file(f"{name}.csv"), rows)
     for name, figure in reproduction.figures.items():
         for suffix in ("png", "pdf"):
-            written.append(out / f"{name}.{suffix}")
-            with replacing(written[-1]) as temporary:
-                figure.savefig(temporary, format=suffix)
+            write_figure(file(f"{name}.{suffix}"), figure)
     if reproduction.judgements:
-        written.append(out / "claims.json")
         claims = [asdict(judgement) for judgement in reproduction.judgements]
-        _write_json(written[-1], {"settings": _described(reproduction), "claims": claims})
-        written.append(out / "claims.csv")
-        _write_csv(written[-1], [asdict(judgement) for judgement in reproduction.judgements if not judgement.clock])
-    if "table1" in reproduction.figures:
-        times = running_time.seconds_per_run(reproduction.results["table1"])
-        written.append(out / "times.json")
-        _write_json(written[-1], {"seconds_per_run": times, "published": running_time.PUBLISHED})
-    written.append(out / "report.html")
-    with replacing(written[-1]) as temporary:
-        temporary.write_text(report(reproduction), encoding="utf-8")
+        write_json(file("claims.json"), {"settings": _described(reproduction), "claims": claims})
+        write_csv(file("claims.csv"), [claim for claim in claims if not claim["clock"]])
+    for experiment in _shown(reproduction.settings):
+        for name, content in experiment.timings(reproduction.results[experiment.source]).items():
+            write_json(file(f"{name}.json"), content)
+    write_text(file("report.html"), report(reproduction))
     return written
 
 
-def _described(reproduction: Reproduction) -> dict[str, Any]:
+def _described(reproduction: Reproduction) -> dict[str, object]:
     settings = reproduction.settings
     return {"seed": settings.seed, "runs": settings.runs or "as in the paper", "versions": reproduction.versions}
-
-
-def _write_csv(path: Path, rows: Sequence[Row]) -> None:
-    def shown(value: Any) -> Any:
-        if value is None or (isinstance(value, float) and math.isnan(value)):
-            return ""
-        return f"{value:.8g}" if isinstance(value, float) else value
-
-    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: shown(value) for name, value in row.items()} for row in rows)
-
-
-def _write_json(path: Path, content: Any) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _versions() -> dict[str, str]:

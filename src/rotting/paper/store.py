@@ -1,4 +1,4 @@
-"""What has been played already, on disk: so that an interrupted reproduction goes on where it was.
+"""A store of what has been played, on disk, so that an interrupted reproduction resumes where it was.
 
 One NetCDF file per block, which xarray and many other tools open. A file is used again only if it was made with the
 same settings, the same kernels and the same seed, and holds what it held when it was written (its checksum says so).
@@ -26,8 +26,8 @@ def settings_of(block: Block, runs: int, seed: int) -> str:
     from rotting._core.compiling import kernel_digest
 
     policies = [f"{label}: {policy!r}" for label, policy in block.policies.items()]
-    problem = f"{block.problem.name} {block.problem.curves!r} {block.problem.sigma!r} {block.problem.horizon}"
-    parts = [__version__, kernel_digest(), np.__version__, problem, str(block.rounds), str(runs), str(seed), *policies]
+    made_by = [__version__, kernel_digest(), np.__version__]
+    parts = [*made_by, repr(block.problem), str(block.rounds), str(runs), str(seed), *policies]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -51,7 +51,7 @@ def load(path: Path, settings: str) -> xarray.Dataset | None:
 def save(path: Path, dataset: xarray.Dataset, settings: str) -> None:
     """Keep a block, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Texts only: NetCDF has no room for large whole numbers, such as a seed may be.
+    # Texts only: NetCDF cannot hold large whole numbers, such as a seed may be.
     plain = dataset.assign_attrs({name: str(value) for name, value in dataset.attrs.items()})
     content = plain.assign_attrs(settings=settings, checksum=checksum(plain)).to_netcdf(engine="scipy")
     with replacing(path) as temporary:

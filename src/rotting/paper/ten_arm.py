@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import marker_style, new_figure, shared_legend, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
+from rotting._output.style import add_title, marker_style, new_figure, shared_legend, tidy
+from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time
 from rotting.policies import FEWA, WSWA, DiscountedUCB, EffFEWA, Policy, SlidingWindowUCB
 from rotting.problems import ten_arm
 from rotting.simulation.figures import draw_regret, draw_runs, scale_regret
+from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
     import xarray
@@ -63,40 +64,40 @@ def regret_per_arm(dataset: xarray.Dataset) -> xarray.DataArray:
     return abs(dataset["pulls"] - oracle_pulls) * gaps
 
 
-def tables(results: Results) -> dict[str, list[Row]]:
+def tables(results: Results) -> Tables:
     """Return the numbers behind the two panels, with the settings that are not in them."""
     dataset = together(results, PLAYED)
     per_arm = regret_per_arm(dataset)
-    rows = []
+    rows: list[Row] = []
     for label in dataset["policy"].values:
         runs = per_arm.sel(policy=label).transpose("run", "arm").values
-        low, high = np.quantile(runs, (0.1, 0.9), axis=0)
+        low, high = np.quantile(runs, QUANTILES, axis=0)
         for arm, gap in enumerate(PROBLEM.means(0)):
-            row: Row = {"policy": str(label), "arm": arm, "delta": gap, "mean": runs[:, arm].mean()}
-            rows.append({**row, "quantile_10": low[arm], "quantile_90": high[arm]})
+            quantiles = {"quantile_10": low[arm], "quantile_90": high[arm]}
+            rows.append({"policy": str(label), "arm": arm, "delta": gap, "mean": runs[:, arm].mean(), **quantiles})
     return {"fig2_left": over_time(dataset), "fig2_right": rows}
 
 
-def figures(results: Results) -> dict[str, Figure]:
+def figure(results: Results) -> Figure:
     """Return figure 2: regret over time, and beside it the regret of each arm at the end."""
     dataset = together(results)
     canvas = new_figure(11.0, 4.8)
     over_rounds, per_arm = canvas.subplots(1, 2)
     draw_regret(over_rounds, dataset)
-    over_rounds.set_title("Regret over time", loc="left", fontsize="medium")
+    add_title(over_rounds, "Regret over time")
     _draw_per_arm(per_arm, regret_per_arm(dataset))
-    per_arm.set_title("Regret per arm at T = 25 000", loc="left", fontsize="medium")
+    add_title(per_arm, "Regret per arm at T = 25 000")
     shared_legend(canvas, per_arm)
-    return {"fig2": canvas}
+    return canvas
 
 
 def _draw_per_arm(axes: Axes, regret: xarray.DataArray) -> None:
     """Draw Delta_i h_{i,T} of the nine falling arms against Delta_i."""
     falling = PROBLEM.means(0) > 0
     gaps = PROBLEM.means(0)[falling]
-    for place, label in enumerate(regret["policy"].values):
-        runs = regret.isel(policy=place).transpose("run", "arm").values[:, falling]
-        draw_runs(axes, gaps, runs, {**marker_style(place), "label": str(label)})
+    for index, label in enumerate(regret["policy"].values):
+        runs = regret.isel(policy=index).transpose("run", "arm").values[:, falling]
+        draw_runs(axes, gaps, runs, marker_style(index), str(label))
     axes.set_xscale("log")
     scale_regret(axes, [10.0, float(regret.max())])
     axes.set_ylim(top=1.4 * float(regret.max()))
@@ -107,9 +108,12 @@ def _draw_per_arm(axes: Axes, regret: xarray.DataArray) -> None:
 
 EXPERIMENT = Experiment(
     name="fig2",
-    title="Figure 2: ten arms",
+    section="Ten arms",
+    alt="Regret of five policies on ten arms, over time and per arm",
+    caption="Figure 2. Nine arms worth Delta_i fall to -Delta_i after 1 000 pulls; the tenth is worth 0. Left: over "
+    "time. Right: what each arm contributes in the end.",
     runs=500,
     blocks=tuple(Block(label, {label: policy}, PROBLEM, rounds=100) for label, policy in PLAYED.items()),
-    figures=figures,
+    figure=figure,
     tables=tables,
 )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import line_style, new_figure, shared_legend, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, over_time
+from rotting._output.style import add_title, line_style, new_figure, shared_legend, tidy
+from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time
 from rotting.policies import FEWA, WSWA, EffFEWA
 from rotting.problems import two_arm
 from rotting.simulation.figures import draw_regret, draw_runs
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.summary import QUANTILES, mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,37 +60,37 @@ def final_regret(results: Results, label: str) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-def tables(results: Results) -> dict[str, list[Row]]:
+def tables(results: Results) -> Tables:
     """Return the numbers behind the three panels."""
     left: list[Row] = []
     for label in PLAYED:
         regret = final_regret(results, label)
-        low, high = np.quantile(regret, (0.1, 0.9), axis=0)
-        for place, drop in enumerate(DROPS):
-            interval = mean_interval(regret[:, place])
+        low, high = np.quantile(regret, QUANTILES, axis=0)
+        for index, drop in enumerate(DROPS):
+            interval = mean_interval(regret[:, index])
             left.append(
                 {
                     "policy": label,
                     "L": drop,
-                    "mean": regret[:, place].mean(),
+                    "mean": regret[:, index].mean(),
                     "mean_low": interval[0],
                     "mean_high": interval[1],
-                    "quantile_10": low[place],
-                    "quantile_90": high[place],
-                    "published": published()[label][place] if label in published() else None,
+                    "quantile_10": low[index],
+                    "quantile_90": high[index],
+                    "published": published()[label][index] if label in published() else None,
                 }
             )
     middle, right = over_time(results[key(WORST)]), over_time(results[key(LARGE)])
     return {"fig1_left": left, "fig1_middle": middle, "fig1_right": right}
 
 
-def figures(results: Results) -> dict[str, Figure]:
+def figure(results: Results) -> Figure:
     """Return figure 1, the published values of its left panel drawn beside ours as dots."""
     canvas = new_figure(12.5, 4.6)
     against_drop, *over_rounds = canvas.subplots(1, 3)
-    for place, label in enumerate(PLAYED):
-        style = line_style(place)
-        draw_runs(against_drop, np.array(DROPS), final_regret(results, label), {**style, "label": label}, shade=0.1)
+    for index, label in enumerate(PLAYED):
+        style = line_style(index)
+        draw_runs(against_drop, np.array(DROPS), final_regret(results, label), style, label, shade=0.1)
         if label in published():
             dots = {"color": style["color"], "marker": ".", "linestyle": "", "markersize": 5, "alpha": 0.8}
             against_drop.plot(DROPS, published()[label], **dots)
@@ -98,22 +98,26 @@ def figures(results: Results) -> dict[str, Figure]:
     against_drop.set_ylim(0, 650)
     against_drop.set_xlabel("L, how far the second arm falls")
     against_drop.set_ylabel("regret: mean, and 10 % to 90 % of the runs")
-    against_drop.set_title("Regret at T = 10 000 (dots: published)", loc="left", fontsize="medium")
+    add_title(against_drop, "Regret at T = 10 000 (dots: published)")
     tidy(against_drop)
     for axes, drop in zip(over_rounds, (WORST, LARGE), strict=True):
         draw_regret(axes, results[key(drop)])
-        axes.set_title(f"Regret over time, L = {drop:.3f}", loc="left", fontsize="medium")
+        add_title(axes, f"Regret over time, L = {drop:.3f}")
     shared_legend(canvas, against_drop)
-    return {"fig1": canvas}
+    return canvas
 
 
 EXPERIMENT = Experiment(
     name="fig1",
-    title="Figure 1: two arms, thirty depths of the fall",
+    section="Two arms",
+    alt="Regret of seven policies on two arms, against the depth of the fall and over time",
+    caption="Figure 1. One arm is worth 0, the other L/2 and, after 2 500 pulls, -L/2. Left: regret after 10 000 "
+    "rounds for thirty values of L, with the published values as dots. Middle and right: over time. Shaded: 10 % to "
+    "90 % of the runs.",
     runs=500,
     blocks=tuple(
         Block(key(drop), PLAYED, two_arm(drop, HORIZON), rounds=100 if drop in (WORST, LARGE) else 1) for drop in DROPS
     ),
-    figures=figures,
+    figure=figure,
     tables=tables,
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
 
-from rotting._output.style import add_legend, line_style, new_figure, plain, thousands, tidy
+from rotting._output.style import LineStyle, add_legend, add_title, line_style, new_figure, thousands, tidy
 from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Beyond this ratio of the largest to the smallest final regret, a linear axis would press the good policies flat.
+# Beyond this ratio of the largest to the smallest final regret, a linear axis would hide differences of good policies.
 LARGEST_RATIO = 8.0
 
 
@@ -40,7 +40,7 @@ def regret_figure(dataset: xarray.Dataset) -> Figure:
     axes = figure.add_subplot()
     draw_regret(axes, dataset)
     runs = dataset.sizes["run"]
-    axes.set_title(f"{plain(dataset.attrs['problem'])}, {runs} run{'s' * (runs > 1)}", loc="left", fontsize="medium")
+    add_title(axes, f"{dataset.attrs['problem']}, {runs} run{'s' * (runs > 1)}")
     add_legend(figure, axes)
     return figure
 
@@ -51,10 +51,10 @@ def draw_regret(axes: Axes, dataset: xarray.Dataset) -> None:
     # The more regions lie on top of each other, the fainter each must be.
     shade = min(0.18, 1 / dataset.sizes["policy"])
     finals = []
-    for place, label in enumerate(dataset["policy"].values):
-        regret = dataset["regret"].isel(policy=place).transpose("run", "round").values
+    for index, label in enumerate(dataset["policy"].values):
+        regret = dataset["regret"].isel(policy=index).transpose("run", "round").values
         regret = np.concatenate([np.zeros((len(regret), 1)), regret], axis=1)
-        draw_runs(axes, rounds, regret, {**line_style(place), "label": str(label)}, shade)
+        draw_runs(axes, rounds, regret, line_style(index), str(label), shade)
         finals.append(float(regret[:, -1].mean()))
     scale_regret(axes, finals)
     axes.set_xlim(0, rounds[-1])
@@ -65,18 +65,18 @@ def draw_regret(axes: Axes, dataset: xarray.Dataset) -> None:
     tidy(axes)
 
 
-def draw_runs(axes: Axes, x: np.ndarray, runs: np.ndarray, style: dict[str, Any], shade: float = 0.18) -> None:
+def draw_runs(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, label: str, shade: float = 0.18) -> None:
     """Draw the mean of `runs` (first axis) over `x` as a line, and the region between their 10 and 90 % quantiles.
 
     Parameters
     ----------
-    style
-        What `Axes.plot` takes: `line_style(...)` and a label.
+    style, label
+        How the line looks, and what a legend calls it.
     shade
         How opaque the region is.
     """
     low, high = np.quantile(runs, QUANTILES, axis=0)
-    axes.plot(x, runs.mean(axis=0), linewidth=1.8, zorder=3, **style)
+    axes.plot(x, runs.mean(axis=0), linewidth=1.8, zorder=3, label=label, **style)
     axes.fill_between(x, low, high, color=style["color"], alpha=shade, linewidth=0)
 
 

@@ -1,4 +1,4 @@
-"""What a comparison says: mean regrets, how sure they are, and who is better than whom."""
+"""What a comparison says: mean regrets, their intervals, and the differences between policies."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from rotting.errors import BadValue
 
 if TYPE_CHECKING:
     import xarray
@@ -63,23 +65,23 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
     nanoseconds = _nanoseconds_per_decision(dataset)
     rows = []
-    for place, label in enumerate(dataset["policy"].values):
-        difference = regret[place] - regret[best]
-        mean_low, mean_high = mean_interval(regret[place])
+    for index, label in enumerate(dataset["policy"].values):
+        difference = regret[index] - regret[best]
+        mean_low, mean_high = mean_interval(regret[index])
         difference_low, difference_high = mean_interval(difference)
         rows.append(
             PolicySummary(
                 policy=str(label),
-                mean=float(means[place]),
+                mean=float(means[index]),
                 mean_low=mean_low,
                 mean_high=mean_high,
-                quantile_10=float(lowest[place]),
-                quantile_90=float(highest[place]),
-                best=place == best,
+                quantile_10=float(lowest[index]),
+                quantile_90=float(highest[index]),
+                best=index == best,
                 difference=float(difference.mean()),
                 difference_low=difference_low,
                 difference_high=difference_high,
-                nanoseconds_per_decision=float(nanoseconds[place]),
+                nanoseconds_per_decision=float(nanoseconds[index]),
             )
         )
     return rows
@@ -112,7 +114,9 @@ def _final_regret(dataset: xarray.Dataset) -> np.ndarray:
     """Return regret[policy, run] at the last recorded round."""
     dimensions = sorted(map(str, dataset["regret"].dims))
     if dimensions != ["policy", "round", "run"]:
-        raise ValueError(
-            f"regret has dimensions {', '.join(dimensions)}; expected policy, round, run: select the others first"
+        raise BadValue(
+            f"regret has dimensions {', '.join(dimensions)}",
+            expected="policy, round, run",
+            hint="select the others first",
         )
     return np.asarray(dataset["regret"].isel(round=-1).transpose("policy", "run").values)

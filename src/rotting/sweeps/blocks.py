@@ -1,7 +1,6 @@
-"""The pieces in which a sweep is computed and kept: a block is a range of its runs, played, sealed and checked.
+"""The pieces in which a sweep is computed and kept: a block is a range of its runs, with a checksum.
 
-The runs of a sweep are numbered 0, 1, 2, ...: problem by problem, there policy by policy, there run by run. A block is
-`range(start, stop)` of these numbers: part of a large cell, or many small ones.
+A block is a `range` in the numbering of `rotting.sweeps.numbering`: part of a large cell, or many small ones.
 """
 
 from __future__ import annotations
@@ -9,42 +8,30 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from rotting.errors import DamagedFile
+from rotting.problems import Problem
 from rotting.simulation.contestants import contestants
 from rotting.simulation.loop import new_journal
 from rotting.simulation.simulator import play_run
 from rotting.sweeps.plan import Plan
 
-# A killed process loses at most the blocks under way, and handling a block takes a few milliseconds: about a second is
+# A killed process loses at most the blocks in flight, and handling a block takes a few milliseconds: about a second is
 # short enough for the one and long enough for the other (docs/scaling.md has the figures).
 BLOCK_NANOSECONDS = 10**9
 # Blocks of a small sweep are shorter, so that there are enough for all threads, but not too short for what they cost.
-ENOUGH_BLOCKS, SHORTEST_NANOSECONDS = 64, 10**8
+MIN_BLOCKS, SHORTEST_NANOSECONDS = 64, 10**8
 # In a large sweep blocks take longer: full ones would be this many, and none but the smallest is less than half full.
-MOST_BLOCKS = 4500
-MOST_BYTES = 32 << 20
+MAX_FULL_BLOCKS = 4500
+MAX_BYTES = 32 << 20
 # A rough guess of what a run costs, right within a factor of a few for every policy of the package.
 _NS_PER_RUN, _NS_PER_ROUND, _NS_PER_ROUND_AND_ARM = 100_000, 100, 8
-_SEAL = b"sha256:"
-_SEAL_LENGTH = len(_SEAL) + 64
-
-
-class DamageError(Exception):
-    """A block's bytes are not what was written."""
-
-
-class Piece(NamedTuple):
-    """Some consecutive runs of one cell."""
-
-    problem: int
-    policy: int
-    first: int
-    runs: int
+_CHECKSUM_PREFIX = b"sha256:"
+_CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
 
 class Content(NamedTuple):
@@ -57,66 +44,57 @@ class Content(NamedTuple):
 def cut(plan: Plan) -> list[range]:
     """Return the blocks of a plan: about a second of work each, more in a large sweep and less in a small one.
 
+    Examples
+    --------
     >>> from rotting import UCB1, problems
     >>> cut(Plan((UCB1(),), (problems.ten_arm(),), runs=50))
     [range(0, 21), range(21, 42), range(42, 50)]
     """
-    costs = [nanoseconds(plan, problem) for problem in range(len(plan.problems))]
-    runs_each = len(plan.policies) * plan.runs
-    total = sum(costs) * runs_each
-    shared = max(SHORTEST_NANOSECONDS, total // ENOUGH_BLOCKS)
-    whole_block = max(min(BLOCK_NANOSECONDS, shared), -(-total // MOST_BLOCKS))
+    costs = [nanoseconds(problem) for problem in plan.problems]
+    total = sum(costs) * len(plan.policies) * plan.runs
+    shared = max(SHORTEST_NANOSECONDS, total // MIN_BLOCKS)
+    whole_block = max(min(BLOCK_NANOSECONDS, shared), -(-total // MAX_FULL_BLOCKS))
     starts = [0]
     filled = 0  # of the present block, in parts of `whole_block`
     for problem, cost in enumerate(costs):
         size = 8 * (len(plan.recorded[problem]) + plan.problems[problem].n_arms)
-        load = max(cost, whole_block * size // MOST_BYTES, 1)
-        number, last = problem * runs_each, (problem + 1) * runs_each
-        while number < last:
+        load = max(cost, whole_block * size // MAX_BYTES, 1)
+        runs = plan.numbering.of_problem(problem)
+        number = runs.start
+        while number < runs.stop:
             # As many runs as fit, and one in any case.
-            fitting = min(max((whole_block - filled) // load, 0 if filled else 1), last - number)
+            fitting = min(max((whole_block - filled) // load, 0 if filled else 1), runs.stop - number)
             number += fitting
             filled += fitting * load
-            if number < last:
+            if number < runs.stop:
                 starts.append(number)
                 filled = 0
     return [range(start, stop) for start, stop in zip(starts, [*starts[1:], plan.total_runs], strict=True)]
 
 
-def nanoseconds(plan: Plan, problem: int) -> int:
+def nanoseconds(problem: Problem) -> int:
     """Return about how long one run takes on a problem."""
-    ground = plan.problems[problem]
-    return _NS_PER_RUN + ground.horizon * (_NS_PER_ROUND + _NS_PER_ROUND_AND_ARM * ground.n_arms)
-
-
-def pieces(plan: Plan, block: range) -> Iterator[Piece]:
-    """Yield the cells, or parts of them, that make up a block."""
-    number = block.start
-    while number < block.stop:
-        cell, first = divmod(number, plan.runs)
-        count = min(plan.runs - first, block.stop - number)
-        yield Piece(*divmod(cell, len(plan.policies)), first, count)
-        number += count
+    return _NS_PER_RUN + problem.horizon * (_NS_PER_ROUND + _NS_PER_ROUND_AND_ARM * problem.n_arms)
 
 
 def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> bytes:
-    """Play the runs of a block, on this thread, and return them sealed.
+    """Play the runs of a block, on this thread, and return its bytes.
 
-    Every run is the one that `rotting.simulate` plays under the same number. Once `stop` is set, what is returned is
-    worthless.
+    Every run is the one that `rotting.simulate` plays under the same number. Once `stop` is set, what is returned does
+    not matter.
     """
     stop = threading.Event() if stop is None else stop
     regret, pulls = [], []
-    for piece in pieces(plan, block):
+    for piece in plan.numbering.pieces(block):
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
-        (player,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
+        (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
         oracle = oracle_reward(plan, piece.problem)
         for run in range(piece.first, piece.first + piece.runs):
             journal = new_journal(rounds, problem.n_arms)
-            play_run(player, problem, plan.seed, run, problem.horizon, journal, stop)
+            play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
             regret.append(oracle - journal.earned)
             pulls.append(journal.pulls)
-    return seal(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
+    return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
 
 
 @lru_cache(maxsize=1024)
@@ -129,11 +107,9 @@ def oracle_reward(plan: Plan, problem: int) -> np.ndarray:
 # How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it.
 
 
-def seal(plan: Plan, block: range, content: Content) -> bytes:
+def encode(plan: Plan, block: range, content: Content) -> bytes:
     """Return the bytes of a block: the same for the same results, wherever and whenever they were computed."""
-    numbers = np.arange(block.start, block.stop)
-    cell, run = np.divmod(numbers, plan.runs)
-    problem, policy = np.divmod(cell, len(plan.policies))
+    problem, policy, run = plan.numbering.indices(block)
     archive = io.BytesIO()
     np.savez(
         archive,
@@ -145,29 +121,28 @@ def seal(plan: Plan, block: range, content: Content) -> bytes:
         pulls=content.pulls,
     )
     body = archive.getvalue()[:-2]  # a zip file ends with the length of its comment, here 0
-    return body + _SEAL_LENGTH.to_bytes(2, "little") + _SEAL + hashlib.sha256(body).hexdigest().encode()
+    return body + _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
 
 
-def unseal(plan: Plan, block: range, sealed: bytes) -> Content:
-    """Return what a block holds; `DamageError` if a single bit of it is not as written, or if it is another block."""
-    body, seal_found = sealed[: -_SEAL_LENGTH - 2], sealed[-_SEAL_LENGTH - 2 :]
-    expected = _SEAL_LENGTH.to_bytes(2, "little") + _SEAL + hashlib.sha256(body).hexdigest().encode()
-    if seal_found != expected:
-        raise DamageError("its checksum is wrong" if seal_found[2:].startswith(_SEAL) else "it is cut short")
-    with np.load(io.BytesIO(sealed), allow_pickle=False) as archive:
+def decode(plan: Plan, block: range, encoded: bytes) -> Content:
+    """Return what a block holds; `DamagedFile` if a single bit of it is not as written, or if it is another block."""
+    body, checksum = encoded[: -_CHECKSUM_LENGTH - 2], encoded[-_CHECKSUM_LENGTH - 2 :]
+    expected = _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
+    if checksum != expected:
+        raise DamagedFile("its checksum is wrong" if checksum[2:].startswith(_CHECKSUM_PREFIX) else "it is cut short")
+    with np.load(io.BytesIO(encoded), allow_pickle=False) as archive:
         if str(archive["plan"]) != plan.digest:
-            raise DamageError("it belongs to another plan")
+            raise DamagedFile("it belongs to another plan")
         found = Content(archive["regret"], archive["pulls"])
-        cell = int(archive["problem"][0]) * len(plan.policies) + int(archive["policy"][0])
-        start = cell * plan.runs + int(archive["run"][0])
+        start = plan.numbering.number(*(int(archive[name][0]) for name in ("problem", "policy", "run")))
     if start != block.start or tuple(map(len, found)) != _sizes(plan, block):
-        raise DamageError("it holds other runs than its name says")
+        raise DamagedFile("it holds other runs than its name says")
     return found
 
 
 def _sizes(plan: Plan, block: range) -> tuple[int, int]:
     """Return how many regrets and how many pull counts a block holds."""
-    parts = list(pieces(plan, block))
+    parts = list(plan.numbering.pieces(block))
     return (
         sum(part.runs * len(plan.recorded[part.problem]) for part in parts),
         sum(part.runs * plan.problems[part.problem].n_arms for part in parts),

@@ -1,5 +1,41 @@
 """What can go wrong in a sweep that its user can put right."""
 
+from __future__ import annotations
 
-class SweepError(Exception):
+from rotting.errors import MissingExtra, RottingError
+
+
+class SweepError(RottingError):
     """A wrong plan, a folder in use, a full disk, a worker of another version: the message says what to do."""
+
+
+class PlanError(SweepError, ValueError):
+    """A plan's file has a mistake.
+
+    Besides the fields of every error, `file` and `line` say where.
+    """
+
+    file: str = ""
+    line: int = 0
+
+    @classmethod
+    def at(cls, file: str, line: int, error: RottingError) -> PlanError:
+        """Return an error that was found in a line of a plan's file."""
+        where = f"{file}, line {line}"
+        found = cls(
+            error.problem,
+            owner=where if error.owner is None else f"{where}: {error.owner}",
+            name=error.name,
+            value=error.value,
+            expected=error.expected,
+            hint=error.hint,
+        )
+        found.file, found.line = file, line
+        return found
+
+
+class MissingDask(SweepError, MissingExtra):
+    """What was asked for needs Dask, which is not installed."""
+
+    def __init__(self, what: str = "this"):
+        super().__init__(f"{what} needs Dask", hint='pip install "rotting[dask]"')

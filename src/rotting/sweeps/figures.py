@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-# More would be told apart by nobody.
-MOST_LINES, MOST_PANELS = 12, 12
+# More cannot be distinguished.
+MAX_LINES, MAX_PANELS = 12, 12
 
 
 def curves(dataset: xarray.Dataset, final: xarray.DataArray) -> Figure:
     """Return regret over time, a panel per problem, of the policies that are best over all (or the first ones)."""
     labels = final["policy"].values.tolist()
-    shown = {row.policy for row in ranking.rank_overall(final)[:MOST_LINES]} or set(labels[:MOST_LINES])
-    kept = [place for place, label in enumerate(labels) if label in shown]
+    shown = {row.policy for row in ranking.rank_overall(final)[:MAX_LINES]} or set(labels[:MAX_LINES])
+    kept = [index for index, label in enumerate(labels) if label in shown]
     problems = _drawable(final)
     figure = panels.regret_panels(
         [
-            of_problem(dataset, place).isel(policy=kept, run=ranking.finished(final, place)).compute()
-            for place in problems
+            of_problem(dataset, index).isel(policy=kept, run=ranking.finished(final, index)).compute()
+            for index in problems
         ]
     )
     _say_what_is_shown(figure, final, len(problems), len(kept))
@@ -41,7 +41,7 @@ def against(final: xarray.DataArray, parameter: str) -> Figure:
     for problem in _drawable(final):
         regret = final.values[problem][:, ranking.finished(final, problem)]
         in_panel = {
-            name: (np.array([value for value, _ in points]), regret[[place for _, place in points]])
+            name: (np.array([value for value, _ in points]), regret[[index for _, index in points]])
             for name, points in lines.items()
         }
         drawn.append((str(final["problem"].values[problem]), in_panel))
@@ -53,11 +53,11 @@ def against(final: xarray.DataArray, parameter: str) -> Figure:
 def heatmap(final: xarray.DataArray) -> Figure:
     """Return policies x problems: mean final regret over that of the problem's best policy."""
     ratios = np.full((final.sizes["policy"], final.sizes["problem"]), np.nan)
-    for place in range(final.sizes["problem"]):
-        rows = {row.policy: row.mean for row in ranking.rank(final, place)}
+    for index in range(final.sizes["problem"]):
+        rows = {row.policy: row.mean for row in ranking.rank(final, index)}
         means = np.array([rows.get(label, np.nan) for label in final["policy"].values.tolist()])
         smallest = np.nanmin(means[means > 0], initial=np.inf)
-        ratios[:, place] = np.maximum(means / smallest, 1.0)
+        ratios[:, index] = np.maximum(means / smallest, 1.0)
     return panels.heat_map(
         ratios,
         final["policy"].values.tolist(),
@@ -69,10 +69,10 @@ def heatmap(final: xarray.DataArray) -> Figure:
 
 def _drawable(final: xarray.DataArray) -> list[int]:
     """Return the problems that something can be said about, the first ones if there are many."""
-    found = [place for place in range(final.sizes["problem"]) if ranking.finished(final, place).any()]
+    found = [index for index in range(final.sizes["problem"]) if ranking.finished(final, index).any()]
     if not found:
         raise SweepError("there is nothing to draw: no run is finished by every policy on any problem yet")
-    return found[:MOST_PANELS]
+    return found[:MAX_PANELS]
 
 
 def _say_what_is_shown(figure: Figure, final: xarray.DataArray, problems: int, policies: int) -> None:

@@ -1,8 +1,8 @@
-"""Where a sweep lives on disk: its plan, its blocks, and who is working on it.
+"""The folder of a sweep on disk: its plan, its blocks, and a lock.
 
 plan.json                 what is computed
-blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.blocks`
-lock                      held by the process at work; the operating system takes it back when that dies
+blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.numbering`
+lock                      held by the process that computes; the operating system releases it when that ends
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rotting._core.files import replacing
-from rotting.sweeps.blocks import Content, DamageError, unseal
+from rotting._output.files import write_text
+from rotting.errors import DamagedFile, RottingError
+from rotting.sweeps.blocks import Content, decode
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.plan import Plan
 
@@ -40,34 +42,38 @@ class Folder:
         try:
             text = (path / "plan.json").read_text(encoding="utf-8")
         except OSError as error:
-            raise SweepError(f"{str(path)!r} holds no sweep: plan.json: {error.strerror or error}") from None
+            reason = f"plan.json: {error.strerror or error}"
+            raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
         try:
             return cls(path, Plan.from_text(text))
-        except ValueError as error:
+        except RottingError as error:
             raise SweepError(f"{str(path / 'plan.json')!r} cannot be read: {error}") from None
 
     @classmethod
     @contextlib.contextmanager
     def held(cls, path: str | Path, plan: Plan, overwrite: bool = False) -> Iterator[Folder]:
-        """Make the folder if need be, and hold it: nobody else computes in it meanwhile.
+        """Make the folder if need be, and lock it: no other process computes in it meanwhile.
 
-        Refused: a folder with files of somebody else, and, unless `overwrite`, with the results of another plan.
+        Refused: a folder with other files, and, unless `overwrite`, with the results of another plan.
         """
         path = Path(path)
         with _explained(path):
             path.mkdir(parents=True, exist_ok=True)
-            strangers = sorted(found for found in os.listdir(path) if found not in _OURS and not found.endswith(".tmp"))
-        if strangers:
+            others = sorted(found for found in os.listdir(path) if found not in _OURS and not found.endswith(".tmp"))
+        if others:
             raise SweepError(
-                f"{str(path)!r} holds other files, such as {strangers[0]!r}; expected a new folder or that of a sweep"
+                f"holds other files, such as {others[0]!r}",
+                name="out",
+                value=str(path),
+                expected="a new folder or that of a sweep",
             )
         with _lock(path):
             folder = cls(path, plan)
-            folder._settle(overwrite)
+            folder._prepare(overwrite)
             yield folder
 
-    def _settle(self, overwrite: bool) -> None:
-        """Put the plan in place, and clear away what a killed process or another plan has left."""
+    def _prepare(self, overwrite: bool) -> None:
+        """Write the plan, and delete what a killed process or another plan has left."""
         file = self.path / "plan.json"
         with _explained(self.path):
             found = file.read_text(encoding="utf-8") if file.exists() else None
@@ -75,8 +81,10 @@ class Folder:
                 if not overwrite:
                     other = _difference(found or "", self.plan)
                     raise SweepError(
-                        f"{str(self.path)!r} holds the results of another plan ({other}); "
-                        "choose another folder, or overwrite it (--overwrite) to lose them"
+                        f"holds the results of another plan ({other})",
+                        name="out",
+                        value=str(self.path),
+                        hint="choose another folder, or delete those results with {overwrite}",
                     )
                 for block in self.blocks():
                     self.file(block).unlink()
@@ -84,8 +92,7 @@ class Folder:
             for leftover in (*self.path.glob(".*.tmp"), *(self.path / "blocks").glob(".*.tmp")):
                 leftover.unlink()
             if found != self.plan.text:
-                with replacing(file) as temporary:
-                    temporary.write_text(self.plan.text, encoding="utf-8")
+                write_text(file, self.plan.text)
 
     # Blocks.
 
@@ -103,36 +110,36 @@ class Folder:
         return sorted((range(int(match[1]), int(match[2])) for match in found), key=lambda block: block.start)
 
     def read(self, block: range) -> Content:
-        """Return a block's results, checked; `DamageError` if they are not what was written."""
+        """Return a block's results, checked; `DamagedFile` if they are not what was written."""
         try:
-            sealed = self.file(block).read_bytes()
+            encoded = self.file(block).read_bytes()
         except OSError as error:
-            raise DamageError(error.strerror or str(error)) from None
-        return unseal(self.plan, block, sealed)
+            raise DamagedFile(error.strerror or str(error)) from None
+        return decode(self.plan, block, encoded)
 
-    def write(self, block: range, sealed: bytes) -> None:
+    def write(self, block: range, encoded: bytes) -> None:
         """Keep a block: as a whole, or not at all."""
         with _explained(self.path), replacing(self.file(block)) as temporary:
-            temporary.write_bytes(sealed)
+            temporary.write_bytes(encoded)
 
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what the disk complains about into what its owner can do."""
+    """Say of an error of the disk what its owner can do."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
-            message = f"the disk of {str(path)!r} is full ({error.strerror}); nothing that was finished is lost: free "
-            message += "some space and give the same command again"
-        else:
-            message = f"{str(path)!r} cannot be used: {error.strerror or error}"
-        raise SweepError(message) from error
+            raise SweepError(
+                f"the disk of {str(path)!r} is full ({error.strerror})",
+                hint="nothing that was finished is lost: free some space and give the same command again",
+            ) from error
+        raise SweepError(f"cannot be used: {error.strerror or error}", name="out", value=str(path)) from error
 
 
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """Hold the folder's lock, or say who does."""
+    """Hold the folder's lock, or say which process does."""
     try:
         import fcntl
     except ImportError:
@@ -144,7 +151,9 @@ def _lock(path: Path) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             holder = os.read(descriptor, 1000).decode(errors="replace").strip() or "another process"
-            raise SweepError(f"{str(path)!r} is held by {holder}; wait for it, or stop it") from None
+            raise SweepError(
+                f"is held by {holder}", name="out", value=str(path), hint="wait for it, or stop it"
+            ) from None
         with _explained(path):
             since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
             os.ftruncate(descriptor, 0)

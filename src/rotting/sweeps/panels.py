@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
-from rotting._output.style import add_legend, line_style, marker_style, new_figure, tidy
+from rotting._output.style import add_legend, add_title, line_style, marker_style, new_figure, plain, tidy, wrapped
 from rotting.simulation.figures import LARGEST_RATIO, draw_regret, scale_regret
 from rotting.simulation.summary import mean_interval
 
@@ -30,16 +29,16 @@ def regret_panels(datasets: Sequence[xarray.Dataset]) -> Figure:
 
 
 def _panels(titles: Sequence[str]) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many axes, at most three in a row, and room for a legend."""
+    """Return a figure with so many axes, at most three in a row, and space for a legend."""
     columns = min(len(titles), 3)
     rows = -(-len(titles) // columns)
     figure = new_figure(4.0 * columns + 3.0, 3.6 * rows)
-    places = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
-    for axes in places[len(titles) :]:
+    every = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for axes in every[len(titles) :]:
         axes.remove()
-    for axes, title in zip(places, titles, strict=False):
-        axes.set_title(textwrap.fill(title, 44), loc="left", fontsize="small")
-    return figure, places[: len(titles)]
+    for axes, title in zip(every, titles, strict=False):
+        axes.set_title(wrapped(title, 44), loc="left", fontsize="small")
+    return figure, every[: len(titles)]
 
 
 def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.ndarray]]]], parameter: str) -> Figure:
@@ -52,15 +51,15 @@ def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.
     parameter
         What the values are of.
     """
-    figure, places = _panels([title for title, _ in panels])
-    for axes, (_, lines) in zip(places, panels, strict=True):
-        for place, (label, (values, regret)) in enumerate(lines.items()):
+    figure, every = _panels([title for title, _ in panels])
+    for axes, (_, lines) in zip(every, panels, strict=True):
+        for index, (label, (values, regret)) in enumerate(lines.items()):
             means = regret.mean(axis=1)
-            axes.plot(values, means, linewidth=1.8, label=label, **marker_style(place))
+            axes.plot(values, means, linewidth=1.8, label=label, **marker_style(index))
             ends = [mean_interval(one) for one in regret]
             if None not in ends[0]:
                 low, high = np.array(ends, dtype=float).T
-                axes.fill_between(values, low, high, color=line_style(place)["color"], alpha=0.18, linewidth=0)
+                axes.fill_between(values, low, high, color=line_style(index)["color"], alpha=0.18, linewidth=0)
         tried = np.unique(np.concatenate([values for values, _ in lines.values()]))
         if tried[0] > 0 and tried[-1] > LARGEST_RATIO * tried[0]:
             axes.set_xscale("log")
@@ -71,7 +70,7 @@ def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.
         axes.set_xlabel(parameter)
         axes.set_ylabel("final regret: mean and its 95 % interval", fontsize="small")
         tidy(axes)
-    add_legend(figure, places[0])
+    add_legend(figure, every[0])
     return figure
 
 
@@ -88,11 +87,11 @@ def heat_map(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], ti
         dark = np.isfinite(value) and value > max(largest, 1.1) ** 0.5
         text = f"{value:.3g}" if np.isfinite(value) else "?"
         axes.text(column, row, text, ha="center", va="center", fontsize="x-small", color="white" if dark else "black")
-    axes.set_xticks(range(len(columns)), [textwrap.fill(name, 24) for name in columns], rotation=30, ha="right")
-    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(range(len(columns)), [wrapped(name, 24) for name in columns], rotation=30, ha="right")
+    axes.set_yticks(range(len(rows)), [plain(name) for name in rows])
     axes.tick_params(length=0, labelsize="small")
     axes.spines[:].set_visible(False)
-    axes.set_title(title, loc="left", fontsize="medium")
+    add_title(axes, title)
     bar = figure.colorbar(picture, ax=axes, label=label, format=FuncFormatter(lambda value, _: f"{value:g}"))
     bar.outline.set_visible(False)
     return figure

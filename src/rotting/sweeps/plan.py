@@ -8,20 +8,31 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from rotting._core.compiling import kernel_digest
 from rotting._core.randomness import checked_seed
+from rotting._core.validation import whole_number
+from rotting.errors import BadType, BadValue, ParseError
 from rotting.policies import Policy, parse_policy
-from rotting.problems import Problem, parse_problem
-from rotting.simulation.simulator import recorded_rounds, whole_number
+from rotting.problems import Problem, ProblemLike, parse_problem
+from rotting.simulation.simulator import recorded_rounds
+from rotting.sweeps.numbering import Numbering
+
+# What users may give: a policy, or the text that it is read from.
+PolicyLike = Policy | str
+Item = TypeVar("Item")
+
+FORMAT = "rotting sweep 1"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Plan:
     """A sweep, written down: what there is to know to play it, anywhere, with the same results.
+
+    `Plan.of` makes one from whatever users may give.
 
     Parameters
     ----------
@@ -57,31 +68,71 @@ class Plan:
     def __post_init__(self) -> None:
         from rotting import __version__
 
-        _set(self, "policies", tuple(checked_policy(policy) for policy in several("policies", self.policies)))
-        _set(self, "problems", tuple(checked_problem(problem) for problem in several("problems", self.problems)))
-        for name in ("policies", "problems"):
-            for text, count in Counter(map(repr, getattr(self, name))).items():
+        for name, kind in (("policies", Policy), ("problems", Problem)):
+            values = tuple(getattr(self, name))
+            if not values or not all(isinstance(value, kind) for value in values):
+                raise BadType("is not at least one of them", name=name, value=values, expected=f"{name}; see Plan.of")
+            self._set(name, values)
+            for text, count in Counter(map(repr, values)).items():
                 if count > 1:
-                    raise ValueError(f"{name}: {text} is given {count} times; expected once")
-        _set(self, "runs", whole_number("runs", self.runs))
-        _set(self, "seed", checked_seed(self.seed))
+                    raise BadValue(f"holds {text} {count} times", name=name, expected="each once")
+        self._set("runs", whole_number("runs", self.runs, minimum=1))
+        self._set("seed", checked_seed(self.seed))
         if isinstance(self.rounds, Iterable) and not isinstance(self.rounds, str):
-            _set(self, "rounds", tuple(np.asarray(self.rounds).tolist()))
-        _set(self, "version", self.version or __version__)
-        _set(self, "kernels", self.kernels or kernel_digest())
+            self._set("rounds", tuple(np.asarray(self.rounds).tolist()))
+        self._set("version", self.version or __version__)
+        self._set("kernels", self.kernels or kernel_digest())
         _ = self.recorded
 
-    # How the runs of a sweep are numbered: problem by problem, there policy by policy, there run by run.
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(
+        cls,
+        policies: PolicyLike | Iterable[PolicyLike],
+        problems: ProblemLike | Iterable[ProblemLike],
+        runs: int,
+        seed: int = 0,
+        rounds: int | Iterable[int] | None = None,
+        horizon: int | None = None,
+    ) -> Plan:
+        """Return a plan for one policy or several on one problem or several, each an object or a text.
+
+        Parameters
+        ----------
+        policies, problems
+            What is refused: what another process could not make again from its repr.
+        runs, seed, rounds
+            As in `Plan`.
+        horizon
+            Rounds per run (default: each problem's own).
+        """
+        chosen = tuple(as_policy(policy) for policy in listed("policies", policies))
+        played = tuple(as_problem(problem) for problem in listed("problems", problems))
+        if horizon is not None:
+            horizon = whole_number("horizon", horizon, minimum=1)
+            played = tuple(dataclasses.replace(problem, horizon=horizon) for problem in played)
+        if isinstance(rounds, Iterable) and not isinstance(rounds, str):
+            rounds = tuple(rounds)
+        return cls(chosen, played, runs, seed, rounds)
+
+    # The sizes of the sweep.
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """How the runs are numbered."""
+        return Numbering(len(self.problems), len(self.policies), self.runs)
 
     @property
     def cells(self) -> int:
         """The number of pairs of a policy and a problem."""
-        return len(self.policies) * len(self.problems)
+        return self.numbering.cells
 
     @property
     def total_runs(self) -> int:
         """The number of runs of the whole sweep."""
-        return self.cells * self.runs
+        return self.numbering.total
 
     @cached_property
     def recorded(self) -> list[np.ndarray]:
@@ -124,10 +175,13 @@ class Plan:
 
     @classmethod
     def from_text(cls, text: str) -> Plan:
-        """Return the plan that a text was made from; ValueError if it is none."""
-        content = json.loads(text)
+        """Return the plan that a text was made from; `ParseError` if it is none."""
+        try:
+            content = json.loads(text)
+        except ValueError as error:
+            raise ParseError(f"is not JSON: {error}", name="plan") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise ValueError(f"not a plan of format {FORMAT}")
+            raise ParseError("has another format", name="plan", expected=FORMAT)
         try:
             return cls(
                 tuple(map(parse_policy, content["policies"])),
@@ -138,68 +192,59 @@ class Plan:
                 content["rotting"],
                 content["kernels"],
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"a plan with a fault: {error}") from None
+        except KeyError as error:
+            raise ParseError(f"has no {error}", name="plan") from None
+        except TypeError as error:
+            raise ParseError(f"holds something of the wrong type: {error}", name="plan") from None
 
 
-FORMAT = "rotting sweep 1"
-
-
-def check_fit(policy: Policy, problem: Problem) -> None:
-    """Complain about a policy that cannot play a problem, before any time is spent."""
-    try:
-        policy.informed(problem, problem.horizon).initial_state(problem.n_arms)
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        raise ValueError(f"policy {policy} cannot play {problem}: {error}") from None
-
-
-def _set(plan: Plan, name: str, value: Any) -> None:
-    object.__setattr__(plan, name, value)
-
-
-def several(name: str, values: Any) -> list[Any]:
+def listed(name: str, values: object) -> list[object]:
     """Return a list of what may be given alone or as several."""
     if isinstance(values, Policy | Problem | str) or not isinstance(values, Iterable):
         return [values]
-    if not (listed := list(values)):
-        raise ValueError(f"{name} is empty; expected at least one")
-    return listed
+    if not (several := list(values)):
+        raise BadValue("is empty", name=name, expected="at least one")
+    return several
 
 
-def checked_policy(policy: Any) -> Policy:
-    """Return a policy that another process can make from its text (a text is read right here)."""
-    if isinstance(policy, str):
-        policy = parse_policy(policy)
-    if not isinstance(policy, Policy) or type(policy).__module__.partition(".")[0] != __package__.partition(".")[0]:
-        raise TypeError(
-            f"policies: {policy!r} is not one of the package's policies; a sweep can be resumed and sent to other "
-            "machines, which do not know it: use rotting.simulate"
+def as_policy(policy: object) -> Policy:
+    """Return the policy that was given, or that a text describes, as another process would make it from its text."""
+    made = parse_policy(policy) if isinstance(policy, str) else policy
+    if not isinstance(made, Policy) or type(made).__module__.partition(".")[0] != __package__.partition(".")[0]:
+        raise BadType(
+            f"holds {made!r}, which is not one of the package's policies",
+            name="policies",
+            hint="a sweep can be resumed and sent to other machines, which do not know it: use rotting.simulate",
         )
-    return _read_back("policies", policy, parse_policy)
+    return made if isinstance(policy, str) else _read_back("policies", made, parse_policy)
 
 
-def checked_problem(problem: Any) -> Problem:
-    """Return a problem that another process can make from its text (a text is read right here)."""
+def as_problem(problem: object) -> Problem:
+    """Return the problem that was given, or that a text describes, as another process would make it from its text."""
     if isinstance(problem, str):
-        problem = parse_problem(problem)
+        return parse_problem(problem)
     if not isinstance(problem, Problem):
-        raise TypeError(f"problems: {problem!r} is not a rotting.Problem; see rotting.problems for named ones")
+        raise BadType(
+            f"holds {problem!r}, which is not a rotting.Problem",
+            name="problems",
+            hint="rotting.problems has named ones",
+        )
     return _read_back("problems", problem, parse_problem)
 
 
-def _read_back(where: str, value: Any, parse: Any) -> Any:
-    """Return what others will read: what the text does not say must not play a part here either."""
+def _read_back(name: str, value: Item, parse: Callable[[str], Item]) -> Item:
+    """Return what other processes will read: what the text does not say must not play a part here either."""
+    where = f"{name}: {str(value)[:60]} cannot be written down and read back"
     try:
         again = parse(repr(value))
-        if again == value:
-            return again
-        reason = "it reads back as something else"
-    except ValueError as error:
-        reason = str(error)
-    raise ValueError(f"{where}: {str(value)[:60]} cannot be written down and read back: {reason}")
+    except ParseError as error:
+        raise error.within(where) from None
+    if again != value:
+        raise BadValue("it reads back as something else", owner=where)
+    return again
 
 
-def _labels(values: Sequence[Any], *longer_texts: Callable[[Any], str]) -> list[str]:
+def _labels(values: Sequence[Item], *longer_texts: Callable[[Item], str]) -> list[str]:
     """Return short texts, and longer ones where those would not tell the values apart."""
     labels = list(map(str, values))
     for longer in longer_texts:

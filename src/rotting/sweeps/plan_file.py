@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
+import math
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from rotting.policies import parse_policy
-from rotting.problems import parse_problem
-from rotting.simulation.simulator import recorded_rounds, whole_number
-from rotting.sweeps.errors import SweepError
-from rotting.sweeps.plan import Plan, check_fit, checked_policy, checked_problem
+from rotting._core.validation import whole_number
+from rotting.errors import BadValue, RottingError
+from rotting.problems import Problem
+from rotting.simulation.fit import check_fit
+from rotting.simulation.simulator import recorded_rounds
+from rotting.sweeps.errors import PlanError
+from rotting.sweeps.plan import Item, Plan, as_policy, as_problem
 
 EXAMPLE = """\
 # A sweep: every policy on every problem, `runs` times each.  rotting sweep plan.toml --out results/sweep
@@ -37,127 +41,157 @@ problems = [
 """
 
 _KEYS = ("runs", "seed", "horizon", "rounds", "policies", "problems")
-MOST_COMBINATIONS = 100_000
+_REQUIRED = ("policies", "problems", "runs")
+MAX_COMBINATIONS = 100_000
 
 
-class _WrongError(Exception):
+class _MistakeError(Exception):
     """What is wrong with a plan, and the patterns that lead to its line, the best last."""
 
-    def __init__(self, message: str, *patterns: str):
-        super().__init__(message)
-        self.patterns = patterns
+    def __init__(self, error: RottingError, *patterns: str):
+        super().__init__(error)
+        self.error, self.patterns = error, patterns
 
 
 def read_plan(text: str, name: str = "plan") -> Plan:
-    r"""Return the plan that a TOML text describes; `SweepError` with the line if there is something wrong with it.
+    r"""Return the plan that a TOML text describes; `PlanError` with the line if there is something wrong with it.
 
+    Parameters
+    ----------
+    text
+        The plan.
+    name
+        What messages call it: its file.
+
+    Examples
+    --------
     >>> plan = read_plan(EXAMPLE)
     >>> len(plan.policies), plan.problem_labels
     (5, ['ten_arm()', 'two_arm(L=0.5, horizon=5000)', 'two_arm(L=2, horizon=5000)'])
     >>> read_plan('runs = 3\npolicies = ["FEVA"]\nproblems = ["ten_arm"]', "mine.toml")
     Traceback (most recent call last):
-    rotting.sweeps.errors.SweepError: mine.toml, line 2: policy 'FEVA' does not exist; did you mean 'FEWA'? ...
+    rotting.sweeps.errors.PlanError: mine.toml, line 2: policy 'FEVA' does not exist; did you mean 'FEWA'? ...
     """
     try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.fullmatch(r"(.*) \(at (?:line (\d+).*|end of document)\)", str(error))
-        where = int(found[2]) if found and found[2] else max(len(text.rstrip().splitlines()), 1)
-        raise SweepError(f"{name}, line {where}: {found[1] if found else error}") from None
+        return _plan(_content(text, name))
+    except _MistakeError as mistake:
+        raise PlanError.at(name, _line(text, mistake.patterns), mistake.error) from None
+
+
+def _content(text: str, name: str) -> dict[str, Any]:
+    """Return what a TOML text holds."""
     try:
-        return _plan(content)
-    except _WrongError as wrong:
-        raise SweepError(f"{name}, line {_line(text, wrong.patterns)}: {wrong}") from None
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        last = max(len(text.rstrip().splitlines()), 1)
+        if hasattr(error, "lineno") and hasattr(error, "msg"):
+            line, problem = min(error.lineno, last), error.msg
+        else:
+            # Before Python 3.14 the standard library gives the line only in its message.
+            found = re.fullmatch(r"(.*) \(at (?:line (\d+).*|end of document)\)", str(error))
+            line, problem = int(found[2]) if found and found[2] else last, found[1] if found else str(error)
+        raise PlanError.at(name, line, BadValue(problem)) from None
 
 
 def _plan(content: dict[str, Any]) -> Plan:
     for key in content:
         if key not in _KEYS:
-            raise _WrongError(f"{key!r} is not part of a plan; expected {', '.join(_KEYS)}", _assignment(key))
-    for key in ("policies", "problems", "runs"):
+            unknown = BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS))
+            raise _MistakeError(unknown, _assignment(key))
+    for key in _REQUIRED:
         if key not in content:
-            raise _WrongError(f"{key} is missing; see rotting sweep --example", r"\Z")
+            raise _MistakeError(BadValue("is missing", name=key, expected=", ".join(_REQUIRED)), r"\Z")
     content = {"seed": 0, "horizon": None, "rounds": None, **content}
-    for key, smallest in {"runs": 1, "seed": 0}.items():
-        value = content[key]
-        if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-            raise _WrongError(f"{key} = {value!r}: expected a whole number >= {smallest}", _assignment(key))
-    policies = list(_entries(content, "policies", "policy", parse_policy, checked_policy))
-    grounds = []
-    for problem, _ in _entries(content, "problems", "problem", parse_problem, checked_problem):
+    with _mistakes_in("runs"):
+        whole_number("runs", content["runs"], minimum=1)
+    with _mistakes_in("seed"):
+        whole_number("seed", content["seed"], minimum=0)
+    policies = list(_entries(content["policies"], "policies", "policy", as_policy))
+    played = []
+    for problem, _ in _entries(content["problems"], "problems", "problem", as_problem):
         for horizon in _horizons(content["horizon"]):
-            ground = problem if horizon is None else dataclasses.replace(problem, horizon=horizon)
-            _check_rounds(content["rounds"], ground)
+            chosen = problem if horizon is None else dataclasses.replace(problem, horizon=horizon)
+            _check_rounds(content["rounds"], chosen)
             for policy, patterns in policies:
-                _check_fit(policy, ground, patterns)
-            grounds.append(ground)
-    chosen = tuple(policy for policy, _ in policies)
+                try:
+                    check_fit(policy, chosen)
+                except RottingError as error:
+                    raise _MistakeError(error, *patterns) from None
+            played.append(chosen)
+    with _mistakes_in("policies", "problems"):  # the only one left: an entry given twice
+        return Plan(
+            tuple(policy for policy, _ in policies), tuple(played), content["runs"], content["seed"], content["rounds"]
+        )
+
+
+@contextlib.contextmanager
+def _mistakes_in(*keys: str) -> Iterator[None]:
+    """Lead what is wrong with one of these keys to its line."""
     try:
-        return Plan(chosen, tuple(grounds), content["runs"], content["seed"], content["rounds"])
-    except ValueError as error:  # the only thing left: an entry given twice
-        raise _WrongError(str(error), _assignment(str(error).partition(":")[0])) from None
+        yield
+    except RottingError as error:
+        raise _MistakeError(error, _assignment(error.name if error.name in keys else keys[0])) from None
 
 
-def _entries(content: dict[str, Any], key: str, word: str, parse: Any, check: Any) -> Iterator[tuple[Any, list[str]]]:
+def _entries(entries: object, key: str, word: str, make: Callable[[str], Item]) -> Iterator[tuple[Item, list[str]]]:
     """Yield what the entries of a list stand for, and where each is written."""
-    entries = content[key]
     if not isinstance(entries, list) or not entries:
-        raise _WrongError(f"{key}: expected a list of texts and tables", _assignment(key), _table_header(key))
+        wrong = BadValue(name=key, expected="a list of texts and tables")
+        raise _MistakeError(wrong, _assignment(key), _table_header(key))
     for entry in entries:
         patterns = [_assignment(key), _table_header(key)]
+        texts: Iterable[str]
+        names: list[str] = []
         if isinstance(entry, str):
             patterns.append(re.escape(entry))
-            texts: Any = [(entry, None)]
+            texts = [entry]
         elif isinstance(entry, dict) and isinstance(entry.get(word), str):
             patterns.append(rf"\b{word}\s*=\s*[\"']{re.escape(entry[word])}[\"']")
             texts = _expanded(entry, word, patterns)
+            names = list(entry)
         else:
             expected = f'a text, or a table with {word} = "..."'
-            raise _WrongError(f"{key}: {entry!r} is not a {word}; expected {expected}", *patterns)
-        for text, names in texts:
+            raise _MistakeError(
+                BadValue(f"holds {entry!r}, which is not a {word}", name=key, expected=expected), *patterns
+            )
+        for text in texts:
             try:
-                yield check(parse(text)), patterns
-            except (TypeError, ValueError) as error:
-                guilty = [_assignment(name) for name in names or () if re.search(rf"\b{name}\b", str(error))]
-                raise _WrongError(str(error), *patterns, *guilty[:1]) from None
+                yield make(text), patterns
+            except RottingError as error:
+                parameter = [_assignment(error.name)] if error.name in names else []
+                raise _MistakeError(error, *patterns, *parameter) from None
 
 
-def _expanded(table: dict[str, Any], word: str, patterns: list[str]) -> Iterator[tuple[str, list[str]]]:
+def _expanded(table: dict[str, Any], word: str, patterns: list[str]) -> Iterator[str]:
     """Yield the calls that a table stands for, one for each combination of the values in its lists."""
     name = table[word]
     values = {key: value if isinstance(value, list) else [value] for key, value in table.items() if key != word}
-    count = 1
-    for key, several in values.items():
-        count *= len(several)
-        if not several:
-            raise _WrongError(f"{name}: {key} = [] has no values; expected at least one", *patterns, _assignment(key))
-    if count > MOST_COMBINATIONS:
-        raise _WrongError(f"{name}: {count} combinations; expected at most {MOST_COMBINATIONS}", *patterns)
+    for key, tried in values.items():
+        if not tried:
+            empty = BadValue("has no values", owner=name, name=key, value=tried, expected="at least one")
+            raise _MistakeError(empty, *patterns, _assignment(key))
+    count = math.prod(map(len, values.values()))
+    if count > MAX_COMBINATIONS:
+        many = BadValue(f"{count} combinations", owner=name, expected=f"at most {MAX_COMBINATIONS}")
+        raise _MistakeError(many, *patterns)
     for chosen in itertools.product(*values.values()):
         arguments = ", ".join(f"{key}={value!r}" for key, value in zip(values, chosen, strict=True))
-        yield f"{name}({arguments})", list(values)
+        yield f"{name}({arguments})"
 
 
-def _horizons(given: Any) -> list[int | None]:
-    several = given if isinstance(given, list) and given else [given]
-    try:
-        return [None if horizon is None else whole_number("horizon", horizon) for horizon in several]
-    except ValueError as error:
-        raise _WrongError(str(error), _assignment("horizon")) from None
+def _horizons(given: object) -> list[int | None]:
+    if given is None:
+        return [None]
+    with _mistakes_in("horizon"):
+        chosen = given if isinstance(given, list) and given else [given]
+        return [whole_number("horizon", horizon, minimum=1) for horizon in chosen]
 
 
-def _check_rounds(rounds: Any, problem: Any) -> None:
+def _check_rounds(rounds: Any, problem: Problem) -> None:
     try:
         recorded_rounds(rounds, problem.horizon)
-    except ValueError as error:
-        raise _WrongError(f"{problem}: {error}", _assignment("rounds")) from None
-
-
-def _check_fit(policy: Any, problem: Any, patterns: list[str]) -> None:
-    try:
-        check_fit(policy, problem)
-    except ValueError as error:
-        raise _WrongError(str(error), *patterns) from None
+    except RottingError as error:
+        raise _MistakeError(error.within(str(problem)), _assignment("rounds")) from None
 
 
 # Where in the text something is.
@@ -176,10 +210,10 @@ def _line(text: str, patterns: tuple[str, ...]) -> int:
 
     One that is not found (a text can be written with escapes) is left out: the line is then that of the one before.
     """
-    # Comments are blanked, not removed: places stay what they are.
+    # Comments are blanked, not removed: positions stay what they are.
     bare = re.sub(r"^\s*#.*$", lambda comment: " " * len(comment[0]), text, flags=re.MULTILINE)
-    place = 0
+    position = 0
     for pattern in patterns:
-        if found := re.compile(pattern, re.MULTILINE).search(bare, place):
-            place = found.start() + (len(found[0]) - len(found[0].lstrip()))
-    return bare.count("\n", 0, place) + 1
+        if found := re.compile(pattern, re.MULTILINE).search(bare, position):
+            position = found.start() + (len(found[0]) - len(found[0].lstrip()))
+    return bare.count("\n", 0, position) + 1

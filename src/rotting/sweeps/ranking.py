@@ -1,4 +1,4 @@
-"""What the results of a sweep say: who is best on each problem and over all, and with which parameters."""
+"""What the results of a sweep say: which policy is best on each problem and over all, and with which parameters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.errors import BadValue
 from rotting.policies import parse_policy
 from rotting.simulation.summary import PolicySummary, summarise
 
@@ -40,7 +41,7 @@ def policies_of(final: xarray.DataArray) -> list[Policy]:
 
 def finished(final: xarray.DataArray, problem: int) -> np.ndarray:
     """Say of each run whether every policy has finished it on a problem."""
-    return np.isfinite(final.values[problem]).all(axis=0)
+    return np.asarray(np.isfinite(final.values[problem]).all(axis=0))
 
 
 def rank(final: xarray.DataArray, problem: int) -> list[PolicySummary]:
@@ -77,27 +78,27 @@ def best_settings(final: xarray.DataArray) -> list[Best]:
     }
     tried = list(kinds.values())
     found = []
-    for place, problem in enumerate(final["problem"].values.tolist()):
+    for index, problem in enumerate(final["problem"].values.tolist()):
         first: dict[str, PolicySummary] = {}
-        for row in rank(final, place):
+        for row in rank(final, index):
             first.setdefault(kinds[row.policy], row)
         found += [Best(problem, kind, tried.count(kind), row) for kind, row in first.items()]
     return found
 
 
 def against(final: xarray.DataArray, parameter: str) -> dict[str, list[tuple[float, int]]]:
-    """Return, for each kind of policy with that parameter, (value, place among the policies), by value.
+    """Return, for each kind of policy with that parameter, (value, index among the policies), by value.
 
     Policies of a kind that differ in other parameters, too, are kinds of their own.
     """
     lines: dict[str, list[tuple[float, int]]] = {}
-    for place, policy in enumerate(policies_of(final)):
+    for index, policy in enumerate(policies_of(final)):
         value = getattr(policy, parameter, None)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            lines.setdefault(_without(policy, parameter), []).append((float(value), place))
+            lines.setdefault(_without(policy, parameter), []).append((float(value), index))
     lines = {name: sorted(points) for name, points in lines.items() if len(points) > 1}
     if not lines:
-        raise ValueError(f"no policy of this sweep has several values of {parameter!r}")
+        raise BadValue(f"no policy of this sweep has several values of {parameter!r}")
     return lines
 
 

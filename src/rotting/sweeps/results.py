@@ -1,19 +1,21 @@
-"""What a sweep has found so far, as a labelled dataset that is read when it is looked at."""
+"""What a sweep has found so far, as a labelled dataset; large ones are read lazily."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.sweeps.blocks import Content, DamageError, pieces
-from rotting.sweeps.errors import SweepError
+from rotting.errors import DamagedFile
+from rotting.sweeps.blocks import Content
+from rotting.sweeps.errors import MissingDask, SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
 
 if TYPE_CHECKING:
+    import dask.array
     import xarray
 
 # Smaller results are read at once; of larger ones, Dask reads what is asked for in pieces of about CHUNK_BYTES.
@@ -30,7 +32,7 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     folder
         What `rotting.sweep` was given as `out`.
     problem
-        One problem, by its label or place: its results come as `rotting.simulate` gives them, without times.
+        One problem, by its label or index: its results come as `rotting.simulate` gives them, without times.
 
     Returns
     -------
@@ -54,9 +56,9 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     return dataset if problem is None else of_problem(dataset, _place(opened.plan, problem))
 
 
-def of_problem(dataset: xarray.Dataset, place: int) -> xarray.Dataset:
+def of_problem(dataset: xarray.Dataset, index: int) -> xarray.Dataset:
     """Return the results on one problem as `rotting.simulate` gives them, without times."""
-    one = dataset.isel(problem=place)
+    one = dataset.isel(problem=index)
     rounds = one["rounds"].values
     count, arms = int(np.count_nonzero(rounds)), int(one["arms"])
     label = str(one["problem"].values)
@@ -71,7 +73,7 @@ def _place(plan: Plan, problem: str | int) -> int:
         return labels.index(problem)
     if isinstance(problem, int) and not isinstance(problem, bool) and 0 <= problem < len(labels):
         return problem
-    raise SweepError(f"there is no problem {problem!r} in this sweep; expected one of {', '.join(labels)}")
+    raise SweepError("is not in this sweep", name="problem", value=problem, expected=f"one of {', '.join(labels)}")
 
 
 def _dataset(folder: Folder) -> xarray.Dataset:
@@ -81,8 +83,8 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     most_rounds = max(map(len, plan.recorded))
     most_arms = max(problem.n_arms for problem in plan.problems)
     rounds = np.zeros((len(plan.problems), most_rounds), np.int64)
-    for place, recorded in enumerate(plan.recorded):
-        rounds[place, : len(recorded)] = recorded
+    for index, recorded in enumerate(plan.recorded):
+        rounds[index, : len(recorded)] = recorded
     reader = _Reader(folder)
     dims = ("problem", "policy", "run")
     return xarray.Dataset(
@@ -123,7 +125,7 @@ class _Reader:
         self._stops = np.array([block.stop for block in self._blocks])
         self._read = lru_cache(maxsize=_BLOCKS_IN_MEMORY)(self._read_block)
 
-    def array(self, name: str, width: int) -> Any:
+    def array(self, name: str, width: int) -> np.ndarray | dask.array.Array:
         """Return regret or pulls, [problem, policy, run, width]: in memory if small, as a Dask array if large."""
         plan = self.plan
         shape = (len(plan.problems), len(plan.policies), plan.runs, width)
@@ -132,27 +134,29 @@ class _Reader:
         try:
             import dask.array
         except ImportError:
-            raise SweepError('results this large need Dask: pip install "rotting[dask]"') from None
+            raise MissingDask("reading results this large") from None
         # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
         runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
         policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
         chunks = dask.array.core.normalize_chunks((1, policies, runs, width), shape)
 
-        def chunk(block_info: Any = None) -> np.ndarray:
+        def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
             return self.part(name, *(range(*ends) for ends in block_info[None]["array-location"]))
 
-        return dask.array.map_blocks(chunk, chunks=chunks, dtype=np.float64 if name == "regret" else np.int64)
+        dtype = np.float64 if name == "regret" else np.int64
+        array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=dtype)
+        return array
 
-    def part(self, name: str, problems: range, policies: range, runs: range, places: range) -> np.ndarray:
+    def part(self, name: str, problems: range, policies: range, runs: range, columns: range) -> np.ndarray:
         """Return a part of regret or pulls, from whatever blocks overlap it."""
-        shape = (len(problems), len(policies), len(runs), len(places))
+        shape = (len(problems), len(policies), len(runs), len(columns))
         result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
-        first = (problems[0] * len(self.plan.policies) + policies[0]) * self.plan.runs + runs[0]
-        last = (problems[-1] * len(self.plan.policies) + policies[-1]) * self.plan.runs + runs[-1]
-        for place in np.flatnonzero((self._starts <= last) & (self._stops > first)):
-            flat = getattr(self._read(place), name)
+        first = self.plan.numbering.number(problems[0], policies[0], runs[0])
+        last = self.plan.numbering.number(problems[-1], policies[-1], runs[-1])
+        for index in np.flatnonzero((self._starts <= last) & (self._stops > first)):
+            flat = getattr(self._read(index), name)
             taken = 0
-            for piece in pieces(self.plan, self._blocks[place]):
+            for piece in self.plan.numbering.pieces(self._blocks[index]):
                 width = len(self.plan.recorded[piece.problem]) if name == "regret" else self._arms(piece.problem)
                 rows = flat[taken : taken + piece.runs * width].reshape(piece.runs, width)
                 taken += rows.size
@@ -168,12 +172,12 @@ class _Reader:
     def _arms(self, problem: int) -> int:
         return self.plan.problems[problem].n_arms
 
-    def _read_block(self, place: int) -> Content:
-        block = self._blocks[place]
+    def _read_block(self, index: int) -> Content:
+        block = self._blocks[index]
         try:
             return self.folder.read(block)
-        except DamageError as damage:
+        except DamagedFile as damage:
             raise SweepError(
-                f"{str(self.folder.file(block))!r} is damaged ({damage}); give the sweep's command again, which "
-                "computes it anew"
+                f"{str(self.folder.file(block))!r} is damaged ({damage})",
+                hint="give the sweep's command again, which computes it anew",
             ) from None

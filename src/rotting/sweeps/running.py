@@ -1,34 +1,37 @@
-"""Carry out a plan: compute the blocks that its folder does not hold yet, and keep each as soon as it is there."""
+"""Run a plan: compute the blocks that its folder does not hold yet, and keep each as soon as it is finished."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rotting.simulation.simulator import whole_number
-from rotting.sweeps.blocks import DamageError, cut
+from rotting.errors import DamagedFile
+from rotting.problems import ProblemLike
+from rotting.simulation.fit import check_fit
+from rotting.sweeps.blocks import cut
 from rotting.sweeps.folder import Folder
-from rotting.sweeps.plan import Plan, check_fit, checked_problem, several
-from rotting.sweeps.progress import Reporter, Tally
+from rotting.sweeps.plan import Plan, PolicyLike
+from rotting.sweeps.progress import Reporter, Tally, reporting
 from rotting.sweeps.results import open_results
-from rotting.sweeps.workers import crew
+from rotting.sweeps.workers import open_workers
 
 if TYPE_CHECKING:
     import xarray
+    from distributed import Client
 
 
 def sweep(
-    policies: Any,
-    problems: Any,
+    policies: PolicyLike | Iterable[PolicyLike],
+    problems: ProblemLike | Iterable[ProblemLike],
     runs: int = 100,
     seed: int = 0,
     *,
     out: str | Path,
     horizon: int | None = None,
-    rounds: Any = None,
-    cluster: Any = None,
+    rounds: int | Iterable[int] | None = None,
+    cluster: str | Client | None = None,
     threads: int | None = None,
     progress: bool | None = None,
     overwrite: bool = False,
@@ -71,21 +74,18 @@ def sweep(
     >>> dict(result.sizes)
     {'problem': 2, 'policy': 2, 'run': 3, 'round': 256, 'arm': 10}
     """
-    grounds = tuple(checked_problem(problem) for problem in several("problems", problems))
-    if horizon is not None:
-        grounds = tuple(dataclasses.replace(ground, horizon=whole_number("horizon", horizon)) for ground in grounds)
-    plan = Plan(policies, grounds, runs, seed, rounds)
-    for ground in plan.problems:
+    plan = Plan.of(policies, problems, runs, seed, rounds, horizon)
+    for problem in plan.problems:
         for policy in plan.policies:
-            check_fit(policy, ground)
-    carry_out(plan, out, cluster, threads, progress, overwrite)
+            check_fit(policy, problem)
+    run_plan(plan, out, cluster, threads, progress, overwrite)
     return open_results(out)
 
 
-def carry_out(
+def run_plan(
     plan: Plan,
     out: str | Path,
-    cluster: Any = None,
+    cluster: str | Client | None = None,
     threads: int | None = None,
     progress: bool | None = None,
     overwrite: bool = False,
@@ -94,15 +94,15 @@ def carry_out(
     tally = Tally(plan)
     with (
         Folder.held(out, plan, overwrite) as folder,
-        crew(cluster, threads) as finished,
-        Reporter(tally, progress) as report,
+        open_workers(cluster, threads) as compute_blocks,
+        reporting(tally, progress) as report,
     ):
         missing = _missing(folder, report)
-        tally.begin()
-        # Closed at once, whatever happens: nobody goes on computing for a full disk.
-        with contextlib.closing(finished(plan, missing)) as arriving:
-            for block, sealed in arriving:
-                folder.write(block, sealed)
+        report.begin()
+        # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
+        with contextlib.closing(compute_blocks(plan, missing)) as finished:
+            for block, encoded in finished:
+                folder.write(block, encoded)
                 tally.add(block)
                 report.show()
     return tally
@@ -120,7 +120,7 @@ def _missing(folder: Folder, report: Reporter) -> list[range]:
             folder.read(block)
             report.tally.add(block)
             report.show()
-        except DamageError as damage:
+        except DamagedFile as damage:
             report.note(f"{folder.file(block)} is damaged ({damage}); it is computed again.")
             missing.append(block)
     return missing

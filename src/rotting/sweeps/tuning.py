@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from rotting._core.validation import whole_number
+from rotting.errors import BadType, BadValue
 from rotting.policies import Policy, parse_policy
-from rotting.problems import Problem
+from rotting.problems import Problem, ProblemLike
 from rotting.simulation import simulate
-from rotting.simulation.simulator import whole_number
 from rotting.simulation.summary import mean_interval
-from rotting.sweeps.plan import checked_problem, several
+from rotting.sweeps.plan import PolicyLike, as_problem, listed
 
 WARNING = (
-    "Tuned on the very problems and runs that these figures come from, which flatters: judge the choice on other "
-    "problems, or at least with another seed."
+    "The choice was made on the very runs that these figures come from, so they are optimistically biased: judge it on "
+    "other problems, or at least with another seed."
 )
 # Without a grid: the default of the policy's first number, times these.
 _FACTORS = tuple(2.0**power for power in range(-4, 5))
@@ -55,9 +55,9 @@ class Tuning:
 
 
 def tune(
-    policy: Any,
-    problems: Any,
-    grid: Mapping[str, Sequence[Any]] | None = None,
+    policy: PolicyLike,
+    problems: ProblemLike | Iterable[ProblemLike],
+    grid: Mapping[str, Sequence[object]] | None = None,
     runs: int = 200,
     seed: int = 0,
     horizon: int | None = None,
@@ -92,62 +92,65 @@ def tune(
     """
     policy = parse_policy(policy) if isinstance(policy, str) else policy
     if not isinstance(policy, Policy):
-        raise TypeError(f"policy={policy!r} is not one of the package's policies, such as FEWA()")
-    grounds = tuple(checked_problem(problem) for problem in several("problems", problems))
+        raise BadType("is not one of the package's policies", name="policy", value=policy, expected="such as FEWA()")
+    played = tuple(as_problem(problem) for problem in listed("problems", problems))
     candidates = expand(policy, default_grid(policy) if grid is None else grid)
-    runs = whole_number("runs", runs)
+    runs = whole_number("runs", runs, minimum=1)
     # So many halvings that two or three are left for the last and longest round.
     rounds = max((len(candidates) - 1).bit_length() - 1, 0)
-    regret = np.empty((len(candidates), len(grounds), 0))
+    regret = np.empty((len(candidates), len(played), 0))
     scale: np.ndarray | None = None
     dropped: list[Trial] = []
     for halvings_left in range(rounds, -1, -1):
         wanted = max(runs >> halvings_left, min(runs, 2))
-        more = _play(candidates, grounds, regret.shape[2], wanted, seed, horizon, threads, progress)
+        more = _play(candidates, played, regret.shape[2], wanted, seed, horizon, threads, progress)
         regret = np.concatenate([regret, more], axis=2)
         scale = _scale(regret) if scale is None else scale
         scores = (regret / scale[:, None]).mean(axis=1)  # [candidate, run]
         order = np.argsort(scores.mean(axis=1), kind="stable")
         keep = -(-len(candidates) // 2) if halvings_left else 0
-        dropped[:0] = [_trial(candidates[place], regret[place], scores[place]) for place in order[keep:]]
+        dropped[:0] = [_trial(candidates[index], regret[index], scores[index]) for index in order[keep:]]
         if halvings_left:
-            candidates, regret = [candidates[place] for place in order[:keep]], regret[order[:keep]]
+            candidates, regret = [candidates[index] for index in order[:keep]], regret[order[:keep]]
     lead = mean_interval(scores[order[1]] - scores[order[0]]) if len(order) > 1 else (None, None)
-    return Tuning(tuple(dropped), grounds, *lead)
+    return Tuning(tuple(dropped), played, *lead)
 
 
-def expand(policy: Policy, grid: Mapping[str, Sequence[Any]]) -> list[Policy]:
+def expand(policy: Policy, grid: Mapping[str, Sequence[object]]) -> list[Policy]:
     """Return the policy with every combination of the values of a grid."""
     known = [field.name for field in dataclasses.fields(policy)]
     for name, values in grid.items():
         if name not in known:
-            raise ValueError(f"{type(policy).__name__} has no parameter {name!r}; it has {', '.join(known) or 'none'}")
+            kind, has = type(policy).__name__, ", ".join(known) or "none"
+            raise BadValue(f"{{grid}} names {name!r}, which {kind} does not have", hint=f"its parameters are {has}")
         if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-            raise ValueError(f"grid: {name}={values!r}; expected a list of values")
+            raise BadValue(owner="grid", name=name, value=values, expected="a list of values")
     combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
     return list(dict.fromkeys(dataclasses.replace(policy, **chosen) for chosen in combinations))
 
 
-def default_grid(policy: Policy) -> dict[str, list[Any]]:
+def default_grid(policy: Policy) -> dict[str, list[object]]:
     """Return values around what the policy's first positive number is, those that it accepts."""
     for field in dataclasses.fields(policy):
         value = getattr(policy, field.name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             continue
-        values = []
+        values: list[object] = []
         for factor in _FACTORS:
             tried = round(value * factor) if isinstance(value, int) else value * factor
             try:
                 values.append(getattr(dataclasses.replace(policy, **{field.name: tried}), field.name))
-            except ValueError:
+            except BadValue:
                 continue  # beyond what the parameter may be
         return {field.name: values}
-    raise ValueError(f"{policy} has no number to tune; expected a policy that has one, or a grid")
+    raise BadValue(
+        f"{policy} has no number to tune", hint="choose a policy that has one, or say with {grid} what to try"
+    )
 
 
 def _play(
     candidates: list[Policy],
-    grounds: tuple[Problem, ...],
+    problems: tuple[Problem, ...],
     first: int,
     wanted: int,
     seed: int,
@@ -157,12 +160,12 @@ def _play(
 ) -> np.ndarray:
     """Return regret[candidate, problem, run] at the end of runs first..wanted - 1."""
     if wanted <= first:
-        return np.empty((len(candidates), len(grounds), 0))
-    played = [
-        simulate(candidates, ground, horizon, wanted - first, seed, 1, threads, progress, first_run=first)
-        for ground in grounds
+        return np.empty((len(candidates), len(problems), 0))
+    results = [
+        simulate(candidates, problem, horizon, wanted - first, seed, 1, threads, progress, first_run=first)
+        for problem in problems
     ]
-    return np.stack([one["regret"].values[:, :, -1] for one in played], axis=1)
+    return np.stack([result["regret"].values[:, :, -1] for result in results], axis=1)
 
 
 def _scale(regret: np.ndarray) -> np.ndarray:

@@ -10,30 +10,31 @@ import os
 import re
 import threading
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
-from rotting.simulation.simulator import whole_number
+from rotting._core.threads import on_threads
+from rotting._core.validation import whole_number
+from rotting.errors import BadType
 from rotting.sweeps.blocks import compute
-from rotting.sweeps.errors import SweepError
+from rotting.sweeps.errors import MissingDask, SweepError
 from rotting.sweeps.plan import Plan
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 Finished = Generator[tuple[range, bytes], None, None]
-Crew = Callable[[Plan, list[range]], Finished]
+ComputeBlocks = Callable[[Plan, list[range]], Finished]
 
-# For each thread of a worker: one block under way, and others on its desk so that it need not wait for the next.
-_PER_THREAD = 3
-_PATIENCE_SECONDS = 30
+# Blocks submitted per thread of a worker: the one that it computes, and a prefetch depth of two.
+_IN_FLIGHT_PER_THREAD = 3
+_TIMEOUT_SECONDS = 30
 _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d+")
 
 
 @contextlib.contextmanager
-def crew(cluster: Any = None, threads: int | None = None) -> Iterator[Crew]:
-    """Yield what computes blocks.
+def open_workers(cluster: str | Client | None = None, threads: int | None = None) -> Iterator[ComputeBlocks]:
+    """Yield a function that computes blocks.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def crew(cluster: Any = None, threads: int | None = None) -> Iterator[Crew]:
     threads
         How many threads, or processes of a local cluster (default: one per processor).
     """
-    count = whole_number("threads", os.cpu_count() or 1 if threads is None else threads)
+    count = whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
     if cluster is None:
         yield lambda plan, blocks: _on_threads(plan, blocks, count)
         return
@@ -53,48 +54,38 @@ def crew(cluster: Any = None, threads: int | None = None) -> Iterator[Crew]:
 
 def _on_threads(plan: Plan, blocks: list[range], threads: int) -> Finished:
     stop = threading.Event()
-    with ThreadPoolExecutor(threads) as pool:
-        under_way: dict[Future[bytes], range] = {}
-        left = iter(blocks)
-        try:
-            while True:
-                for block in left:
-                    under_way[pool.submit(compute, plan, block, stop)] = block
-                    if len(under_way) > threads:
-                        break
-                if not under_way:
-                    return
-                # Woken now and then, to notice Ctrl-C.
-                done, _ = wait(under_way, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield under_way.pop(future), future.result()
-        finally:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+
+    def job(block: range) -> tuple[range, bytes]:
+        return block, compute(plan, block, stop)
+
+    return on_threads((partial(job, block) for block in blocks), threads, stop=stop, in_flight=threads + 1)
 
 
 # Dask.
 
 
 @contextlib.contextmanager
-def _client(cluster: Any, processes: int) -> Iterator[Client]:
+def _client(cluster: str | Client, processes: int) -> Iterator[Client]:
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        raise SweepError('a cluster needs Dask: pip install "rotting[dask]"') from None
+        raise MissingDask("a cluster") from None
     if isinstance(cluster, Client):
         yield cluster
         return
     if not isinstance(cluster, str):
-        raise TypeError(f'cluster={cluster!r}: expected None, "local", the address of a scheduler or a Client')
+        raise BadType(
+            "is no cluster", name="cluster", value=cluster, expected='None, "local", a scheduler\'s address or a Client'
+        )
     if cluster != "local" and not _ADDRESS.fullmatch(cluster):
-        raise SweepError(f"cluster {cluster!r} is not an address; expected tcp://HOST:PORT, or local")
+        raise SweepError("is not an address", name="cluster", value=cluster, expected="tcp://HOST:PORT, or local")
     with contextlib.ExitStack() as opened:
+        target: str | LocalCluster = cluster
         if cluster == "local":
-            made = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
-            cluster = opened.enter_context(made)
+            local = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
+            target = opened.enter_context(local)
         try:
-            client = opened.enter_context(Client(cluster, timeout=_PATIENCE_SECONDS, set_as_default=False))
+            client = opened.enter_context(Client(target, timeout=_TIMEOUT_SECONDS, set_as_default=False))
         except (OSError, ValueError, ImportError) as error:
             raise SweepError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
         yield client
@@ -108,51 +99,51 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
     _check_workers(client, plan)
     left = iter(blocks)
     finished = as_completed(loop=client.loop)
-    under_way: dict[Any, range] = {}
+    in_flight: dict[Future[bytes], range] = {}
 
     def submit() -> None:
-        # Asked anew each time: workers come and go.
-        wanted = _PER_THREAD * max(sum(client.nthreads().values()), 1)
-        for _, block in zip(range(wanted - len(under_way)), left, strict=False):
+        # Counted again each time: workers come and go.
+        wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
+        for _, block in zip(range(wanted - len(in_flight)), left, strict=False):
             key = f"rotting-{plan.digest[:16]}-{block.start}-{os.urandom(4).hex()}"
             task = client.submit(compute_from_text, plan.text, plan.digest, block.start, block.stop, key=key)
-            under_way[task] = block
+            in_flight[task] = block
             finished.add(task)
 
     try:
         submit()
         for task in finished:
-            block = under_way.pop(task)
-            sealed = _result(task, block)
+            block = in_flight.pop(task)
+            encoded = _result(task, block)
             task.release()
             submit()
-            yield block, sealed
+            yield block, encoded
     finally:
-        client.cancel(list(under_way), force=True)
+        client.cancel(list(in_flight), force=True)
 
 
-def _result(task: Any, block: range) -> bytes:
-    """Return a block from the cluster, or say why it cannot be had."""
+def _result(task: Future[bytes], block: range) -> bytes:
+    """Return a block from the cluster, or say why there is none."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
     try:
-        return task.result()
+        return bytes(task.result())
     except KilledWorker as error:
         raise SweepError(
             f"runs {block.start} to {block.stop - 1} were given up: {error.allowed_failures + 1} workers died over "
-            f"them, the last one {error.last_worker.address}; look into its log (memory?), then give "
-            "the same command again"
+            f"them, the last one {error.last_worker.address}",
+            hint="look into its log (memory?), then give the same command again",
         ) from None
     except (FutureCancelledError, OSError) as error:
         raise SweepError(
-            f"the connection to the Dask scheduler is lost ({type(error).__name__}); nothing that was finished is "
-            "lost: give the same command again"
+            f"the connection to the Dask scheduler is lost ({type(error).__name__})",
+            hint="nothing that was finished is lost: give the same command again",
         ) from None
 
 
 def _check_workers(client: Client, plan: Plan) -> None:
-    """Refuse, by name, workers that would not compute the same."""
+    """Refuse, by address, workers that would not compute the same."""
 
     # Sent by value, being local: a worker without this package can answer, too.
     def identity() -> tuple[str, str]:
@@ -162,23 +153,24 @@ def _check_workers(client: Client, plan: Plan) -> None:
         return __version__, kernel_digest()
 
     try:
-        client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
+        client.wait_for_workers(1, timeout=_TIMEOUT_SECONDS)
     except TimeoutError:
-        raise SweepError("the Dask scheduler has no workers; start some: dask worker ADDRESS") from None
+        raise SweepError("the Dask scheduler has no workers", hint="start some: dask worker ADDRESS") from None
     answers = client.run(identity, on_error="return")
-    strangers = [
-        f"{address} ({_said(answer)})"
+    others = [
+        f"{address} ({_description(answer)})"
         for address, answer in sorted(answers.items())
         if answer != (plan.version, plan.kernels)
     ]
-    if strangers:
+    if others:
         raise SweepError(
-            f"{len(strangers)} of {len(answers)} workers do not run rotting {plan.version} with kernels {plan.kernels} "
-            f"and would compute something else: {', '.join(strangers)}; install the same version, Python and numba"
+            f"{len(others)} of {len(answers)} workers do not run rotting {plan.version} with kernels {plan.kernels} "
+            f"and would compute something else: {', '.join(others)}",
+            hint="install the same version, Python and numba",
         )
 
 
-def _said(answer: Any) -> str:
+def _description(answer: tuple[str, str] | BaseException) -> str:
     if isinstance(answer, BaseException):
         return f"{type(answer).__name__}: {answer}"
     return f"rotting {answer[0]} with kernels {answer[1]}"
@@ -189,7 +181,7 @@ def compute_from_text(text: str, digest: str, start: int, stop: int) -> bytes:
     plan = _plan_of(text)
     _check_self(plan)
     if plan.digest != digest:
-        raise SweepError("this worker reads the plan differently: it runs another version of rotting")
+        raise SweepError("this worker reads the plan differently", hint="install the same version of rotting there")
     return compute(plan, range(start, stop))
 
 
@@ -199,7 +191,7 @@ def _plan_of(text: str) -> Plan:
 
 
 def _check_self(plan: Plan) -> None:
-    """Refuse to compute for another version: a worker may have joined after the others were asked."""
+    """Refuse to compute for another version: a worker may have joined after the others were checked."""
     from rotting import __version__
     from rotting._core.compiling import kernel_digest
 
@@ -208,5 +200,6 @@ def _check_self(plan: Plan) -> None:
 
         raise SweepError(
             f"worker {get_worker().address} runs rotting {__version__} with kernels {kernel_digest()}, not "
-            f"{plan.version} with {plan.kernels}; install the same version, Python and numba there"
+            f"{plan.version} with {plan.kernels}",
+            hint="install the same version, Python and numba there",
         )

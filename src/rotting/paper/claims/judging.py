@@ -20,7 +20,7 @@ from rotting.simulation.summary import LEVEL
 
 HOLDS, FAILS, DIFFERS = "holds", "fails", "differs"
 RESAMPLES = 1000
-Everything = Mapping[str, Results]  # by experiment
+AllResults = Mapping[str, Results]  # by experiment
 
 
 class Finding(NamedTuple):
@@ -42,7 +42,7 @@ class Claim:
     measure: str  # what our value is
     paper: str  # the paper's value, as it is given
     needs: tuple[str, ...]  # experiments
-    check: Callable[[Everything], Finding]
+    check: Callable[[AllResults], Finding]
     clock: bool = False  # does it depend on how fast the machine is?
 
 
@@ -70,7 +70,7 @@ class Judgement:
 CLAIMS: list[Claim] = []
 
 
-def judge(results: Everything) -> list[Judgement]:
+def judge(results: AllResults) -> list[Judgement]:
     """Return a verdict on every claim."""
     judgements = []
     for claim in CLAIMS:
@@ -81,10 +81,10 @@ def judge(results: Everything) -> list[Judgement]:
 
 def claim(
     name: str, words: str, measure: str, needs: Sequence[str], paper: str = "", clock: bool = False
-) -> Callable[[Callable[[Everything], Finding]], Callable[[Everything], Finding]]:
+) -> Callable[[Callable[[AllResults], Finding]], Callable[[AllResults], Finding]]:
     """Add a function to the list of claims, with what it is about."""
 
-    def add(check: Callable[[Everything], Finding]) -> Callable[[Everything], Finding]:
+    def add(check: Callable[[AllResults], Finding]) -> Callable[[AllResults], Finding]:
         CLAIMS.append(Claim(name, words, measure, paper, tuple(needs), check, clock))
         return check
 
@@ -106,12 +106,12 @@ def resampled(
     return float(low), float(high)
 
 
-def verdict_within(value: float, low: float | None, high: float | None, least: float, most: float) -> str:
+def verdict_within(low: float | None, high: float | None, least: float, most: float) -> str:
     """Return whether a value lies between two limits, as far as its interval tells.
 
-    >>> verdict_within(1.5, 1.4, 1.6, least=0, most=2), verdict_within(1.5, 1.4, 2.2, least=0, most=2)
+    >>> verdict_within(1.4, 1.6, least=0, most=2), verdict_within(1.4, 2.2, least=0, most=2)
     ('holds', 'differs')
-    >>> verdict_within(2.5, 2.4, 2.6, least=0, most=2)
+    >>> verdict_within(2.4, 2.6, least=0, most=2)
     'fails'
     """
     if low is None or high is None:
@@ -121,7 +121,7 @@ def verdict_within(value: float, low: float | None, high: float | None, least: f
     return FAILS if high < least or low > most else DIFFERS
 
 
-def verdict_equal(value: float, low: float | None, high: float | None, published: float) -> str:
+def verdict_equal(low: float | None, high: float | None, published: float) -> str:
     """Return whether an interval includes a published number and is no wider than it; `fails` if the sign is wrong."""
     if low is None or high is None:
         return DIFFERS

@@ -10,7 +10,7 @@ from rotting.paper import stationary, theory, two_arm
 from rotting.paper.claims.judging import (
     FAILS,
     HOLDS,
-    Everything,
+    AllResults,
     Finding,
     claim,
     ratio_of,
@@ -29,7 +29,7 @@ from rotting.theory import decompose, greedy_bound, largest_decay
     ["appendix"],
     "< 2",
 )
-def _small_gap(results: Everything) -> Finding:
+def _small_gap(results: AllResults) -> Finding:
     return _stationary(results, 0.14)
 
 
@@ -40,15 +40,15 @@ def _small_gap(results: Everything) -> Finding:
     ["appendix"],
     "< 2",
 )
-def _large_gap(results: Everything) -> Finding:
+def _large_gap(results: AllResults) -> Finding:
     return _stationary(results, 1.0)
 
 
-def _stationary(results: Everything, gap: float) -> Finding:
+def _stationary(results: AllResults, gap: float) -> Finding:
     final = results["appendix"][stationary.key(gap)]["regret"].isel(round=-1)
     fewa, ucb = (np.asarray(final.sel(policy=label).values) for label in ("FEWA 0.06", "UCB1"))
     value, low, high = ratio_of(fewa, ucb)
-    verdict = verdict_within(value, low, high, 0.0, 2.0)
+    verdict = verdict_within(low, high, 0.0, 2.0)
     return Finding(value, low, high, verdict, f"FEWA {fewa.mean():.1f}, UCB1 {ucb.mean():.1f} at T = 5000.")
 
 
@@ -61,7 +61,7 @@ def _stationary(results: Everything, gap: float) -> Finding:
     "largest fall of mean regret between two recorded rounds, L = 0.233",
     ["fig1"],
 )
-def _can_fall(results: Everything) -> Finding:
+def _can_fall(results: AllResults) -> Finding:
     dataset = results["fig1"][two_arm.key(two_arm.WORST)]
     best = (0.0, "", 0, 0)
     for label in dataset["policy"].values:
@@ -77,7 +77,7 @@ def _can_fall(results: Everything) -> Finding:
     rounds = dataset["round"].values
     before, after = regret[:, start].mean(), regret[:, end].mean()
     why = f"{label}: from {before:.0f} at round {rounds[start]} to {after:.0f} at {rounds[end]}."
-    return Finding(value, low, high, verdict_within(value, low, high, 1e-9, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1e-9, math.inf), why)
 
 
 @claim(
@@ -87,18 +87,18 @@ def _can_fall(results: Everything) -> Finding:
     ["theory"],
     "< 1",
 )
-def _theorem_1(results: Everything) -> Finding:
+def _theorem_1(results: AllResults) -> Finding:
     worst: tuple[float, float | None, float | None, str] = (-math.inf, None, None, "")
     for name, problem in theory.NOISY.items():
         dataset = results["theory"][name]
         regret = dataset["regret"].isel(policy=0).transpose("run", "round").values
         limits = np.array([theory.bound(problem, int(t)) for t in dataset["round"].values])
-        place = int(np.argmax(regret.mean(axis=0) / limits))
-        at = regret[:, place] / limits[place]
+        index = int(np.argmax(regret.mean(axis=0) / limits))
+        at = regret[:, index] / limits[index]
         if at.mean() > worst[0]:
             worst = (float(at.mean()), *mean_interval(at), name)
     value, low, high, name = worst
-    verdict = verdict_within(value, low, high, -math.inf, 1.0)
+    verdict = verdict_within(low, high, -math.inf, 1.0)
     return Finding(value, low, high, verdict, f"closest on {name}, at {100 * value:.0f} % of the bound.")
 
 
@@ -109,7 +109,7 @@ def _theorem_1(results: Everything) -> Finding:
     ["theory"],
     "0",
 )
-def _splits(results: Everything) -> Finding:
+def _splits(results: AllResults) -> Finding:
     largest = 0.0
     for name, problem in theory.NOISY.items():
         dataset = results["theory"][name].isel(policy=0)
@@ -129,9 +129,9 @@ def _splits(results: Everything) -> Finding:
     ["theory"],
     "0",
 )
-def _greedy(results: Everything) -> Finding:
+def _greedy(results: AllResults) -> Finding:
     largest = 0
-    for name in theory.SILENT:
+    for name in theory.NOISELESS:
         pulls = results["theory"][name]["pulls"]
         largest = max(largest, int(abs(pulls.sel(policy="FEWA 0.06") - pulls.sel(policy="Greedy")).max()))
     why = "the same pulls on every problem." if largest == 0 else f"they differ by up to {largest} pulls of an arm."
@@ -145,11 +145,11 @@ def _greedy(results: Everything) -> Finding:
     ["theory"],
     "<= 1",
 )
-def _greedy_bound(results: Everything) -> Finding:
+def _greedy_bound(results: AllResults) -> Finding:
     ratios = {
         name: float(results["theory"][name]["regret"].sel(policy="FEWA 0.06").isel(round=-1).max())
         / greedy_bound(problem.n_arms, largest_decay(problem, problem.horizon))
-        for name, problem in theory.SILENT.items()
+        for name, problem in theory.NOISELESS.items()
     }
     name = max(ratios, key=lambda name: ratios[name])
     verdict = HOLDS if ratios[name] <= 1 else FAILS

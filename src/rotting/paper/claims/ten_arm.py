@@ -11,7 +11,7 @@ from rotting.paper.claims.judging import (
     DIFFERS,
     FAILS,
     HOLDS,
-    Everything,
+    AllResults,
     Finding,
     claim,
     ratio_of,
@@ -22,7 +22,7 @@ from rotting.paper.claims.judging import (
 from rotting.simulation.summary import mean_interval
 
 
-def _ten_arm(results: Everything, label: str) -> np.ndarray:
+def _ten_arm(results: AllResults, label: str) -> np.ndarray:
     return np.asarray(results["fig2"][label]["regret"].sel(policy=label).isel(round=-1).values)
 
 
@@ -32,12 +32,12 @@ def _ten_arm(results: Everything, label: str) -> np.ndarray:
     "regret of the best wSWA (alpha of 0.002, 0.02, 0.06, 0.2) less FEWA's (above 0)",
     ["fig2"],
 )
-def _fewa_beats_wswa(results: Everything) -> Finding:
+def _fewa_beats_wswa(results: AllResults) -> Finding:
     fewa = _ten_arm(results, "FEWA 0.06")
     best = min(("wSWA 0.002", "wSWA 0.02", "wSWA 0.06", "wSWA 0.2"), key=lambda label: _ten_arm(results, label).mean())
     difference = _ten_arm(results, best) - fewa
     value, (low, high) = float(difference.mean()), mean_interval(difference)
-    verdict = verdict_within(value, low, high, 0.0, math.inf)
+    verdict = verdict_within(low, high, 0.0, math.inf)
     return Finding(value, low, high, verdict, f"FEWA {fewa.mean():.0f}; the best wSWA is {best} with {value:.0f} more.")
 
 
@@ -47,7 +47,7 @@ def _fewa_beats_wswa(results: Everything) -> Finding:
     "the smallest, over alpha, of the largest ratio, over arms, to FEWA's regret on that arm (at least 1.5)",
     ["fig2"],
 )
-def _wswa_per_arm(results: Everything) -> Finding:
+def _wswa_per_arm(results: AllResults) -> Finding:
     def per_arm(label: str) -> np.ndarray:
         arms = ten_arm.regret_per_arm(results["fig2"][label]).sel(policy=label).transpose("run", "arm").values
         return np.asarray(arms[:, ten_arm.PROBLEM.means(0) > 0])
@@ -61,7 +61,7 @@ def _wswa_per_arm(results: Everything) -> Finding:
 
     value, (low, high) = smallest_worst(np.arange(len(fewa))), resampled(smallest_worst, len(fewa))
     why = f"every alpha has, on some arm, at least {value:.1f} times FEWA's regret."
-    return Finding(value, low, high, verdict_within(value, low, high, 1.5, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1.5, math.inf), why)
 
 
 @claim(
@@ -71,7 +71,7 @@ def _wswa_per_arm(results: Everything) -> Finding:
     ["fig2"],
     "0.22",
 )
-def _efficient_nested(results: Everything) -> Finding:
+def _efficient_nested(results: AllResults) -> Finding:
     return _efficient(results, "EFF-FEWA 0.06", "as the paper's text describes it")
 
 
@@ -82,14 +82,14 @@ def _efficient_nested(results: Everything) -> Finding:
     ["fig2"],
     "0.22",
 )
-def _efficient_blocks(results: Everything) -> Finding:
+def _efficient_blocks(results: AllResults) -> Finding:
     return _efficient(results, "EFF-FEWA 0.06, blocks", "as the appendix's pseudo-code has it")
 
 
-def _efficient(results: Everything, label: str, reading: str) -> Finding:
+def _efficient(results: AllResults, label: str, reading: str) -> Finding:
     value, low, high = ratio_of(_ten_arm(results, label), _ten_arm(results, "FEWA 0.06"))
     value, low, high = value - 1, None if low is None else low - 1, None if high is None else high - 1
-    verdict = verdict_equal(value, low, high, 0.22)
+    verdict = verdict_equal(low, high, 0.22)
     return Finding(value, low, high, verdict, f"{100 * value:+.0f} %, {reading}.")
 
 
@@ -99,7 +99,7 @@ def _efficient(results: Everything, label: str, reading: str) -> Finding:
     "regret of EFF-FEWA less FEWA's on the arms with Delta_i up to 0.01 (above 0)",
     ["fig2"],
 )
-def _small_gaps(results: Everything) -> Finding:
+def _small_gaps(results: AllResults) -> Finding:
     gaps = ten_arm.PROBLEM.means(0)
 
     def on(label: str, arms: np.ndarray) -> np.ndarray:
@@ -110,7 +110,7 @@ def _small_gaps(results: Everything) -> Finding:
     difference = on("EFF-FEWA 0.06", small) - on("FEWA 0.06", small)
     total = (on("EFF-FEWA 0.06", all_arms) - on("FEWA 0.06", all_arms)).mean()
     value, (low, high) = float(difference.mean()), mean_interval(difference)
-    verdict = verdict_within(value, low, high, 0.0, math.inf)
+    verdict = verdict_within(low, high, 0.0, math.inf)
     return Finding(
         value, low, high, verdict, f"these arms account for {value:.1f} of EFF-FEWA's {total:.0f} more in all."
     )
@@ -124,7 +124,7 @@ def _small_gaps(results: Everything) -> Finding:
     "0.997",
     clock=True,
 )
-def _time(results: Everything) -> Finding:
+def _time(results: AllResults) -> Finding:
     seconds = running_time.seconds_per_run(results["fig2"])
     exact, efficient = seconds["FEWA 0.06"], seconds["EFF-FEWA 0.06"]
     value = 1 - efficient / exact
@@ -142,7 +142,7 @@ def _time(results: Everything) -> Finding:
     "regret of SW-UCB / FEWA, ten arms (at least 2)",
     ["fig2"],
 )
-def _sliding_window(results: Everything) -> Finding:
+def _sliding_window(results: AllResults) -> Finding:
     return _suffers(results, "SW-UCB", "it keeps exploring arms that have not been pulled for long.")
 
 
@@ -152,14 +152,14 @@ def _sliding_window(results: Everything) -> Finding:
     "regret of D-UCB / FEWA, ten arms (at least 2)",
     ["fig2"],
 )
-def _discounted(results: Everything) -> Finding:
+def _discounted(results: AllResults) -> Finding:
     return _suffers(results, "D-UCB", "it keeps exploring arms that have not been pulled for long.")
 
 
-def _suffers(results: Everything, label: str, because: str) -> Finding:
+def _suffers(results: AllResults, label: str, because: str) -> Finding:
     other = _ten_arm(results, label)
     value, low, high = ratio_of(other, _ten_arm(results, "FEWA 0.06"))
-    verdict = verdict_within(value, low, high, 2.0, math.inf)
+    verdict = verdict_within(low, high, 2.0, math.inf)
     return Finding(value, low, high, verdict, f"regret {other.mean():.0f}: {because}")
 
 
@@ -170,10 +170,10 @@ def _suffers(results: Everything, label: str, because: str) -> Finding:
     ["fig2"],
     "4110",
 )
-def _discounted_forced(results: Everything) -> Finding:
+def _discounted_forced(results: AllResults) -> Finding:
     forced, plain = _ten_arm(results, "D-UCB, forced"), _ten_arm(results, "D-UCB")
     value, (low, high) = float(forced.mean()), mean_interval(forced)
-    verdict = verdict_within(value, low, high, 0.98 * 4110, 1.02 * 4110)  # read off the figure to about 2 %
+    verdict = verdict_within(low, high, 0.98 * 4110, 1.02 * 4110)  # read off the figure to about 2 %
     verdict = DIFFERS if verdict == FAILS else verdict
     why = f"{value:.0f} with that artefact, {plain.mean():.0f} as D-UCB is defined."
     why += " The published curve carries it." if verdict == HOLDS else ""

@@ -11,7 +11,7 @@ from rotting.paper.claims.judging import (
     DIFFERS,
     FAILS,
     HOLDS,
-    Everything,
+    AllResults,
     Finding,
     claim,
     resampled,
@@ -28,7 +28,7 @@ WSWA = [label for label in two_arm.POLICIES if label.startswith("wSWA")]
     ["fig1"],
     "0.23",
 )
-def _worst_drop(results: Everything) -> Finding:
+def _worst_drop(results: AllResults) -> Finding:
     regret = two_arm.final_regret(results["fig1"], "FEWA 0.06")
     drops = np.array(two_arm.DROPS)
 
@@ -37,7 +37,7 @@ def _worst_drop(results: Everything) -> Finding:
 
     value, (low, high) = worst(np.arange(len(regret))), resampled(worst, len(regret))
     step = math.sqrt(1.25)  # half a step of the grid of L
-    verdict = verdict_within(value, low, high, 0.15 / step, 0.25 * step)
+    verdict = verdict_within(low, high, 0.15 / step, 0.25 * step)
     return Finding(
         value, low, high, verdict, f"regret is largest, {regret.mean(axis=0).max():.0f}, at L = {value:.3f}."
     )
@@ -49,7 +49,7 @@ def _worst_drop(results: Everything) -> Finding:
     "the smallest, over alpha, of the largest ratio, over L, to the best wSWA there (at least 1.5)",
     ["fig1"],
 )
-def _no_wswa_everywhere(results: Everything) -> Finding:
+def _no_wswa_everywhere(results: AllResults) -> Finding:
     regrets = np.stack([two_arm.final_regret(results["fig1"], label) for label in WSWA])
 
     def smallest_worst(chosen: np.ndarray) -> float:
@@ -59,7 +59,7 @@ def _no_wswa_everywhere(results: Everything) -> Finding:
     runs = regrets.shape[1]
     value, (low, high) = smallest_worst(np.arange(runs)), resampled(smallest_worst, runs)
     why = f"every alpha has, at some L, at least {value:.1f} times the regret of another alpha."
-    return Finding(value, low, high, verdict_within(value, low, high, 1.5, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1.5, math.inf), why)
 
 
 @claim(
@@ -68,7 +68,7 @@ def _no_wswa_everywhere(results: Everything) -> Finding:
     "regret of the better of the other two less that of wSWA(0.2), mean over L from 0.05 to 0.4 (above 0)",
     ["fig1"],
 )
-def _small_drops(results: Everything) -> Finding:
+def _small_drops(results: AllResults) -> Finding:
     return _best_wswa(results, "wSWA 0.2", 0.05, 0.4, "a long window averages noise away.")
 
 
@@ -78,12 +78,12 @@ def _small_drops(results: Everything) -> Finding:
     "regret of the better of the other two less that of wSWA(0.02), mean over L above 2 (above 0)",
     ["fig1"],
 )
-def _large_drops(results: Everything) -> Finding:
+def _large_drops(results: AllResults) -> Finding:
     return _best_wswa(results, "wSWA 0.02", 2.0, math.inf, "a long window notices the fall too late.")
 
 
-def _best_wswa(results: Everything, label: str, least: float, most: float, because: str) -> Finding:
-    chosen = [place for place, drop in enumerate(two_arm.DROPS) if least <= drop <= most]
+def _best_wswa(results: AllResults, label: str, least: float, most: float, because: str) -> Finding:
+    chosen = [index for index, drop in enumerate(two_arm.DROPS) if least <= drop <= most]
     best = two_arm.final_regret(results["fig1"], label)[:, chosen]
     others = np.stack([two_arm.final_regret(results["fig1"], other)[:, chosen] for other in WSWA if other != label])
 
@@ -91,7 +91,7 @@ def _best_wswa(results: Everything, label: str, least: float, most: float, becau
         return float((others[:, runs].mean(axis=1).min(axis=0) - best[runs].mean(axis=0)).mean())
 
     value, (low, high) = lead(np.arange(len(best))), resampled(lead, len(best))
-    verdict = verdict_within(value, low, high, 0.0, math.inf)
+    verdict = verdict_within(low, high, 0.0, math.inf)
     why = f"{label} has {abs(value):.0f} {'less' if value > 0 else 'more'} regret"
     return Finding(value, low, high, verdict, f"{why}: {because}" if verdict == HOLDS else f"{why}.")
 
@@ -102,7 +102,7 @@ def _best_wswa(results: Everything, label: str, least: float, most: float, becau
     "share of the L at which FEWA(0.06) has less mean regret than every wSWA (at least 0.9)",
     ["fig1"],
 )
-def _almost_always(results: Everything) -> Finding:
+def _almost_always(results: AllResults) -> Finding:
     fewa = two_arm.final_regret(results["fig1"], "FEWA 0.06")
     others = np.stack([two_arm.final_regret(results["fig1"], label) for label in WSWA])
 
@@ -110,7 +110,7 @@ def _almost_always(results: Everything) -> Finding:
         return float((fewa[chosen].mean(axis=0) < others[:, chosen].mean(axis=1).min(axis=0)).mean())
 
     value, (low, high) = share(np.arange(len(fewa))), resampled(share, len(fewa))
-    verdict = verdict_within(value, low, high, 0.9, 1.0)
+    verdict = verdict_within(low, high, 0.9, 1.0)
     beaten = round(len(two_arm.DROPS) * (1 - value))
     why = f"at {beaten} of {len(two_arm.DROPS)} values of L the wSWA that suits that L does better."
     return Finding(value, low, high, verdict, why)
@@ -122,16 +122,14 @@ def _almost_always(results: Everything) -> Finding:
     "largest ratio, over L, of the regret of EFF-FEWA(0.06) to FEWA(0.06) (at most 1.5)",
     ["fig1"],
 )
-def _comparable(results: Everything) -> Finding:
+def _comparable(results: AllResults) -> Finding:
     exact, efficient = (two_arm.final_regret(results["fig1"], label) for label in ("FEWA 0.06", "EFF-FEWA 0.06"))
 
     def largest(chosen: np.ndarray) -> float:
         return float((efficient[chosen].mean(axis=0) / exact[chosen].mean(axis=0)).max())
 
     value, (low, high) = largest(np.arange(len(exact))), resampled(largest, len(exact))
-    return Finding(
-        value, low, high, verdict_within(value, low, high, 0.0, 1.5), f"never more than {value:.2f} times FEWA's."
-    )
+    return Finding(value, low, high, verdict_within(low, high, 0.0, 1.5), f"never more than {value:.2f} times FEWA's.")
 
 
 @claim(
@@ -141,8 +139,8 @@ def _comparable(results: Everything) -> Finding:
     ["fig1"],
     "1",
 )
-def _wswa_slope(results: Everything) -> Finding:
-    chosen = [place for place, drop in enumerate(two_arm.DROPS) if drop > 6]
+def _wswa_slope(results: AllResults) -> Finding:
+    chosen = [index for index, drop in enumerate(two_arm.DROPS) if drop > 6]
     log_drops = np.log(np.array(two_arm.DROPS)[chosen])
     slopes = {}
     for label in WSWA:
@@ -154,7 +152,7 @@ def _wswa_slope(results: Everything) -> Finding:
         slopes[label] = (slope(np.arange(len(regret))), *resampled(slope, len(regret), 200))
     label = max(slopes, key=lambda label: abs(slopes[label][0] - 1))
     value, low, high = slopes[label]
-    verdict = verdict_within(value, low, high, 0.9, 1.1)
+    verdict = verdict_within(low, high, 0.9, 1.1)
     return Finding(value, low, high, verdict, f"{label}: regret grows as L to the power {value:.2f}.")
 
 
@@ -164,7 +162,7 @@ def _wswa_slope(results: Everything) -> Finding:
     "largest mean regret over L: wSWA (the best alpha) / FEWA(0.06) (above 1)",
     ["fig1"],
 )
-def _robust(results: Everything) -> Finding:
+def _robust(results: AllResults) -> Finding:
     fewa = two_arm.final_regret(results["fig1"], "FEWA 0.06")
     others = [two_arm.final_regret(results["fig1"], label) for label in WSWA]
 
@@ -175,7 +173,7 @@ def _robust(results: Everything) -> Finding:
     value, (low, high) = ratio(np.arange(len(fewa))), resampled(ratio, len(fewa))
     worst = fewa.mean(axis=0).max()
     why = f"over all L, FEWA's largest regret is {worst:.0f}; the best tuned wSWA's is {value:.1f} times that."
-    return Finding(value, low, high, verdict_within(value, low, high, 1.0, math.inf), why)
+    return Finding(value, low, high, verdict_within(low, high, 1.0, math.inf), why)
 
 
 @claim(
@@ -184,7 +182,7 @@ def _robust(results: Everything) -> Finding:
     "share of the published values within 15 % or 10 units of ours (at least 0.9)",
     ["fig1"],
 )
-def _published(results: Everything) -> Finding:
+def _published(results: AllResults) -> Finding:
     labels = [label for label in two_arm.POLICIES if not label.startswith("EFF")]
     return _agreement(
         results, labels, "reproduced but for a few points.", "more than a tenth of the points lie elsewhere."
@@ -197,7 +195,7 @@ def _published(results: Everything) -> Finding:
     "share of the published values within 15 % or 10 units of ours, windows refreshed at every half (at least 0.9)",
     ["fig1"],
 )
-def _published_efficient(results: Everything) -> Finding:
+def _published_efficient(results: AllResults) -> Finding:
     finding = _agreement(results, ["EFF-FEWA 0.06"], "the curve is reproduced.", "")
     theirs = two_arm.published()["EFF-FEWA 0.06"]
     means = two_arm.final_regret(results["fig1"], two_arm.BLOCKS).mean(axis=0)
@@ -210,7 +208,7 @@ def _published_efficient(results: Everything) -> Finding:
     return finding._replace(verdict=DIFFERS, why=why)  # the paper does not say which reading was drawn
 
 
-def _agreement(results: Everything, labels: list[str], if_so: str, if_not: str) -> Finding:
+def _agreement(results: AllResults, labels: list[str], if_so: str, if_not: str) -> Finding:
     ours = np.stack([two_arm.final_regret(results["fig1"], label) for label in labels])
     theirs = np.stack([two_arm.published()[label] for label in labels])
     known = ~np.isnan(theirs)
@@ -221,7 +219,7 @@ def _agreement(results: Everything, labels: list[str], if_so: str, if_not: str) 
 
     runs = ours.shape[1]
     value, (low, high) = share(np.arange(runs)), resampled(share, runs)
-    verdict = verdict_within(value, low, high, 0.9, 1.0)
+    verdict = verdict_within(low, high, 0.9, 1.0)
     if verdict == FAILS and _could_agree(ours, theirs)[known].mean() >= 0.9:
         verdict = DIFFERS  # too few runs to say
     return Finding(value, low, high, verdict, if_so if value >= 0.9 else if_not)
