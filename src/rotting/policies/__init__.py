@@ -2,7 +2,7 @@
 
 from rotting.policies._engine.agent import Agent
 from rotting.policies._engine.explaining import Explanation, FilterVerdict, IndexVerdict
-from rotting.policies._engine.policy import Policy, parse_policy
+from rotting.policies._engine.policy import Policy, PolicyLike, parse_policy
 from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
 from rotting.policies.beta_thompson import BetaThompson
@@ -50,6 +50,7 @@ __all__ = [
     "IndexVerdict",
     "Oracle",
     "Policy",
+    "PolicyLike",
     "Rexp3",
     "SlidingWindowUCB",
     "Uniform",

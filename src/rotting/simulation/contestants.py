@@ -30,8 +30,8 @@ class PlayingAgent(Protocol):
 
 
 # A policy of the package or of the same contract, or what makes an agent from the number of arms (and a seed).
-PolicyLike = Policy | Callable[..., PlayingAgent]
-Policies = PolicyLike | Iterable[PolicyLike] | Mapping[str, PolicyLike]
+Player = Policy | Callable[..., PlayingAgent]
+Players = Player | Iterable[Player] | Mapping[str, Player]
 # Plays rounds first..last of one run.
 Turn = Callable[[Journal, int, int], None]
 
@@ -50,7 +50,7 @@ class Contestant(Protocol):
         """Start a run of so many rounds."""
 
 
-def contestants(policies: Policies, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
+def contestants(policies: Players, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
     """Return the contestants for a policy, a list of policies, or a dictionary from labels to policies."""
     if isinstance(policies, Mapping):
         named = [(str(label), policy) for label, policy in policies.items()]

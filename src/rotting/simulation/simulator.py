@@ -6,19 +6,20 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from rotting._core import validation
 from rotting._core.randomness import checked_seed
+from rotting._core.threads import on_threads
+from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
 from rotting.errors import BadType, BadValue
 from rotting.problems import Problem
-from rotting.simulation.contestants import Contestant, Policies, contestants
+from rotting.simulation.contestants import Contestant, Players, contestants
 from rotting.simulation.loop import Journal, new_journal, streams_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ LAST_RUN = 2**62  # runs are numbered with 64 bits
 
 
 def simulate(
-    policies: Policies,
+    policies: Players,
     problem: Problem,
     horizon: int | None = None,
     runs: int = 100,
@@ -90,10 +91,10 @@ def simulate(
     """
     if not isinstance(problem, Problem):
         raise BadType("is not a rotting.Problem", name="problem", value=problem, hint="rotting.problems has named ones")
-    horizon = validation.whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1)
-    runs, seed = validation.whole_number("runs", runs, minimum=1), checked_seed(seed)
-    threads = validation.whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
-    first_run = validation.whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
+    horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1)
+    runs, seed = whole_number("runs", runs, minimum=1), checked_seed(seed)
+    threads = whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
+    first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
     recorded = recorded_rounds(rounds, horizon)
     players = contestants(policies, problem, horizon, check)
 
@@ -109,9 +110,13 @@ def simulate(
 
     for player in players:
         player.prepare(problem, recorded)
-    jobs = ((play_one, player, run) for player in range(len(players)) for run in range(runs))
-    with _progress(len(players) * runs, progress) as advance:
-        _run_all(jobs, threads, stop, advance)
+    jobs = (partial(play_one, player, run) for player in range(len(players)) for run in range(runs))
+    with (
+        _progress(len(players) * runs, progress) as advance,
+        closing(on_threads(jobs, threads, stop=stop)) as finished,
+    ):
+        for _ in finished:
+            advance(1)
     oracle = problem.oracle(int(recorded[-1]), recorded).reward
     result = _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
     return result.assign_coords(run=result["run"] + int(first_run))
@@ -124,7 +129,7 @@ def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndar
     array([ 25,  50,  75, 100])
     """
     if rounds is None or np.ndim(rounds) == 0:
-        count = MOST_ROUNDS if rounds is None else validation.whole_number("rounds", rounds, minimum=1)
+        count = MOST_ROUNDS if rounds is None else whole_number("rounds", rounds, minimum=1)
         # An even spacing in whole numbers where there is one, and the last round in any case.
         step = -(-horizon // min(count, horizon))
         chosen = np.arange(horizon, 0, -step, dtype=np.int64)[::-1]
@@ -158,33 +163,6 @@ def play_run(
         turn(journal, first, last)
         elapsed += time.thread_time() - began
     return elapsed
-
-
-def _run_all(
-    jobs: Iterator[tuple[Any, ...]], threads: int, stop: threading.Event, advance: Callable[[int], None]
-) -> None:
-    """Run the jobs on some threads; on an error or Ctrl-C, stop the others soon and say what happened."""
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: set[Future[None]] = set()
-        try:
-            for job, *arguments in jobs:
-                waiting.add(pool.submit(job, *arguments))
-                if len(waiting) >= 4 * threads:
-                    waiting = _settle(waiting, advance)
-            while waiting:
-                waiting = _settle(waiting, advance)
-        except BaseException:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-
-
-def _settle(waiting: set[Future[None]], advance: Callable[[int], None]) -> set[Future[None]]:
-    done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-    for future in done:
-        future.result()
-    advance(len(done))
-    return waiting
 
 
 @contextmanager
@@ -241,8 +219,3 @@ def _dataset(
             "kernels": kernel_digest(),
         },
     )
-
-
-def whole_number(name: str, value: object) -> int:
-    """Return a whole number >= 1."""
-    return validation.whole_number(name, value, minimum=1)

@@ -16,13 +16,12 @@ from rotting._core.compiling import kernel_digest
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
-from rotting.policies import Policy, parse_policy
+from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, parse_problem
 from rotting.simulation.simulator import recorded_rounds
 from rotting.sweeps.numbering import Numbering
 
 # What users may give: a policy, or the text that it is read from.
-PolicyLike = Policy | str
 Item = TypeVar("Item")
 
 FORMAT = "rotting sweep 1"

@@ -12,7 +12,7 @@ from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit
 from rotting.sweeps.blocks import cut
 from rotting.sweeps.folder import Folder
-from rotting.sweeps.plan import Plan, PolicyLike
+from rotting.sweeps.plan import Plan
 from rotting.sweeps.progress import Reporter, Tally, reporting
 from rotting.sweeps.results import open_results
 from rotting.sweeps.workers import open_workers

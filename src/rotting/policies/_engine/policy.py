@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from rotting._core.parameters import Parameters
 from rotting._core.parsing import parse_call
@@ -150,6 +150,10 @@ class Policy(Parameters):
         (1, 1)
         """
         return Agent.fresh(self, n_arms, seed)
+
+
+# A policy, or a text that describes one: see `parse_policy`.
+PolicyLike: TypeAlias = Policy | str
 
 
 def parse_policy(text: str) -> Policy:
