@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotting.errors import DamagedFile
+from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit
 from rotting.sweeps.blocks import cut
