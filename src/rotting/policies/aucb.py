@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
+from rotting.errors import BadValue
 from rotting.policies._engine.policy import Policy
 from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
 from rotting.problems.curves import Constant, Curve, Exponential, Logistic, Power, as_curve
@@ -91,7 +92,8 @@ class AUCB(Policy, state=AUCBState, select=select, update=update):
         trend = as_curve(self.trend)
         highest, lowest = trend.highest_and_lowest()
         if lowest < 0 or highest <= 0 or (lowest == 0 and not isinstance(trend, _NEVER_AT_THE_FLOOR)):
-            raise ValueError(f"AUCB: trend={trend!r} comes down to {lowest:g}; expected a trend > 0 for every n")
+            problem = f"comes down to {lowest:g}"
+            raise BadValue(problem, owner="AUCB", name="trend", value=trend, expected="a trend > 0 for every n")
         object.__setattr__(self, "trend", trend)
 
     def initial_state(self, n_arms: int) -> AUCBState:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.parameters import parameter
+from rotting.errors import BadType, BadValue
 from rotting.policies._engine.policy import Policy
 from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
 from rotting.problems.curves import Curve, as_curve
@@ -83,10 +84,11 @@ class CTO(Policy, state=CTOState, select=select, update=update):
     def __post_init__(self) -> None:
         curves = self.curves
         if isinstance(curves, str) or not isinstance(curves, Iterable):
-            raise TypeError(f"CTO: curves={curves!r} is not a sequence of curves; expected such as (curve_1, curve_2)")
+            expected = "such as (curve_1, curve_2)"
+            raise BadType("is not a sequence of curves", owner="CTO", name="curves", value=curves, expected=expected)
         object.__setattr__(self, "curves", tuple(as_curve(curve) for curve in curves))
         if not self.curves:
-            raise ValueError("CTO: curves is empty; expected at least one curve")
+            raise BadValue("is empty", owner="CTO", name="curves", expected="at least one curve")
 
     def initial_state(self, n_arms: int) -> CTOState:
         """Return empty totals."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.parameters import parameter
+from rotting.errors import BadValue
 from rotting.policies._engine.explaining import Explanation, explain_filter
 from rotting.policies._engine.filtering import (
     filter_settings,
@@ -113,7 +114,8 @@ class EffFEWA(
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.refresh == "blocks" and self.grid != 2:
-            raise ValueError(f"EffFEWA: refresh='blocks' goes with grid=2 only, not with grid={self.grid:g}")
+            problem = f"does not go with grid={self.grid:g}"
+            raise BadValue(problem, owner="EffFEWA", name="refresh", value=self.refresh, expected="grid=2 with it")
 
     def initial_state(self, n_arms: int) -> EffFEWAState:
         """Return empty window sums."""

@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
-from rotting.errors import DamagedFile
+from rotting.errors import BadValue, DamagedFile
 from rotting.policies._engine.policy import Policy
 
 # When a log-weight exceeds this, the largest one is subtracted from all: e^100 is far from overflowing.
@@ -80,7 +80,8 @@ def check_weights(log_weights: np.ndarray, weights: np.ndarray) -> None:
 def check_range(policy: Policy, low: float, high: float) -> None:
     """Refuse a range that no reward can move in."""
     if not low < high:
-        raise ValueError(f"{type(policy).__name__}: low={low!r} and high={high!r} leave no range; expected low < high")
+        problem = f"leaves no range below high={high!r}"
+        raise BadValue(problem, owner=type(policy).__name__, name="low", value=low, expected="low < high")
 
 
 @dataclass(frozen=True)

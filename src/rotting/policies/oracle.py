@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.parameters import parameter
+from rotting.errors import BadType, BadValue
 from rotting.policies._engine.policy import Policy
+from rotting.problems import Problem
 from rotting.problems.curve_kernels import mean_at
+from rotting.problems.dynamics import ProblemArrays
 
 
 class OracleState(NamedTuple):
     """The problem itself, and how often each arm was pulled."""
 
-    problem: Any  # the `arrays` of a problem
+    problem: ProblemArrays
     pulls: np.ndarray
 
 
@@ -57,7 +60,7 @@ class Oracle(Policy, state=OracleState, select=select, update=update, knows=("pr
     """
 
     # Not in the repr and not compared: an oracle is the same policy whatever it is let loose on.
-    problem: Any = dataclasses.field(
+    problem: Problem | None = dataclasses.field(
         default=None,
         repr=False,
         compare=False,
@@ -66,8 +69,9 @@ class Oracle(Policy, state=OracleState, select=select, update=update, knows=("pr
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.problem is not None and not (hasattr(self.problem, "arrays") and hasattr(self.problem, "n_arms")):
-            raise TypeError(f"Oracle: problem={self.problem!r} is not a problem; expected a rotting.Problem or None")
+        if self.problem is not None and not isinstance(self.problem, Problem):
+            expected = "a rotting.Problem or None"
+            raise BadType("is not a problem", owner="Oracle", name="problem", value=self.problem, expected=expected)
 
     def __str__(self) -> str:
         return "Oracle()"
@@ -75,11 +79,13 @@ class Oracle(Policy, state=OracleState, select=select, update=update, knows=("pr
     def initial_state(self, n_arms: int) -> OracleState:
         """Return the problem and no pulls."""
         if self.problem is None:
-            raise ValueError("Oracle: it has no problem to know; pass Oracle(problem), or use it in a simulation")
+            hint = "pass Oracle(problem), or use it in a simulation"
+            raise BadValue("it has no problem to know", owner="Oracle", hint=hint)
         if n_arms != self.problem.n_arms:
-            raise ValueError(f"Oracle: n_arms={n_arms}, but its problem has {self.problem.n_arms}; expected the same")
+            problem = f"is not the number of arms of its problem, {self.problem.n_arms}"
+            raise BadValue(problem, owner="Oracle", name="n_arms", value=n_arms, expected="the same")
         return OracleState(self.problem.arrays, np.zeros(n_arms, np.int64))
 
-    def informed(self, problem: Any, horizon: int) -> Oracle:
+    def informed(self, problem: Problem, horizon: int) -> Oracle:
         """Return the oracle that knows this problem."""
         return Oracle(problem)

@@ -81,7 +81,7 @@ class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update, randomi
     def batch(self, n_arms: int) -> int:
         """Return the number of rounds between restarts: at least 1, which a single arm (K ln K = 0) needs."""
         ratio = min(self.horizon / self.variation, _LARGEST_RATIO)
-        return max(1, math.ceil((n_arms * math.log(n_arms)) ** (1 / 3) * ratio ** (2 / 3)))
+        return max(1, math.ceil(float((n_arms * math.log(n_arms)) ** (1 / 3) * ratio ** (2 / 3))))
 
     def initial_state(self, n_arms: int) -> Rexp3State:
         """Return equal weights at the start of a batch."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.parameters import parameter
-from rotting.errors import DamagedFile
+from rotting.errors import BadValue, DamagedFile
 from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
 from rotting.policies._engine.policy import Policy
 
@@ -55,13 +55,14 @@ def window_for(factor, horizon):
     return max(1, math.ceil(min(size, LONGEST)))
 
 
-def window_factor(alpha: float | None, sigma: float, mu_max: float | None, n_arms: int) -> float:
+def window_factor(policy: str, alpha: float | None, sigma: float, mu_max: float | None, n_arms: int) -> float:
     """Return alpha 4^(2/3) sigma^(2/3) K^(-2/3), with the theoretical alpha where none is given."""
     if alpha is None:
         if mu_max is None:
-            raise ValueError("alpha=None asks for the theoretical alpha (2 mu_max)^(-2/3), which needs mu_max")
+            problem = "asks for the theoretical alpha (2 mu_max)^(-2/3)"
+            raise BadValue(problem, owner=policy, name="alpha", value=alpha, expected="mu_max with it")
         alpha = (2 * mu_max) ** (-2 / 3)
-    return alpha * (4 * sigma / n_arms) ** (2 / 3)
+    return float(alpha * (4 * sigma / n_arms) ** (2 / 3))
 
 
 def first_state(settings: list[float], n_arms: int, horizon: int) -> SWAState:
@@ -99,7 +100,7 @@ class SWA(Policy, state=SWAState, select=select, update=update, knows=("horizon"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        window_factor(self.alpha, self.sigma, self.mu_max, 1)
+        window_factor("SWA", self.alpha, self.sigma, self.mu_max, 1)
 
     def informed(self, problem: object, horizon: int) -> SWA:
         """SWA knows the horizon."""
@@ -108,8 +109,9 @@ class SWA(Policy, state=SWAState, select=select, update=update, knows=("horizon"
     def initial_state(self, n_arms: int) -> SWAState:
         """Return empty histories and the window for the horizon."""
         if self.horizon is None:
-            raise ValueError("SWA: horizon=None; SWA must know how many rounds there will be, WSWA need not")
-        factor = window_factor(self.alpha, self.sigma, self.mu_max, n_arms)
+            problem = "leaves open how many rounds there will be"
+            raise BadValue(problem, owner="SWA", name="horizon", value=None, hint="WSWA need not know it")
+        factor = window_factor("SWA", self.alpha, self.sigma, self.mu_max, n_arms)
         return first_state([factor], n_arms, self.horizon)
 
     def reserve(self, state: SWAState, pulls: int) -> SWAState:

@@ -70,11 +70,11 @@ class WSWA(Policy, state=WSWAState, select=select, update=update, keeps_history=
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        window_factor(self.alpha, self.sigma, self.mu_max, 1)
+        window_factor("WSWA", self.alpha, self.sigma, self.mu_max, 1)
 
     def initial_state(self, n_arms: int) -> WSWAState:
         """Return empty histories and the window for a horizon of one round."""
-        factor = window_factor(self.alpha, self.sigma, self.mu_max, n_arms)
+        factor = window_factor("WSWA", self.alpha, self.sigma, self.mu_max, n_arms)
         swa = first_state([factor, float(self.restart)], n_arms, 1)
         return WSWAState(*swa, np.zeros(1, np.int64))
 

@@ -135,7 +135,7 @@ class PythonContestant:
 
     rounds_at_once = 256
 
-    def __init__(self, label: str, make: Any):
+    def __init__(self, label: str, make: Callable[..., PlayingAgent]):
         self.label, self.description = label, repr(make)
         self._make = getattr(make, "start", make)
 

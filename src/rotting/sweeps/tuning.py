@@ -10,11 +10,11 @@ import numpy as np
 
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue
-from rotting.policies import Policy, parse_policy
+from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike
 from rotting.simulation import simulate
 from rotting.simulation.summary import mean_interval
-from rotting.sweeps.plan import PolicyLike, as_problem, listed
+from rotting.sweeps.plan import as_problem, listed
 
 WARNING = (
     "The choice was made on the very runs that these figures come from, so they are optimistically biased: judge it on "

@@ -62,7 +62,7 @@ class Agent:
     @property
     def pulls(self) -> np.ndarray:
         """The number of pulls of each arm so far, int64 (a copy)."""
-        return self._state.pulls.copy()
+        return np.array(self._state.pulls)
 
     def select(self) -> int:
         """Return the arm to pull next."""
