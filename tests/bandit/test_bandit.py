@@ -11,6 +11,7 @@ from rotting.bandit import (
     SettingsConflict,
     UnknownArm,
     UnknownDecision,
+    event_log,
 )
 
 COLOURS = ["red", "green", "blue"]
@@ -143,7 +144,7 @@ def clock(monkeypatch):
     class Clock:
         now = 1_000_000.0
 
-    monkeypatch.setattr("rotting.bandit.event_log.time.time", lambda: Clock.now)
+    monkeypatch.setattr(event_log.time, "time", lambda: Clock.now)
     return Clock
 
 

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
+from rotting.bandit import event_log
 from rotting.bandit.event_log import EventLog
 from rotting.bandit.state import BanditState
 from rotting.policies import Agent
@@ -53,7 +54,7 @@ def is_from_alarm(error):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised in a destructor
 def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     """Whatever was acknowledged is there, the log verifies, and nothing hangs."""
-    monkeypatch.setattr("rotting.bandit.event_log.EVENTS_PER_SNAPSHOT", 100)  # so that some snapshots are interrupted
+    monkeypatch.setattr(event_log, "EVENTS_PER_SNAPSHOT", 100)  # so that some snapshots are interrupted
     bandit = Bandit.open(url, "hero", HALF, COLOURS)
     bandit.reward(bandit.decide().id, 1.0)  # everything is compiled
     other = Bandit.open(url, "hero")

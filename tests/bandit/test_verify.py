@@ -7,7 +7,7 @@ import sqlalchemy
 from sqlalchemy import func, select, update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BanditError, DamagedLog, VerificationFailed, database, schema, storage
+from rotting.bandit import BanditError, DamagedLog, VerificationFailed, database, event_log, schema, storage
 from rotting.bandit.events import Event
 
 COLOURS = ["red", "green", "blue"]
@@ -106,7 +106,7 @@ def test_opening_from_a_snapshot_is_opening_from_the_log(played):
 
 
 def test_snapshots_are_taken_now_and_then(url, monkeypatch):
-    monkeypatch.setattr("rotting.bandit.event_log.EVENTS_PER_SNAPSHOT", 20)
+    monkeypatch.setattr(event_log, "EVENTS_PER_SNAPSHOT", 20)
     bandit = Bandit.open(url, "hero", EffFEWA(), COLOURS)
     seqs = set()
     for _ in range(30):

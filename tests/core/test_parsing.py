@@ -81,7 +81,7 @@ def test_problems_are_read(text, expected):
         ("FEWA(alpha=1e400)", "alpha=inf is out of range"),
         ("EffFEWA(refresh='never')", "refresh='never' is not one of 'nested', 'blocks'"),
         ("SWA(horizon=1.5)", "horizon=1.5 is not a whole number"),
-        ("WSWA(alpha=None)", "needs mu_max"),
+        ("WSWA(alpha=None)", "expected mu_max"),
         ("CTO(curves=[])", "curves is empty"),
         ("CTO(curves=[Dorp(1, 0, 5)])", "curve 'Dorp' does not exist; did you mean 'Drop'"),
         ("CTO(curves=[Drop(1, 0)])", "Drop: missing a required argument: 'at'"),

@@ -58,7 +58,7 @@ def test_without_a_problem_it_says_what_to_do():
 
 
 def test_the_wrong_number_of_arms_is_refused():
-    with pytest.raises(ValueError, match="n_arms=3, but its problem has 10"):
+    with pytest.raises(ValueError, match="n_arms=3 is not the number of arms of its problem, 10"):
         Oracle(ten_arm()).start(3)
 
 

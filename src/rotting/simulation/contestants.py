@@ -6,7 +6,7 @@ import inspect
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class PlayingAgent(Protocol):
 
 # A policy of the package or of the same contract, or what makes an agent from the number of arms (and a seed).
 Player = Policy | Callable[..., PlayingAgent]
-Players = Player | Iterable[Player] | Mapping[str, Player]
+# In a mapping from labels, type checkers lose the common type of what they find; it is checked when it is used.
+Players = Player | Iterable[Player] | Mapping[str, object]
 # Plays rounds first..last of one run.
 Turn = Callable[[Journal, int, int], None]
 
@@ -53,7 +54,7 @@ class Contestant(Protocol):
 def contestants(policies: Players, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
     """Return the contestants for a policy, a list of policies, or a dictionary from labels to policies."""
     if isinstance(policies, Mapping):
-        named = [(str(label), policy) for label, policy in policies.items()]
+        named: list[tuple[str, object]] = [(str(label), policy) for label, policy in policies.items()]
     else:
         listed = policies if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
         named = [("", policy) for policy in listed]
@@ -72,7 +73,9 @@ def _contestant(label: str, policy: object, problem: Problem, horizon: int, chec
         hint = f"did you mean {policy.__name__}()?"
         raise BadType(f"{policy.__name__} is a class", owner="policies", value=policy, hint=hint)
     if callable(getattr(policy, "start", None)) or (callable(policy) and not isinstance(policy, str)):
-        return PythonContestant(label or getattr(policy, "__name__", repr(policy)), policy)
+        return PythonContestant(
+            label or getattr(policy, "__name__", repr(policy)), cast(Callable[..., PlayingAgent], policy)
+        )
     raise BadType(
         f"{policy!r} is not a policy",
         owner="policies",
