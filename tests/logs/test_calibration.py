@@ -35,7 +35,7 @@ def test_wear_out_is_seen(script):
 def test_gains_are_of_the_right_size(script, monkeypatch):
     monkeypatch.setattr(gain, "PLAYED_DRAWS", 10)
     found = script.gain_of(script.log_generators.CURVES["exponential"], 1, arms=4, exposures=800)
-    assert abs(found["median_promise"] - found["median_truth"]) < 20
+    assert abs(found["median_promise"] - found["median_truth"]) < 40
 
 
 def test_committed_results_meet_the_bars():

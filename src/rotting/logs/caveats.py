@@ -39,6 +39,9 @@ def find_caveats(
 
 def _about_causes(findings: Findings) -> Iterator[str]:
     driver = findings.driver
+    if findings.log.per_unit:
+        yield f"Users compared with themselves: {driver.reason}."
+        return
     yield f"Exposure, age or calendar: {driver.reason}."
     calendar = driver.probabilities[CALENDAR]
     falls = findings.rotting.any() or findings.common_fall > 2

@@ -16,6 +16,7 @@ from rotting._core.noise import variance_from_differences
 from rotting.errors import quoted
 from rotting.logs.columns import Columns, LogError
 from rotting.logs.segments import choose_segment, segment_values
+from rotting.logs.users import WithinUsers, within_users
 
 if TYPE_CHECKING:
     import duckdb
@@ -82,6 +83,7 @@ class Counted:
     capped_rows: int = 0
     segment: str | None = None  # the column of segments that is adjusted for
     segments: tuple[str, ...] = ()  # its values
+    users: WithinUsers | None = None  # users compared with themselves, where exposures are counted per unit
 
     @property
     def seconds(self) -> float | None:
@@ -133,6 +135,7 @@ def count_arms(
         capped_rows=capped_rows,
         segment=None if chosen is None else candidates[chosen],
         segments=values,
+        users=None if columns.unit is None else within_users(database, len(arms)),
     )
 
 

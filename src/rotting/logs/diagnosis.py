@@ -209,7 +209,7 @@ def _verdict(sigma: float, findings: Findings) -> str:
         return CONSTANT_REWARDS
     if findings.rotting.any():
         return ROTTING
-    if findings.common_fall > CLEAR_FALL:
+    if findings.common_fall > CLEAR_FALL and not findings.log.per_unit:
         return FALLS_WITH_CALENDAR if findings.driver.name == CALENDAR else FALLS_TOGETHER
     return NOT_ROTTING
 

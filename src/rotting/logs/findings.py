@@ -16,7 +16,7 @@ from rotting.logs.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.driver import EXPOSURE, Driver, Weighed, arm_tests, find_driver, weigh
+from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, find_driver, weigh
 from rotting.logs.noise import sigma_of
 from rotting.logs.panel import Panel, make_panel
 from rotting.logs.reading import Log
@@ -77,16 +77,24 @@ def find_wear_out(
 
 def _tested(log: Log, late: LateRewards | None, segments: bool = True) -> Findings:
     """Test the arms of a log at the nominal false-discovery rate."""
+    from scipy.special import ndtr
+
     panel = make_panel(log)
     if not segments:
         panel = dataclasses.replace(panel, expected=np.ones(len(panel.mean)))
     weighed, dispersion = weigh_twice(corrected(panel, late), log.binary)
     falling, rising = arm_tests(weighed)
+    if log.per_unit:
+        users = log.counted.users
+        z = np.zeros(panel.arms) if users is None else users.tires
+        falling, rising = ndtr(-z), ndtr(z)
     if sigma_of(log) == 0:  # nothing varies, and nothing can be said
         falling, rising = np.ones(panel.arms), np.ones(panel.arms)
     rotting = discoveries(falling)
     common = common_fall(weighed)
     driver = find_driver(weighed, falls=bool(rotting.any()) or common > SEEN)
+    if log.per_unit and log.counted.users is not None:
+        driver = Driver(EXPOSURE if rotting.any() else CANNOT_TELL, log.counted.users.sentence, driver.probabilities)
     return Findings(falling, rising, _recovering(weighed), rotting, driver, weighed, dispersion, common, log)
 
 
@@ -95,9 +103,9 @@ def weigh_twice(panel: Panel, binary: bool) -> tuple[Weighed, float]:
     first = weigh(panel)
     value = np.clip(first.value, 0.2, 5.0) if panel.multiplicative else first.value
     variance = panel.variance
-    if binary:
+    if binary and panel.multiplicative:
         variance = np.maximum(value / panel.scale - value**2, 0.05 * value / panel.scale)
-    elif panel.nonnegative:
+    elif panel.nonnegative and panel.multiplicative:
         variance = variance * value  # sales come less often rather than smaller
     dispersion = _dispersion(panel, first.value, variance)
     again = weigh(dataclasses.replace(panel, variance=variance * dispersion))

@@ -115,7 +115,7 @@ def estimate_gains(
 ) -> list[Gain]:
     """Play every policy on some of the draws, over one period; policies begin without the log.
 
-    All policies meet the same random numbers. The estimate is the mean over draws, and the interval holds 90 % of them.
+    All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 % of them.
     `only` names the policies to play (default: all).
     """
     policies = compared_policies(sigma, binary, period.batch)
@@ -182,6 +182,5 @@ def kept_reward(draw: Draw, period: Period) -> float:
 
 
 def _interval(draws: np.ndarray) -> Estimate:
-    low, high = np.quantile(draws, TAILS)
-    point = float(draws.mean())
-    return Estimate(point, min(float(low), point), max(float(high), point))
+    low, point, high = np.quantile(draws, (TAILS[0], 0.5, TAILS[1]))
+    return Estimate(float(point), float(low), float(high))
