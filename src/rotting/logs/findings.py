@@ -58,13 +58,14 @@ def find_wear_out(
     `simple` leaves out what a log would have said without each treatment.
     """
     cleaned, bursts = set_bursts_aside(log)
-    late = None
+    late = first = None
     if reward_delay is not None:
         late = LateRewards(None, delay_share(reward_delay, log.counted.seconds))
     elif log.columns.time is not None and not log.per_unit:
-        late = find_late_rewards(weigh(make_panel(cleaned)))
+        first = weigh(make_panel(cleaned))
+        late = find_late_rewards(first)
     step()
-    findings = _tested(cleaned if late is None else cut_off(cleaned, late), late)
+    findings = _tested(cleaned, None, first) if late is None else _tested(cut_off(cleaned, late), late)
     step()
     otherwise = {}
     if not simple:
@@ -75,14 +76,14 @@ def find_wear_out(
     return dataclasses.replace(findings, bursts=bursts, late=late, rotting_otherwise=otherwise)
 
 
-def _tested(log: Log, late: LateRewards | None, segments: bool = True) -> Findings:
-    """Test the arms of a log at the nominal false-discovery rate."""
+def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, segments: bool = True) -> Findings:
+    """Test the arms of a log at the nominal false-discovery rate; `first` is a first fit, if there is one already."""
     from scipy.special import ndtr
 
     panel = make_panel(log)
     if not segments:
         panel = dataclasses.replace(panel, expected=np.ones(len(panel.mean)))
-    weighed, dispersion = weigh_twice(corrected(panel, late), log.binary)
+    weighed, dispersion = weigh_twice(corrected(panel, late), log.binary, first)
     falling, rising = arm_tests(weighed)
     if log.per_unit:
         users = log.counted.users
@@ -98,9 +99,9 @@ def _tested(log: Log, late: LateRewards | None, segments: bool = True) -> Findin
     return Findings(falling, rising, _recovering(weighed), rotting, driver, weighed, dispersion, common, log)
 
 
-def weigh_twice(panel: Panel, binary: bool) -> tuple[Weighed, float]:
+def weigh_twice(panel: Panel, binary: bool, first: Weighed | None = None) -> tuple[Weighed, float]:
     """Return the hypotheses weighed with variances, and a dispersion, that a first fit has shown."""
-    first = weigh(panel)
+    first = weigh(panel) if first is None else first
     value = np.clip(first.value, 0.2, 5.0) if panel.multiplicative else first.value
     variance = panel.variance
     if binary and panel.multiplicative:

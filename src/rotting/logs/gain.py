@@ -115,8 +115,8 @@ def estimate_gains(
 ) -> list[Gain]:
     """Play every policy on some of the draws, over one period; policies begin without the log.
 
-    All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 % of them.
-    `only` names the policies to play (default: all).
+    All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 %
+    of them. `only` names the policies to play (default: all).
     """
     policies = compared_policies(sigma, binary, period.batch)
     if only is not None:

@@ -128,7 +128,7 @@ def half_life_text(arm: ArmDiagnosis) -> str:
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
     """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
-        return lambda value: f"{100 * value:.3g}%"
+        return lambda value: f"{100 * value:.2g}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
     return lambda value: f"{value:,.{decimals}f}"
@@ -200,7 +200,7 @@ def _advice(diagnosis: Diagnosis) -> list[str]:
             f"<p>At this pace the arms use up a half-life about {rounded(diagnosis.fresh_arms_per_month)} times a "
             "month: so many fresh ones a month keep the mean above half of what new ones earn.</p>"
         )
-    parts.append(f"<p>{escape(advice.label[:1].upper() + advice.label[1:])}: {escape(advice.reason)}.</p>")
+    parts.append(f"<p>How to choose among them: <b>{escape(advice.label)}</b>; {escape(advice.reason)}.</p>")
     intro = "To run it" if advice.label != KEEP else "To try it on a part of the traffic"
     return [
         *parts,
