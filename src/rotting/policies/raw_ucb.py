@@ -22,7 +22,7 @@ from rotting.policies._engine.history import (
     window_sum,
     window_sum_of,
 )
-from rotting.policies._engine.index_proofs import IndexProofs, all_above, look_closer, no_index_proofs
+from rotting.policies._engine.index_proofs import IndexProofs, all_above, divide, lowest_window, no_index_proofs
 from rotting.policies._engine.policy import Policy
 
 
@@ -47,14 +47,20 @@ def select(state, t, word):
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
+    if len(state.pulls) == 1:
+        return 0
     width, bound = index_width(state.settings, t), state.bound
     for arm in range(len(bound)):
         bound[arm] = state.mean[arm] + width / state.root[arm]
+    divided = -1
     while True:
         best, level = _two_largest(bound)
-        # If the others' largest upper bound is its own, its number is the lower one; and so it is in a tie of indices,
-        # since windows that are not surely above have been computed.
-        if all_above(state, best, width, level) or not look_closer(state, best, width, level):
+        if all_above(state.history, state.proofs, best, width, level):
+            return best
+        if divided != best:
+            divide(state.history, state.proofs, best, width, level)
+            divided = best
+        elif not _lowered(state, best, width, level):
             return best
 
 
@@ -70,14 +76,26 @@ def _two_largest(bound):
     return best, level
 
 
+@helper
+def _lowered(state, arm, width, level):
+    """Look for a window that lowers an arm's upper bound, among those not surely above `level`; say if there is one.
+
+    If there is none, the upper bound is the arm's index or both are above `level`.
+    """
+    window, mean = lowest_window(state.history, state.proofs, arm, width, level, state.bound[arm])
+    if window > 0:
+        state.window[arm], state.mean[arm], state.root[arm] = window, mean, math.sqrt(window)
+        state.bound[arm] = mean + width / state.root[arm]
+    return window > 0
+
+
 def update(state, arm, reward):
     """Add the reward to the arm's history."""
     append(state.history, arm, reward)
     # With the newest reward added, the window that gave the minimum is a good guess of where it lies now.
     window = min(state.window[arm] + 1, state.pulls[arm])
-    state.window[arm] = window
+    state.window[arm], state.root[arm] = window, math.sqrt(window)
     state.mean[arm] = window_sum(state.history, arm, window) / window
-    state.root[arm] = math.sqrt(window)
 
 
 @helper
@@ -97,7 +115,8 @@ def _search(state, arm, t):
     """Return an arm's index and window (for explanations)."""
     width = index_width(state.settings, t)
     state.bound[arm] = state.mean[arm] + width / state.root[arm]
-    while look_closer(state, arm, width, state.bound[arm]):
+    divide(state.history, state.proofs, arm, width, state.bound[arm])
+    while _lowered(state, arm, width, state.bound[arm]):
         pass
     return state.bound[arm], state.window[arm]
 
