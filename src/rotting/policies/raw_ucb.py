@@ -43,7 +43,8 @@ def select(state, t, word):
     """Return the arm with the largest index (lowest number on ties); arms never pulled come first.
 
     An arm's index is a minimum over windows, so its value at any one window is an upper bound. The arm with the largest
-    upper bound is the answer if all its windows lie above the upper bounds of the others, whatever its index is.
+    upper bound is the answer if all its windows lie above `level`, the largest upper bound of the others. What is not
+    surely above (see `_engine/index_proofs.py`) is computed: it lowers the arm's upper bound, or the arm is the answer.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
@@ -52,7 +53,7 @@ def select(state, t, word):
     width, bound = index_width(state.settings, t), state.bound
     for arm in range(len(bound)):
         bound[arm] = state.mean[arm] + width / state.root[arm]
-    divided = -1
+    divided = -1  # the arm whose windows were divided last; levels only fall in a round, so that stays good for it
     while True:
         best, level = _two_largest(bound)
         if all_above(state.history, state.proofs, best, width, level):
@@ -66,7 +67,7 @@ def select(state, t, word):
 
 @helper
 def _two_largest(bound):
-    """Return where the largest bound is (first of several), and the largest of the others (-inf if there are none)."""
+    """Return where the largest bound is (first of several), and the largest of the others."""
     best, level = 0, -np.inf
     for arm in range(1, len(bound)):
         if bound[arm] > bound[best]:

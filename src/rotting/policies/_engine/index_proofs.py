@@ -38,7 +38,7 @@ STRETCHES = 128  # the most stretches of an arm ...
 ROWS = 24  # ... and rows
 RECENT = 2 * ROW  # windows up to here may begin after the last stretch
 REACH = 2  # a stretch is at first no longer than this times the shortest window that begins there
-RENEW_AFTER = 1024  # pulls after which all is divided anew: what was split may no longer need it
+RENEW_AFTER = 512  # pulls after which all is divided anew: what was split may no longer need it
 RETRY_AFTER = 64  # pulls after which to divide again when there was no room for what had to be split
 MOST_WIDTH = 2.0**900  # beyond it products might overflow: nothing is sure
 
