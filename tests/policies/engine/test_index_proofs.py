@@ -1,10 +1,12 @@
 """RAW-UCB's roofs: every start is covered once, by a roof that lies above its prefix sum, by a row, or as recent."""
 
+import numba
 import numpy as np
 import pytest
 
 from rotting import RAWUCB
-from rotting.policies._engine.history import ROW
+from rotting.policies._engine.contract import fresh_state
+from rotting.policies._engine.history import ROW, append
 from rotting.policies._engine.index_proofs import (
     ENDS,
     FIRST_ROW,
@@ -16,6 +18,9 @@ from rotting.policies._engine.index_proofs import (
     ROWS,
     STRETCHES,
     WHERE,
+    all_above,
+    divide,
+    lowest_window,
 )
 from rotting.policies.raw_ucb import _search
 
@@ -108,3 +113,71 @@ def test_an_explanation_finds_the_smallest_bound(t):
         index, window = _search(agent._state, arm, t)
         assert index == pytest.approx(bounds.min(), rel=1e-15)
         assert bounds[window - 1] == pytest.approx(bounds.min(), rel=1e-15)
+
+
+@numba.njit
+def build(state, rewards):
+    """Give all rewards to arm 0."""
+    for reward in rewards:
+        append(state.history, 0, reward)
+
+
+@numba.njit
+def divide_at(state, width, level):
+    divide(state.history, state.proofs, 0, width, level)
+
+
+@numba.njit
+def surely_above(state, width, level):
+    return all_above(state.history, state.proofs, 0, width, level)
+
+
+@numba.njit
+def lowest_below(state, width, level):
+    return lowest_window(state.history, state.proofs, 0, width, level, np.inf)
+
+
+def hard_rewards(draw):
+    """Return rewards, multiples of UNIT, whose prefix sums are calm, rough, peaked, or change their slope."""
+    n = int(draw.integers(1, 3000))
+    rewards = draw.choice([0.0, 0.01, 1.0]) * draw.normal(size=n) + draw.choice([0.0, 0.5, -3.0])
+    rewards += draw.choice([0.0, 0.3, -0.3]) * (np.arange(n) > draw.integers(n))
+    for m in draw.integers(1, n, draw.integers(0, 12)) if n > 1 else ():
+        peak = draw.uniform(0.2, 5.0) * np.sqrt(n - m)
+        rewards[m - 1] += peak
+        rewards[m] -= peak
+    return np.rint(rewards / UNIT) * UNIT
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_sure_is_true(seed):
+    """At levels around the smallest bound, after dividing at a lower level, when the arm had fewer pulls perhaps."""
+    draw = np.random.default_rng(seed)
+    for _ in range(25):
+        rewards, width = hard_rewards(draw), float(draw.choice([0.0, 0.3, 1.0, 4.0]))
+        offset = float(draw.choice([0.0, 2.0**20]))
+        policy, early = RAWUCB(), int(draw.integers(0, len(rewards) + 1))
+        state = policy.reserve(fresh_state(policy, 1), len(rewards))
+        build(state, offset + rewards[:early])
+        if early:
+            divide_at(state, width, smallest(offset + rewards[:early], width) - draw.choice([0.0, 0.1, 1.0]))
+        build(state, offset + rewards[early:])
+        index = smallest(offset + rewards, width)
+        far = 1e-6 * (abs(index) + width)
+        for level in (index, index + far, index + 0.01, index + 1.0):
+            assert not surely_above(state, width, level)
+        lower = index - far - 0.01 * width  # the line in place of square roots needs a little
+        divide_at(state, width, lower)
+        if state.proofs.notes[0, RETRY] == 0:
+            assert surely_above(state, width, lower)
+        for level in (index, index + far, index + 0.01, index + 1.0):
+            assert not surely_above(state, width, level)
+        divide_at(state, width, index)
+        window, mean = lowest_below(state, width, index)
+        assert mean + width / np.sqrt(window) == index
+
+
+def smallest(rewards, width):
+    """Return the smallest upper confidence bound over all windows."""
+    h = np.arange(1, len(rewards) + 1)
+    return float(np.min(np.cumsum(rewards[::-1]) / h + width / np.sqrt(h)))
