@@ -72,7 +72,7 @@ def select(state, t, word):
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(state, state.short[0], theta)
-    h, try_band, begun = 2, 0, False
+    h, try_band, begun = np.int64(2), np.int64(0), False
     while left > 1 and h <= shortest:
         if h <= SHORT and (left > 2 or h == 2):
             left, shortest = _filter_short(state, left, shortest, h, theta)

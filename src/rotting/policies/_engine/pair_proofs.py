@@ -186,7 +186,7 @@ def _ahead_at(state, h, theta):
 @helper
 def _is_kept(state, h, end, theta, ratio, who):
     """Say whether the filters at windows h..end surely keep the arm `who` (0 or 1)."""
-    stretch = 0
+    stretch = np.int64(0)
     while h <= end:
         after, stretch = _pass_over(state, h, end, theta, ratio, stretch, who)
         if after == h:
