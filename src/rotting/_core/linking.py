@@ -67,7 +67,7 @@ class _LinkedDispatcher(CPUDispatcher):  # type: ignore[misc]
     def __call__(self, *arguments: Any) -> Any:
         if not hasattr(self, "_for_python"):
             options = {name: value for name, value in self.targetoptions.items() if name not in LINKED}
-            self._for_python = numba.njit(self.py_func, **options)
+            self._for_python = numba.jit(self.py_func, **options)
         return self._for_python(*arguments)
 
 
