@@ -215,7 +215,7 @@ def band(history, arm, first, last):
     under <= S[m] - (height + slope * (m - first)) <= over, up to ROUNDING * largest.
     The arm must have been pulled BLOCK times since `last`. The longer ago that is, the longer a stretch is cheap.
     """
-    n, size, level = history.pulls[arm], BLOCK, 0
+    n, size, level = history.pulls[arm], np.int64(BLOCK), np.int64(0)
     # Some eight blocks, but only such as have ended by now.
     while 8 * size <= last - first and ((last >> level) // (2 * BLOCK) + 1) * (2 * size) <= n:
         size *= 2
@@ -291,7 +291,7 @@ def _close_blocks(history, arm, n):
     for m in range(1, BLOCK):
         deviation = rough_prefix(history, arm, n - BLOCK + m) - (height + slope * m)
         under, over = min(under, deviation), max(over, deviation)
-    level, block = 0, n // BLOCK - 1
+    level, block = np.int64(0), n // BLOCK - 1
     while True:
         node = _node(history, arm, level, block)
         history.outlines[node, 0], history.outlines[node, 1] = under, over
