@@ -29,6 +29,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from rotting._core import compile_notice
 from rotting._core.linking import LINKED, linked
 
 _PACKAGE = Path(__file__).parents[1]
@@ -80,6 +81,7 @@ class entry:  # noqa: N801 (used as a decorator)
         if numba.config.DISABLE_JIT:
             self._cached = self._fresh = _quietly(function)
             return
+        _install_notice()
         with _cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
@@ -145,6 +147,16 @@ def _cache_root() -> Path:
     else:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "rotting"
+
+
+def is_kept() -> bool:
+    """Say whether compiled code can be kept on this machine, in `kernel_folder()`."""
+    return _ready(kernel_folder())
+
+
+@cache
+def _install_notice() -> None:
+    compile_notice.install(kernel_folder(), is_kept())
 
 
 @contextlib.contextmanager
