@@ -76,17 +76,22 @@ def empty_history(n_arms: int) -> History:
 
 
 def reserve(history: History, pulls: int) -> History:
-    """Return a history with room for that many more pulls, whichever arms they fall on."""
-    n_arms = len(history.pulls)
+    """Return a history with room for that many more pulls, whichever arms they fall on.
+
+    What does not fit is moved to arrays that are larger by an eighth at least, so that each number is moved about eight
+    times in all, however often room is asked for.
+    """
+    n_arms, had_pages, had_columns = len(history.pulls), len(history.low) // PAGE, history.page.shape[1]
     pages = int(history.used[0]) + min(pulls, n_arms) + pulls // PAGE + 1
     columns = (int(history.pulls.max()) + pulls) // PAGE + 1
-    if pages <= len(history.low) // PAGE and columns <= history.page.shape[1]:
+    if columns > had_columns:
+        page = np.zeros((n_arms, max(columns, had_columns + had_columns // 8)), np.int32)
+        page[:, :had_columns] = history.page
+        history = history._replace(page=page)
+    if pages <= had_pages:
         return history
-    page = np.zeros((n_arms, max(columns, history.page.shape[1])), np.int32)
-    page[:, : history.page.shape[1]] = history.page
-    pages = max(pages, len(history.low) // PAGE)
+    pages = max(pages, had_pages + had_pages // 8)
     return history._replace(
-        page=page,
         high=_longer(history.high, pages * STEP),
         low=_longer(history.low, pages * PAGE),
         outlines=_longer(history.outlines, pages * NODES),
