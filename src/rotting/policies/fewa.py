@@ -71,8 +71,8 @@ def select(state, t, word):
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
-    left, shortest = keep_first(state, state.short[0], theta)
-    h, try_band, begun = 2, 0, False
+    left, shortest = keep_first(state.active, state.dropped, state.pulls, state.short[0], theta)
+    h, try_band, begun = np.int64(2), np.int64(0), False
     while left > 1 and h <= shortest:
         if h <= SHORT and (left > 2 or h == 2):
             left, shortest = _filter_short(state, left, shortest, h, theta)
@@ -94,7 +94,8 @@ def select(state, t, word):
         if after == h:
             left, shortest, after = filter_row(state, left, shortest, h, row_size(h, shortest), theta)
         h = after
-    return least_pulled(state, left)
+    state.left[0] = left
+    return least_pulled(state.active, state.pulls, left)
 
 
 def update(state, arm, reward):
@@ -133,6 +134,9 @@ class FEWA(
 
     An arm is dropped at window h when the mean of its last h rewards lies more than 2 c(h, delta_t) below the best,
     c(h, delta) = sqrt(2 sigma^2 log(1 / delta) / h), delta_t = delta0 / t^alpha.
+
+    The paper's pseudo-code increments h before it tests whether h is as long as an active arm's history, and so never
+    filters at that last window, which the proofs need; here every window 1, 2, ..., N is filtered.
 
     Theory asks for alpha = 5; the paper's experiments use 0.03 to 0.1. With probability at least 1 - delta, for
     alpha > 3 and delta0 = 2 delta / zeta(alpha - 2), see `rotting.theory`.
