@@ -40,6 +40,7 @@ _KERNEL_SOURCES = (
     "problems/dynamics.py",
     "problems/noise.py",
     "problems/oracle.py",
+    "simulation/_cuda",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
@@ -77,7 +78,7 @@ class entry:  # noqa: N801 (used as a decorator)
         if numba.config.DISABLE_JIT:
             self._cached = self._fresh = _quietly(function)
             return
-        with _cache_in(kernel_folder()) as usable:
+        with cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
 
@@ -145,7 +146,7 @@ def _cache_root() -> Path:
 
 
 @contextlib.contextmanager
-def _cache_in(folder: Path) -> Iterator[bool]:
+def cache_in(folder: Path) -> Iterator[bool]:
     """Point numba at `folder` while a function is being declared; say whether the folder can be written."""
     if not _ready(folder):
         yield False

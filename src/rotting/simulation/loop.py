@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting._core.randomness import CHOICE, NOISE, stream_key, word
+from rotting._core.randomness import CHOICE, NOISE, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
 from rotting.policies._engine.kernel import select, update
 from rotting.problems.dynamics import value_now
@@ -40,6 +40,12 @@ def streams_of(seed: int, run: int, n_arms: int) -> Streams:
     """Return the random streams of one run: the same for every policy."""
     noise = np.array([stream_key(seed, NOISE, run, arm) for arm in range(n_arms)], np.uint64)
     return Streams(noise, np.array([stream_key(seed, CHOICE, run)], np.uint64))
+
+
+def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
+    """Return the streams of many runs, with the run as the first axis."""
+    noise = stream_keys(stream_key(seed, NOISE), runs)[:, None]
+    return Streams(stream_keys(noise, np.arange(n_arms)), stream_keys(stream_key(seed, CHOICE), runs)[:, None])
 
 
 @entry

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     import xarray
 
 MOST_ROUNDS = 256
+DEVICES = ("cpu", "cuda")
 LAST_RUN = 2**62  # runs are numbered with 64 bits
+# What runs came to: what they earned [player, run, round], pulls [player, run, arm], the seconds they took [player].
+_Played = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def simulate(
@@ -40,6 +43,7 @@ def simulate(
     progress: bool | Callable[[int], None] | None = None,
     first_run: int = 0,
     check: bool = False,
+    device: str = "cpu",
 ) -> xarray.Dataset:
     """Play every policy on a problem, many times, and measure its expected regret against the oracle.
 
@@ -72,12 +76,14 @@ def simulate(
     check
         Play compiled policies in plain Python with every index checked: slow, for authors of kernels, who are led to
         the line that breaks the kernel contract. Results are the same.
+    device
+        "cpu", or "cuda" for an NVIDIA GPU (needs `rotting[cuda]`), which plays compiled policies only: see docs/gpu.md.
 
     Returns
     -------
     xarray.Dataset
-        `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time spent playing, over
-        all runs) and `oracle_reward[round]`. Its attributes say how it was made.
+        `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time, or time of the
+        GPU, spent playing all runs) and `oracle_reward[round]`. Its attributes say how it was made.
 
     Examples
     --------
@@ -98,28 +104,65 @@ def simulate(
     recorded = recorded_rounds(rounds, horizon)
     players = contestants(policies, problem, horizon, check)
 
-    earned = np.empty((len(players), runs, len(recorded)))
+    with _progress(len(players) * runs, progress) as advance:
+        if checked_device(device) == "cuda":
+            played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
+        else:
+            played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance)
+    oracle = problem.oracle(int(recorded[-1]), recorded).reward
+    result = _dataset(players, problem, horizon, seed, recorded, oracle, *played)
+    return result.assign_coords(run=result["run"] + int(first_run)).assign_attrs(device=device_name(device))
+
+
+def _on_cpu(
+    players: list[Contestant],
+    problem: Problem,
+    horizon: int,
+    rounds: np.ndarray,
+    seed: int,
+    first_run: int,
+    runs: int,
+    threads: int,
+    advance: Callable[[int], None],
+) -> _Played:
+    """Play every run on threads."""
+    earned = np.empty((len(players), runs, len(rounds)))
     pulls = np.empty((len(players), runs, problem.n_arms), np.int64)
     seconds = np.zeros((len(players), runs))
     stop = threading.Event()
 
     def play_one(player: int, run: int) -> None:
-        journal = new_journal(recorded, problem.n_arms)
+        journal = new_journal(rounds, problem.n_arms)
         seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
         earned[player, run], pulls[player, run] = journal.earned, journal.pulls
 
     for player in players:
-        player.prepare(problem, recorded)
+        player.prepare(problem, rounds)
     jobs = (partial(play_one, player, run) for player in range(len(players)) for run in range(runs))
-    with (
-        _progress(len(players) * runs, progress) as advance,
-        closing(on_threads(jobs, threads, stop=stop)) as finished,
-    ):
+    with closing(on_threads(jobs, threads, stop=stop)) as finished:
         for _ in finished:
             advance(1)
-    oracle = problem.oracle(int(recorded[-1]), recorded).reward
-    result = _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
-    return result.assign_coords(run=result["run"] + int(first_run))
+    return earned, pulls, seconds.sum(axis=1)
+
+
+def _on_gpu(
+    players: list[Contestant],
+    problem: Problem,
+    horizon: int,
+    rounds: np.ndarray,
+    seed: int,
+    first_run: int,
+    runs: int,
+    advance: Callable[[int], None],
+) -> _Played:
+    """Play every run on a GPU."""
+    from rotting.simulation._cuda.batches import Cell
+    from rotting.simulation._cuda.playing import played_together, refuse_python
+
+    cells = [Cell(refuse_python(player), problem, horizon, rounds, first_run, runs) for player in players]
+    results = played_together(cells, seed, advance)
+    earned, pulls, seconds = zip(*results, strict=True)
+    return np.stack(earned), np.stack(pulls), np.array(seconds)
 
 
 def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndarray:
@@ -140,6 +183,26 @@ def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndar
         expected = f"increasing whole numbers from 1 to the horizon {horizon}"
         raise BadValue(name="rounds", value=rounds, expected=expected)
     return np.ascontiguousarray(chosen, dtype=np.int64)
+
+
+def checked_device(device: str) -> str:
+    """Return the name of a device on which runs can be played; an error says what is missing."""
+    if device not in DEVICES:
+        raise BadValue(name="device", value=device, expected=" or ".join(map(repr, DEVICES)))
+    if device == "cuda":
+        from rotting.simulation._cuda.device import require
+
+        require()
+    return device
+
+
+def device_name(device: str) -> str:
+    """Return what results say about where they were computed."""
+    if device == "cpu":
+        return device
+    from rotting.simulation._cuda.device import name
+
+    return f"{device}: {name()}"
 
 
 def play_run(

@@ -57,6 +57,9 @@ class Policy(Parameters):
         Whether its state grows with the pulls. It overrides `reserve`.
     scratch
         Fields of the state that hold no more than working memory: any content is as good as the first.
+    constants
+        Fields of the state that never change, besides `settings`; those of a tuple inside as "windows.sizes". A GPU
+        keeps them once for many runs.
     abstract
         Whether it is no policy itself, and only others are derived from it.
     """
@@ -69,6 +72,7 @@ class Policy(Parameters):
     knows: ClassVar[tuple[str, ...]] = ()
     keeps_history: ClassVar[bool] = False
     scratch: ClassVar[tuple[str, ...]] = ()
+    constants: ClassVar[tuple[str, ...]] = ()
     _kernel: ClassVar[Kernel | None] = None
 
     def __init_subclass__(
@@ -82,6 +86,7 @@ class Policy(Parameters):
         knows: tuple[str, ...] | None = None,
         keeps_history: bool | None = None,
         scratch: tuple[str, ...] | None = None,
+        constants: tuple[str, ...] | None = None,
         abstract: bool = False,
     ) -> None:
         super().__init_subclass__()
@@ -91,6 +96,7 @@ class Policy(Parameters):
             "knows": knows,
             "keeps_history": keeps_history,
             "scratch": scratch if scratch is not None or state is None else (),
+            "constants": constants if constants is not None or state is None else (),
         }
         for name, value in traits.items():
             if value is not None:
