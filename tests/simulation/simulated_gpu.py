@@ -5,7 +5,7 @@ NUMBA_ENABLE_CUDASIM=1 and NUMBA_DISABLE_JIT=1 must be set. Usage: simulated_gpu
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ import numpy as np
 
 import rotting
 from rotting.policies import POLICIES, Policy
-from rotting.simulation import _cuda  # noqa: F401
 from rotting.simulation._cuda import batches, device, playing
+from rotting.simulation._cuda.together import Game, simulate_together
 
 DROP = rotting.problems.Drop(before=0.5, after=-0.5, at=10)
 GAME = {"horizon": 60, "runs": 5, "seed": 3, "rounds": 7}
@@ -132,6 +132,45 @@ def small_memory() -> dict[str, list]:
     return found
 
 
+def together() -> list[bool]:
+    """Say of several games that are played at once whether each came out as it does alone."""
+    games = [
+        Game({"one": rotting.EffFEWA(alpha=0.3), "two": rotting.UCB1()}, replace(problem(), horizon=40), 3, rounds=4),
+        Game([rotting.EffFEWA()], rotting.problems.two_arm(L=1.0, horizon=30), 2),
+        Game([rotting.EffFEWA(), rotting.FEWA()], rotting.problems.two_arm(L=3.0, horizon=50), 2, rounds=1),
+    ]
+    found = dict(simulate_together(games, seed=5))
+    return [
+        _same(rotting.simulate(game.policies, game.problem, runs=game.runs, rounds=game.rounds, seed=5), found[place])
+        for place, game in enumerate(games)
+    ]
+
+
+def _same(one, other) -> bool:
+    return all(one[name].equals(other[name]) for name in ("regret", "pulls", "oracle_reward"))
+
+
+def swept(folder: Path) -> dict[str, object]:
+    """Sweep with the simulator, and with the CPU into the same folder."""
+    problems = [rotting.problems.two_arm(L=1.0, horizon=50), rotting.problems.two_arm(L=4.0, horizon=50)]
+    asked = {"policies": [rotting.EffFEWA(), rotting.UCB1()], "problems": problems, "runs": 3}
+    on_gpu = rotting.sweep(**asked, out=folder / "gpu", device="cuda", progress=False)
+    again = rotting.sweep(**asked, out=folder / "gpu", device="cuda", progress=False)
+    on_cpu = rotting.sweep(**asked, out=folder / "cpu", progress=False)
+    refused = "no"
+    try:
+        rotting.sweep(**asked, out=folder / "gpu", progress=False)
+    except rotting.errors.RottingError as error:
+        refused = str(error)
+    tuned = [rotting.tune(rotting.EffFEWA(), problems, runs=4, device=device) for device in ("cpu", "cuda")]
+    return {
+        "same": bool(on_gpu.regret.equals(on_cpu.regret) and on_gpu.pulls.equals(on_cpu.pulls)),
+        "again": bool(again.regret.equals(on_gpu.regret)),
+        "refused": refused,
+        "tuned": tuned[0] == tuned[1],
+    }
+
+
 def _cell(policy: Policy) -> batches.Cell:
     from rotting.simulation.contestants import contestants
 
@@ -149,6 +188,8 @@ def main(file: Path) -> None:
         "forgetful": said(Forgetful()),
         "wild": said([rotting.UCB1(), Wild()]),
         "overlapping": said(Overlapping()),
+        "together": together(),
+        "swept": swept(file.parent),
         "memory": small_memory(),
     }
     np.savez(file, pulls=result.pulls.values, regret=result.regret.values, outcome=json.dumps(outcome))

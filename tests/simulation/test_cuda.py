@@ -71,6 +71,16 @@ def test_too_little_memory_is_met_by_smaller_batches(simulated):
     assert max(runs) <= 2
 
 
+def test_games_that_are_played_at_once_come_out_as_they_do_alone(simulated):
+    assert simulated[2]["together"] == [True, True, True]
+
+
+def test_sweeps_and_tuning_give_the_same_and_folders_hold_one_kind(simulated):
+    swept = simulated[2]["swept"]
+    assert (swept["same"], swept["again"], swept["tuned"]) == (True, True, True)
+    assert "another plan (other device)" in swept["refused"]
+
+
 def test_streams_of_many_runs_are_those_of_each():
     runs = np.array([0, 5, 2**40])
     many = streams_of_many(2**70 + 1, runs, 3)

@@ -109,9 +109,8 @@ def simulate(
             played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
         else:
             played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance)
-    oracle = problem.oracle(int(recorded[-1]), recorded).reward
-    result = _dataset(players, problem, horizon, seed, recorded, oracle, *played)
-    return result.assign_coords(run=result["run"] + int(first_run)).assign_attrs(device=device_name(device))
+    result = make_dataset(players, problem, horizon, seed, recorded, device, *played)
+    return result.assign_coords(run=result["run"] + int(first_run))
 
 
 def _on_cpu(
@@ -238,22 +237,24 @@ def _progress(total: int, wanted: bool | Callable[[int], None] | None) -> Iterat
         yield bar.advance
 
 
-def _dataset(
+def make_dataset(
     players: list[Contestant],
     problem: Problem,
     horizon: int,
     seed: int,
     rounds: np.ndarray,
-    oracle: np.ndarray,
+    device: str,
     earned: np.ndarray,
     pulls: np.ndarray,
     seconds: np.ndarray,
 ) -> xarray.Dataset:
+    """Return results as a labelled dataset that says how they were made."""
     import xarray
 
     from rotting import __version__
     from rotting._core.compiling import kernel_digest
 
+    oracle = problem.oracle(int(rounds[-1]), rounds).reward
     runs = earned.shape[1]
     return xarray.Dataset(
         {
@@ -280,5 +281,6 @@ def _dataset(
             "rotting": __version__,
             "numpy": np.__version__,
             "kernels": kernel_digest(),
+            "device": device_name(device),
         },
     )

@@ -7,7 +7,10 @@ arrays gets one more axis, the run, and the CUDA kernel takes the run's part of 
 | module | what |
 |---|---|
 | `device` | whether there is a GPU, and what is missing if not; its memory |
-| `kernel` | the CUDA kernel, and how it is compiled and kept on disk |
+| `parts` | one run's part of a batch, in compiled code |
+| `kernel` | the CUDA kernel |
+| `compiling` | how it is compiled and kept on disk |
 | `batches` | which runs are played together, and how many fit the memory |
 | `playing` | plays cells: launches, progress, Ctrl-C, too little memory |
+| `together` | several simulations at once |
 """

@@ -6,6 +6,7 @@ Between two pieces Python looks at Ctrl-C, at what broke, and at the progress.
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -29,6 +30,7 @@ _FIRST_PIECES = 32  # the first piece is this part of the rounds: its time says 
 _SCHEDULERS, _REGISTERS, _MOST_WARPS = 4, 65_536, 32
 _CACHED_WARPS, _SMALL_STATE = 16, 1024  # the most warps for states of more bytes than that (measured: docs/gpu.md)
 _POLL_SECONDS = 0.0005
+_PLAYING = threading.Lock()
 
 
 class Played(NamedTuple):
@@ -43,8 +45,16 @@ class Played(NamedTuple):
 def play_cells(
     cells: Sequence[Cell], seed: int, advance: Callable[[int], object] = lambda rounds: None
 ) -> Generator[Played, None, None]:
-    """Yield the runs of cells, part by part, in any order; `advance` is called with the rounds played since."""
+    """Yield the runs of cells, part by part, in any order; `advance` is called with the rounds played since.
+
+    One thread of a process plays at a time; others wait.
+    """
     device.require()
+    with _PLAYING:
+        yield from _play_cells(cells, seed, advance)
+
+
+def _play_cells(cells: Sequence[Cell], seed: int, advance: Callable[[int], object]) -> Generator[Played, None, None]:
     memory = int(_SHARE * device.free_memory())
     waiting: deque[tuple[list[Part], int]] = deque(
         (parts, group.run_bytes)
