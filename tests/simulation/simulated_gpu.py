@@ -62,6 +62,11 @@ def forgetful(state, arm, reward):
     state.pulls[arm] += 1 if state.pulls[arm] < 4 else 2
 
 
+def meddling(state, arm, reward):
+    state.pulls[arm] += 1
+    state.settings[0] += reward
+
+
 def wild(state, t, word):
     return 0 if t < 9 or word == np.uint64(0) else 17
 
@@ -72,18 +77,13 @@ class Forgetful(Mine, update=forgetful):
 
 
 @dataclass(frozen=True)
-class Wild(Mine, select=wild, randomised=True):
+class Meddling(Mine, update=meddling):
     pass
 
 
-def overlapping(self: object, n_arms: int) -> MineState:
-    both = np.zeros((n_arms + 1, 2))
-    return MineState(both[:1], np.zeros(n_arms, np.int64), both[:n_arms])
-
-
 @dataclass(frozen=True)
-class Overlapping(Mine):
-    initial_state = overlapping
+class Wild(Mine, select=wild, randomised=True):
+    pass
 
 
 class InPython:
@@ -186,8 +186,8 @@ def main(file: Path) -> None:
         "python": said(InPython),
         "checked": said(rotting.UCB1(), check=True),
         "forgetful": said(Forgetful()),
+        "meddling": said(Meddling()),
         "wild": said([rotting.UCB1(), Wild()]),
-        "overlapping": said(Overlapping()),
         "together": together(),
         "swept": swept(file.parent),
         "memory": small_memory(),

@@ -50,8 +50,8 @@ def test_the_result_names_the_device(simulated):
         ("python", "NoDevice: InPython: is played in Python"),
         ("checked", "NoDevice: UCB1(sigma=1): is played in Python"),
         ("forgetful", "KernelError: Forgetful(): update did not count one pull of arm"),
+        ("meddling", "KernelError: Meddling(): changes state.settings, which never changes"),
         ("wild", "KernelError: Wild(): select gave 17 in round 9; expected an arm from 0 to 3"),
-        ("overlapping", "NoDevice: Overlapping(): state.settings and state.last overlap"),
     ],
 )
 def test_what_a_gpu_cannot_play_is_refused_by_name(simulated, which, error):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.errors import NoDevice
 from rotting.policies._engine.contract import fresh_state, leaves
 from rotting.problems import Problem
 from rotting.simulation._cuda.compiling import spreading
@@ -58,6 +56,14 @@ class Group:
         return [Part(place, 0, cells[place].runs) for place in self.places]
 
 
+class Constant(NamedTuple):
+    """An array that is kept once for many runs, which must be the same after they are played."""
+
+    name: str
+    before: np.ndarray
+    array: Any  # on the device
+
+
 def first_state(cell: Cell) -> Any:
     """Return the state that every run of a cell starts with, with room for all its rounds."""
     policy = cell.player.policy
@@ -70,7 +76,6 @@ def grouped(cells: Sequence[Cell]) -> list[Group]:
     sizes: dict[object, int] = {}
     for place, cell in enumerate(cells):
         state = first_state(cell)
-        _refuse_overlaps(cell, state)
         key = _structure(state, {}), _structure(cell.problem.arrays, {})
         found.setdefault(key, []).append(place)
         own = {id(array): array.nbytes for _, array in leaves(state)}
@@ -85,14 +90,6 @@ def _structure(value: Any, seen: dict[int, int]) -> object:
     if isinstance(value, tuple):
         return type(value), tuple(_structure(each, seen) for each in value)
     return value.dtype.str, value.shape, seen.setdefault(id(value), len(seen))
-
-
-def _refuse_overlaps(cell: Cell, state: Any) -> None:
-    """Refuse a state with two arrays that share some of their memory; the same array twice is all right."""
-    distinct = {id(array): (name, array) for name, array in leaves(state)}
-    for (one, mine), (other, theirs) in itertools.combinations(distinct.values(), 2):
-        if np.may_share_memory(mine, theirs):
-            raise NoDevice(f"{one} and {other} overlap, which a GPU cannot keep", owner=cell.player.label)
 
 
 def cut(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
@@ -121,8 +118,10 @@ def cut(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 # A batch in the device's memory.
 
 
-def to_device(cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: int, stream: Stream) -> Batch:
-    """Return the runs of a batch before their first round, for warps of which `lanes` threads play.
+def to_device(
+    cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: int, stream: Stream
+) -> tuple[Batch, list[Constant]]:
+    """Return the runs of a batch before their first round, for warps of which `lanes` threads play; and its constants.
 
     `MemoryError` if the device's memory is too small.
     """
@@ -132,7 +131,7 @@ def to_device(cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: in
     making = _Making(len(runs), lanes, stream.to_device(whose), stream)
     n_arms, rounds = chosen[0].problem.n_arms, _padded([cell.rounds for cell in chosen])
     streams = streams_of_many(seed, runs, n_arms)
-    return Batch(
+    batch = Batch(
         states=making.assembled([first_state(cell) for cell in chosen], _layouts(chosen[0])),
         streams=type(streams)(*(making.woven(each) for each in streams)),
         journals=Journal(
@@ -148,6 +147,7 @@ def to_device(cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: in
         broken=stream.zeros((len(runs), 2), np.dtype(np.int64)),
         any_broken=stream.zeros((1,), np.dtype(np.int64)),
     )
+    return batch, making.constants
 
 
 def _padded(rounds: list[np.ndarray]) -> np.ndarray:
@@ -178,6 +178,7 @@ class _Making:
     def __init__(self, runs: int, lanes: int, cells: Any, stream: Stream):
         self.runs, self.lanes, self.cells, self.stream = runs, lanes, cells, stream
         self._made: dict[int, Any] = {}
+        self.constants: list[Constant] = []
 
     def assembled(self, prototypes: list[Any], layout: Callable[[str], int], name: str = "state") -> Any:
         """Return tuples like the prototypes, of arrays for all runs; one array kept twice stays one."""
@@ -191,12 +192,14 @@ class _Making:
             )
         if id(first) not in self._made:
             # The prototype is kept, too: while it lives, its id is not used again.
-            self._made[id(first)] = first, self._array(np.stack(prototypes), layout(name))
+            self._made[id(first)] = first, self._array(np.stack(prototypes), layout(name), name)
         return self._made[id(first)][1]
 
-    def _array(self, prototypes: np.ndarray, layout: int) -> Any:
+    def _array(self, prototypes: np.ndarray, layout: int, name: str) -> Any:
         if layout == _COMMON:
-            return self.common(prototypes)
+            common = self.common(prototypes)
+            self.constants.append(Constant(name, prototypes, common.array))
+            return common
         lanes = self.lanes if layout == _WOVEN else 1
         groups, shape, size = -(-self.runs // lanes), prototypes.shape[1:], prototypes[0].size
         axes = (groups, *shape, lanes) if layout == _WOVEN else (self.runs, *shape)

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.errors import NoDevice
+from rotting.errors import KernelError, NoDevice
 from rotting.policies._engine.kernel import compile_errors_in_short
 from rotting.simulation._cuda import device
 from rotting.simulation._cuda.batches import Cell, Part, cut, grouped, to_device
 from rotting.simulation._cuda.compiling import kernel_for
-from rotting.simulation._cuda.kernel import Batch
 from rotting.simulation.contestants import CompiledContestant, Contestant
 
 # How much of the memory that is free is planned with; the rest is for what the driver and others need.
@@ -140,11 +139,11 @@ class _Playing:
         self._stream = device.Stream()
         self._runs = sum(part.runs for part in parts)
         self._horizon = max(cells[part.cell].horizon for part in parts)
-        sample = to_device(cells, [dataclasses.replace(parts[0], runs=1)], seed, 1, self._stream)
+        sample, _ = to_device(cells, [dataclasses.replace(parts[0], runs=1)], seed, 1, self._stream)
         with compile_errors_in_short(cells[parts[0].cell].player.policy):
             self._kernel, registers = kernel_for(sample)
         self._lanes, self._blocks = geometry(self._runs, registers, needed // self._runs)
-        self._batch: Batch = to_device(cells, parts, seed, self._lanes, self._stream)
+        self._batch, self._constants = to_device(cells, parts, seed, self._lanes, self._stream)
         self._last, self._piece, self._seconds, self._reported = 0, 0, 0.0, 0
         self._launch(-(-self._horizon // _FIRST_PIECES))
 
@@ -169,6 +168,7 @@ class _Playing:
         advance(done - self._reported)
         self._reported = done
         if self._last == self._horizon:
+            self._refuse_changed()
             return True
         rate = _PIECE_SECONDS / max(took, 1e-6)
         self._launch(max(1, int(self._piece * min(rate, float(_FIRST_PIECES)))))
@@ -182,6 +182,16 @@ class _Playing:
         part = next(part for part, end in zip(self.parts, self._ends(), strict=True) if run < end)
         cell = self.cells[part.cell]
         raise cell.player.broken(int(broken[run, 0]), int(broken[run, 1]), cell.problem.n_arms)
+
+    def _refuse_changed(self) -> None:
+        """Refuse results of a policy that changes what it says never changes: runs would have disturbed each other."""
+        for constant in self._constants:
+            if not np.array_equal(self._stream.to_host(constant.array), constant.before, equal_nan=True):
+                raise KernelError(
+                    f"changes {constant.name}, which never changes",
+                    owner=self.cells[self.parts[0].cell].player.label,
+                    expected="another field for it, which is neither `settings` nor among `constants` of the class",
+                )
 
     def _ends(self) -> np.ndarray:
         return np.cumsum([part.runs for part in self.parts])
