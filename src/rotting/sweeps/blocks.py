@@ -10,7 +10,6 @@ import io
 import itertools
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from rotting.problems import Problem
 from rotting.simulation.contestants import contestants
 from rotting.simulation.loop import new_journal
 from rotting.simulation.simulator import play_run
-from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
 
 # A killed process loses at most the blocks in flight, and handling a block takes a few milliseconds: about a second is
@@ -116,16 +114,13 @@ def compute_on_gpu(plan: Plan, blocks: Sequence[range]) -> list[bytes]:
         rounds = plan.recorded[piece.problem]
         cells.append(Cell(refuse_python(player), problem, problem.horizon, rounds, piece.first, piece.runs))
     played = iter(zip(pieces, played_together(cells, plan.seed), strict=True))
-
-    def encoded(block: range, own: list[tuple[Piece, tuple[np.ndarray, np.ndarray, float]]]) -> bytes:
+    encoded = []
+    for block in blocks:
+        own = list(itertools.islice(played, sum(1 for _ in plan.numbering.pieces(block))))
         regret = [(oracle_reward(plan, piece.problem) - earned).ravel() for piece, (earned, _, _) in own]
         pulls = [pulls.ravel() for _, (_, pulls, _) in own]
-        return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
-
-    counts = [sum(1 for _ in plan.numbering.pieces(block)) for block in blocks]
-    results = [list(itertools.islice(played, count)) for count in counts]
-    with ThreadPoolExecutor() as pool:  # checksums of many bytes take longer than a GPU to make them
-        return list(pool.map(encoded, blocks, results))
+        encoded.append(encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls))))
+    return encoded
 
 
 def grouped_for_gpu(plan: Plan, blocks: Sequence[range]) -> Iterator[list[range]]:
