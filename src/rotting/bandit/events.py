@@ -10,7 +10,9 @@ before) and the number of an `arm`. What else it has depends on its kind:
 | restored | a retired arm is available again      |                                                              |
 | decided  | a decision for the arm was taken      | `decision`: its identifier; `probability`: that of the arm   |
 |          |                                       | (None: not known); `among`: the arms to choose from as JSON  |
-|          |                                       | (None: all that were available)                              |
+|          |                                       | (None: all that were available); `key`, `batch`: of a        |
+|          |                                       | request that may be repeated, in the first of its decisions: |
+|          |                                       | the key, and how many decisions there are                    |
 | shown    | a decision was shown                  | `target`: the `seq` of the decision                          |
 | rewarded | the reward of a decision arrived      | `target`; `value`: the reward                                |
 | expired  | the wait for a reward ended           | `target`; `value`: the default reward, if there is one       |
@@ -45,6 +47,8 @@ class Event(NamedTuple):
     value: float | None = None
     probability: float | None = None
     among: str | None = None
+    key: str | None = None
+    batch: int | None = None
 
 
 class Pending(NamedTuple):
@@ -61,7 +65,7 @@ def check_event(event: Event, arms: int) -> None:
 
     Anybody can change a database, so whatever is read from it is checked here before it is used.
     """
-    seq, kind, at, arm, name, decision, target, value, probability, among = event
+    seq, kind, at, arm, name, decision, target, value, probability, among, key, batch = event
     if kind not in KINDS:
         raise damaged(event, "kind", f"one of {', '.join(KINDS)}")
     if type(at) is not float or not 0.0 <= at < LATEST_TIME:
@@ -83,6 +87,11 @@ def check_event(event: Event, arms: int) -> None:
         raise damaged(event, "probability", "a number from 0 to 1")
     if among is not None and not _are_arms(among, arms):
         raise damaged(event, "among", f"increasing numbers of arms, 0 to {arms - 1}, as JSON")
+    if (key, batch) != (None, None):
+        if kind != "decided" or type(key) is not str or not key:
+            raise damaged(event, "key", "a text in decisions, and only there")
+        if type(batch) is not int or batch < 1:
+            raise damaged(event, "batch", "the number of decisions that belong to the key")
 
 
 def damaged(event: Event, field: str, expected: str) -> DamagedLog:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from rotting.bandit.checking import listed
@@ -25,6 +26,17 @@ class DecisionReader(Protocol):
     def about(self, decision: int) -> list[Event]:
         """Return the decision of that number, if there is one, and its outcomes."""
         ...
+
+
+class Found:
+    """Decisions that were looked up before, all at once."""
+
+    def __init__(self, events: Mapping[int, list[Event]]):
+        self._events = events
+
+    def about(self, decision: int) -> list[Event]:
+        """Return the decision of that number, if there is one, and its outcomes."""
+        return self._events.get(decision, [])
 
 
 # Decisions.
@@ -55,14 +67,26 @@ def arms_among(state: BanditState, among: list[str] | None) -> list[int]:
 
 
 def decisions(
-    state: BanditState, now: float, identifiers: Identifiers, number: int, arms: Sequence[int], restricted: bool
+    state: BanditState,
+    now: float,
+    identifiers: Identifiers,
+    number: int,
+    arms: Sequence[int],
+    restricted: bool,
+    first: int | None = None,
+    in_flight: list[int] | None = None,
 ) -> tuple[list[Event], list[str]]:
-    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all."""
+    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all.
+
+    `first` is the number of the first event, and `in_flight` counts the exposures until then, if others are planned
+    before; it is brought up to date.
+    """
     among = json.dumps(arms) if restricted else None
-    in_flight = list(state.in_flight)
+    first = state.seq + 1 if first is None else first
+    in_flight = list(state.in_flight) if in_flight is None else in_flight
     counted = state.settings.count == "decided"
     events, reasons = [], []
-    for seq in range(state.seq + 1, state.seq + 1 + number):
+    for seq in range(first, first + number):
         arm, why, probability = state.pick(seq, arms, in_flight)
         in_flight[arm] += counted
         reasons.append(why)
@@ -71,8 +95,8 @@ def decisions(
     return events, reasons
 
 
-def expiry(state: BanditState, now: float) -> list[Event]:
-    """Return the events that settle what is overdue."""
+def expiry(state: BanditState, now: float, portion: int | None = None) -> list[Event]:
+    """Return the events that settle what is overdue, or so many of them."""
     default = state.settings.default_reward
     return [
         Event(
@@ -83,35 +107,60 @@ def expiry(state: BanditState, now: float) -> list[Event]:
             target=seq,
             value=default if state.counts(waiting) else None,
         )
-        for place, (seq, waiting) in enumerate(state.overdue(now), start=1)
+        for place, (seq, waiting) in enumerate(islice(state.overdue(now), portion), start=1)
     ]
 
 
 # Outcomes.
 
-
-def exposure(state: BanditState, now: float, log: DecisionReader, decision: object) -> list[Event]:
-    """Return the event that a decision was shown; none if that is known."""
-    seq, waiting = _look_up(state, decision)
-    if waiting is None:
-        about = _read(state, log, seq, decision)
-        known, arm = any(event.kind == "shown" for event in about), about[0].arm
-    else:
-        known, arm = waiting.shown, waiting.arm
-    return [] if known else [Event(state.seq + 1, "shown", now, arm, target=seq)]
+_NOTHING: Mapping[int, Event] = {}
 
 
-def rewards(state: BanditState, now: float, log: DecisionReader, pairs: Iterable[tuple[object, float]]) -> list[Event]:
-    """Return the events of rewards that are new; one that contradicts another is refused."""
-    new: dict[int, Event] = {}
+def exposures(
+    state: BanditState,
+    now: float,
+    log: DecisionReader,
+    decisions: Iterable[object],
+    first: int | None = None,
+    planned: Mapping[int, Event] = _NOTHING,
+) -> list[Event]:
+    """Return the events that decisions were shown; none for those of which it is known.
+
+    `planned` holds the exposures that come before the event number `first`, by the number of the decision.
+    """
+    first, new = state.seq + 1 if first is None else first, dict[int, Event]()
+    for decision in decisions:
+        seq, waiting = _look_up(state, decision)
+        if waiting is None:
+            about = _read(state, log, seq, decision)
+            known, arm = any(event.kind == "shown" for event in about), about[0].arm
+        else:
+            known, arm = waiting.shown, waiting.arm
+        if not known and seq not in new and seq not in planned:
+            new[seq] = Event(first + len(new), "shown", now, arm, target=seq)
+    return list(new.values())
+
+
+def rewards(
+    state: BanditState,
+    now: float,
+    log: DecisionReader,
+    pairs: Iterable[tuple[object, float]],
+    first: int | None = None,
+    planned: Mapping[int, Event] = _NOTHING,
+) -> list[Event]:
+    """Return the events of rewards that are new; one that contradicts another is refused.
+
+    `planned` holds the rewards that come before the event number `first`, by the number of the decision.
+    """
+    first, new = state.seq + 1 if first is None else first, dict[int, Event]()
     for decision, value in pairs:
         seq, waiting = _look_up(state, decision)
-        if seq in new:
-            _check_reward(decision, value, new[seq])
-            continue
-        arm = waiting.arm if waiting is not None else _arm_to_reward(state, log, seq, decision, value)
-        if arm is not None:
-            new[seq] = Event(state.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
+        arm = _arm_to_reward(state, log, seq, decision, value) if waiting is None else waiting.arm
+        if settled := new.get(seq) or planned.get(seq):
+            _check_reward(decision, value, settled)
+        elif arm is not None:
+            new[seq] = Event(first + len(new), "rewarded", now, arm, None, None, seq, value)
     return list(new.values())
 
 
