@@ -11,13 +11,14 @@ import numpy as np
 from sqlalchemy import Connection
 
 from rotting.bandit.database import Database
+from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BanditError, DamagedLog
 from rotting.bandit.events import Event, check_event
 from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.state import BanditState
-from rotting.bandit.storage import BanditRow, StoredLog
+from rotting.bandit.storage import NO_LIMIT, BanditRow, StoredLog
 from rotting.errors import quoted
 
 # Consecutive empty catch-ups before optimistic appends: as many times in a row, no other process has written.
@@ -53,22 +54,37 @@ class EventLog:
 
     # Appending.
 
-    def append(self, plan: Planner) -> list[Event]:
+    def append(self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
         While no other process writes, the state in memory is the newest one, and events are appended optimistically:
-        if another process has written meanwhile, their numbers are taken, and the database refuses them. When that
-        happens, or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
+        if another process has written meanwhile, their numbers are taken, and nothing is appended. When that happens,
+        or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
         """
+        deadline = deadline or Deadline()
         with self.lock:
             events: list[Event] | None = None
-            if self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
-                events = self.database.write_optimistically(partial(self._append_if_newest, plan))
+            if optimistic and self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
+                events = self._append_optimistically(plan, deadline)
             if not events:
-                events = self.database.write(partial(self._append_after_catch_up, plan), self.bandit_id)
+                events = self._append_under_lock(plan, deadline)
             self._apply(events)
-            self._snapshot_if_due()
             return events
+
+    def _append_optimistically(self, plan: Planner, deadline: Deadline) -> list[Event] | None:
+        if self.database.is_postgres:
+            return self.database.trying(partial(self._append_in_one_trip, plan, deadline))
+        return self.database.write_optimistically(partial(self._append_if_newest, plan), deadline)
+
+    def _append_under_lock(self, plan: Planner, deadline: Deadline) -> list[Event]:
+        if self.database.is_postgres:
+            return self.database.retrying(partial(self._append_in_two_trips, plan, deadline), deadline)
+        return self.database.write(partial(self._append_after_catch_up, plan), self.bandit_id, deadline)
+
+    def prepare(self) -> None:
+        """Do what takes long before others have to wait for it."""
+
+    # In SQLite, statements cost little, and a transaction is what others wait for.
 
     def _append_if_newest(self, plan: Planner, connection: Connection) -> list[Event]:
         stored = StoredLog(connection, self.bandit_id)
@@ -76,15 +92,58 @@ class EventLog:
 
     def _append_after_catch_up(self, plan: Planner, connection: Connection) -> list[Event]:
         stored = StoredLog(connection, self.bandit_id)
-        self._empty_catch_ups = self._empty_catch_ups + 1 if self._catch_up(stored) == 0 else 0
+        self._note_catch_up(self._catch_up(stored))
         return self._append_planned(plan, stored)
 
     def _append_planned(self, plan: Planner, stored: StoredLog) -> list[Event]:
-        now = max(time.time(), self.state.at)  # in a log, time never runs backwards
-        events = plan(self.state, now, stored)
+        events = plan(self.state, self._now(), stored)
         if events:
             stored.append(events)
         return events
+
+    # In PostgreSQL, every statement is a round trip: see `rotting.bandit.postgres`.
+
+    def _append_in_one_trip(self, plan: Planner, deadline: Deadline) -> list[Event]:
+        from rotting.bandit import postgres
+
+        with self.database.connected(deadline) as connection:
+            events = plan(self.state, self._now(), StoredLog(connection, self.bandit_id))
+            last = self.state.seq, self.state.at
+            if not events:
+                return []
+            self.database.committing()
+            appended = postgres.append(self.database.driver, self.bandit_id, last, events, commit=False)
+            return events if appended else []
+
+    def _append_in_two_trips(self, plan: Planner, deadline: Deadline) -> list[Event]:
+        from rotting.bandit import postgres
+
+        while True:
+            with self.database.connected(deadline) as connection:
+                driver, greeting = self.database.driver, self.database.greeting
+                assert greeting is not None
+                known = self.state.seq if self._state_is_complete else NO_LIMIT
+                rows = postgres.lock_and_read(driver, greeting.namespace, self.bandit_id, known, deadline)
+                stored = StoredLog(connection, self.bandit_id)
+                self._note_catch_up(self._catch_up(stored, rows if self._state_is_complete else None))
+                events = plan(self.state, self._now(), stored)
+                if not events:
+                    driver.execute("ROLLBACK")
+                    return []
+                last = self.state.seq, self.state.at
+                self.database.committing()
+                if postgres.append(driver, self.bandit_id, last, events, commit=True):
+                    return events
+            # A process that believed to be alone was quicker.
+            if deadline.is_over():
+                raise deadline.error("other writers")
+
+    def _note_catch_up(self, events: int) -> None:
+        self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
+
+    def _now(self) -> float:
+        """Return the time for the next events: in a log, it never runs backwards."""
+        return max(time.time(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False
@@ -101,7 +160,7 @@ class EventLog:
     @contextlib.contextmanager
     def reading(self) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.lock, self.database.reading() as connection:
+        with self.database.held(), self.database.reading() as connection:
             stored = StoredLog(connection, self.bandit_id)
             self._catch_up(stored)
             yield stored
@@ -111,17 +170,22 @@ class EventLog:
         with self.reading():
             pass
 
-    def _catch_up(self, stored: StoredLog) -> int:
-        """Apply what other processes have appended; returns how many events that were."""
+    def _catch_up(self, stored: StoredLog, rows: list[Event] | None = None) -> int:
+        """Apply what other processes have appended; returns how many events that were.
+
+        `rows` are the last event that is known and all after it, if they have been read already.
+        """
         if not self._state_is_complete:
             self._load(stored)
-        if not self._has_last_event(stored):
+        if rows is None:
+            rows = stored.after(self.state.seq - 1)
+        last, new = (rows[0] if rows else None), rows[1:]
+        if last is None or (last.seq, last.at) != (self.state.seq, self.state.at):
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "
                 "copy has taken the place of the log",
                 hint="open the bandit again",
             )
-        new = stored.after(self.state.seq)
         self._apply(new, checked=False)
         return len(new)
 
@@ -191,12 +255,11 @@ class EventLog:
         with self.lock:
             with self.reading():
                 content, seq = self.state.snapshot().to_bytes(), self.state.seq
-            self.database.write(
-                lambda connection: StoredLog(connection, self.bandit_id).put_snapshot(seq, content), self.bandit_id
-            )
+            self.database.write(lambda connection: StoredLog(connection, self.bandit_id).put_snapshot(seq, content))
             self._snapshot_seq, self._snapshot_size = seq, len(content)
 
-    def _snapshot_if_due(self) -> None:
+    def snapshot_if_due(self) -> None:
+        """Store the state after so many events that opening the bandit would take long."""
         interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // BYTES_PER_EVENT)
         if self.state.seq < self._snapshot_seq + interval:
             return
