@@ -265,11 +265,14 @@ class Bandit:
             settled += len(some)
         return settled
 
-    def _append(self, plan: Planner, deadline: Deadline) -> list[Event]:
-        with self._log.database.held():
-            events = self._log.append(plan, deadline)
+    def _append(self, plan: Planner, deadline: Deadline, changes_arms: bool = False) -> list[Event]:
+        def work() -> list[Event]:
+            self._log.prepare()
+            events = self._log.append(plan, deadline, changes_arms=changes_arms)
             self._log.snapshot_if_due()
-        return events
+            return events
+
+        return self._group.take_turn(work, deadline)
 
     # Arms.
 
@@ -296,7 +299,13 @@ class Bandit:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
         deadline = Deadline(timeout)
-        return len(self._append(lambda state, now, _: planning.arm_changes(state, now, new, old, back), deadline))
+        if new:
+            self._log.expect_arms(len(new))
+
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.arm_changes(state, now, new, old, back)
+
+        return len(self._append(plan, deadline, changes_arms=True))
 
     @property
     def arms(self) -> dict[str, bool]:

@@ -14,22 +14,21 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, NullPool, create_engine
-from sqlalchemy.engine import URL, Engine
+from sqlalchemy import Connection
 from sqlalchemy.event import listen
 from sqlalchemy.exc import SQLAlchemyError
 
 from rotting.bandit.addresses import checked_url, masked, sqlite_file
 from rotting.bandit.deadlines import DEFAULT_TIMEOUT, Deadline
+from rotting.bandit.engines import is_broken, is_contention, make_engine
 from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
-from rotting.errors import MissingExtra, literal
+from rotting.errors import literal
 
 if TYPE_CHECKING:
     from rotting.bandit import postgres
     from rotting.bandit.group_commit import GroupCommit, Ticket
 
-# PostgreSQL: serialization failure, deadlock, a key that exists by now; a lock that was waited for too long.
-_RETRIED, _LOCK_NOT_AVAILABLE = {"40001", "40P01", "23505"}, "55P03"
+_LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was waited for too long
 # Seconds between two attempts to begin a transaction in SQLite. SQLite itself waits longer and longer (up to 0.1 s), so
 # that a writer which has waited for long waits for ever; a wait that never grows gives everybody the same chance.
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.001
@@ -53,7 +52,7 @@ class Database:
 
     def __init__(self, url: str):
         self.url = checked_url(url)
-        self.engine = _make_engine(self.url)
+        self.engine = make_engine(self.url)
         self.lock = threading.RLock()
         self.line: deque[Ticket] = deque()  # who waits to write; only who holds the lock removes anything
         self._holder: int | None = None  # the thread that holds the lock
@@ -65,6 +64,7 @@ class Database:
         self.driver: Any = None  # the driver's own connection
         self.greeting: postgres.Greeting | None = None  # what the server said when the connection was made
         self._in_transaction = False
+        self._is_reading = False  # is the transaction one that only reads?
         self._committing = False  # has a commit been sent that was not yet answered?
         self._wal_is_on = False  # SQLite keeps it with the file, but setting it writes: not for those who only read
         self._closed = False
@@ -102,6 +102,11 @@ class Database:
 
     # Transactions.
 
+    @property
+    def is_locking(self) -> bool:
+        """Whether other writers wait for a transaction of this connection, if it has begun at all."""
+        return self._in_transaction and not self._is_reading
+
     def write(
         self, work: Callable[[Connection], Result], bandit_id: int | None = None, deadline: Deadline | None = None
     ) -> Result:
@@ -129,10 +134,10 @@ class Database:
             except self._errors as error:
                 if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
                     raise deadline.error("other writers") from error
-                if not _is_contention(error):
+                if not is_contention(error):
                     if deadline.is_over():
                         raise deadline.error("the database", self._committing) from error
-                    if not tried and not self._committing and _is_broken(error):
+                    if not tried and not self._committing and is_broken(error):
                         tried = True  # the server had closed the connection: nothing is lost yet
                         continue
                     raise self._storage_error("cannot be written", error, self._committing) from error
@@ -164,7 +169,7 @@ class Database:
             with self._transaction(_READING, deadline) as connection:
                 yield connection
         except self._errors as error:
-            if deadline.is_over() and _is_contention(error):
+            if deadline.is_over() and is_contention(error):
                 raise deadline.error("the database") from error
             raise self._storage_error("cannot be read", error) from error
 
@@ -218,6 +223,7 @@ class Database:
     def _begin(self, begin: str | None, deadline: Deadline) -> Connection:
         """Begin a transaction and return the connection."""
         connection = self._connect(deadline)
+        self._is_reading = begin == _READING[self._dialect]
         if begin == _WRITING["sqlite"]:
             return self._begin_in_turn(connection, begin, deadline)
         self._in_transaction = True
@@ -246,7 +252,7 @@ class Database:
             try:
                 self.driver.execute(begin)
             except sqlite3.OperationalError as error:
-                if not _is_contention(error) or deadline.is_over():
+                if not is_contention(error) or deadline.is_over():
                     raise
                 time.sleep(random.uniform(_SHORTEST_PAUSE, _LONGEST_PAUSE))
             else:
@@ -344,6 +350,10 @@ class Database:
         failure.may_be_written = may_be_written
         return failure
 
+    def another(self) -> Database:
+        """Return the same database with a connection of its own."""
+        return Database(self.engine.url.render_as_string(hide_password=False))
+
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
         return self._path is not None and not os.path.exists(self._path)
@@ -389,44 +399,3 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
-
-
-# Engines.
-
-
-def _make_engine(url: URL) -> Engine:
-    """Return an engine that keeps no connections and begins no transactions: `Database` does both."""
-    if url.drivername != "sqlite":
-        try:
-            return create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-        except ImportError as error:
-            raise MissingExtra(
-                "PostgreSQL is reached with psycopg, which is not installed", hint="pip install 'rotting[sql]'"
-            ) from error
-    options = {"timeout": DEFAULT_TIMEOUT, "check_same_thread": False}
-    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=options)
-    listen(engine, "connect", _set_up_sqlite)
-    return engine
-
-
-def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.execute("PRAGMA synchronous = FULL")  # what has been committed survives a power cut
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _is_contention(error: Exception) -> bool:
-    """Say whether only another writer was in the way."""
-    original = getattr(error, "orig", error)
-    if isinstance(original, sqlite3.Error):
-        # The lowest byte is the primary code. Errors that Python itself raises have none.
-        return getattr(original, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-    return getattr(original, "sqlstate", None) in _RETRIED
-
-
-def _is_broken(error: Exception) -> bool:
-    """Say whether PostgreSQL has closed the connection (classes 08 and 57P0 of its errors; libpq's have no code)."""
-    original = getattr(error, "orig", error)
-    state = getattr(original, "sqlstate", None)
-    return (
-        type(original).__name__ == "OperationalError" and not isinstance(original, sqlite3.Error) and state is None
-    ) or (state is not None and state.startswith(("08", "57P0")))

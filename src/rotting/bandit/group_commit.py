@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BanditError, StorageError, TimedOut
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rotting.bandit.event_log import EventLog
     from rotting.bandit.storage import StoredLog
 
+Result = TypeVar("Result")
+
 LARGEST_GROUP = 1000  # requests in one transaction
 # Seconds after which a caller looks by itself whether it should lead: a leader may have been interrupted before it
 # could ring the next bell.
@@ -34,7 +36,7 @@ class Ticket:
 
     __slots__ = ("_bell", "_claim", "abandoned", "deadline", "error", "group", "outcomes", "requests")
 
-    def __init__(self, group: GroupCommit, requests: Sequence[Request], deadline: Deadline):
+    def __init__(self, group: GroupCommit | None, requests: Sequence[Request], deadline: Deadline):
         self.group = group
         self.requests = requests
         self.deadline = deadline
@@ -104,6 +106,21 @@ class GroupCommit:
             raise ticket.error
         assert ticket.outcomes is not None
         return ticket.outcomes
+
+    def take_turn(self, work: Callable[[], Result], deadline: Deadline) -> Result:
+        """Do something that is a transaction of its own, when its turn has come."""
+        ticket = Ticket(None, (), deadline)
+        self._database.line.append(ticket)
+        try:
+            while not self._database.is_free():
+                if deadline.is_over():
+                    raise deadline.error("other callers")
+                ticket.wait(min(_LOOK_AGAIN, deadline.remaining()))
+            with self._database.held():
+                ticket.abandoned = True
+                return work()
+        finally:
+            ticket.abandoned = True
 
     def _withdraw(self, ticket: Ticket) -> None:
         """Give up at the deadline."""

@@ -14,34 +14,27 @@ from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import ClientCursor, waiting
+from sqlalchemy import Dialect
+from sqlalchemy.dialects import postgresql
 
+from rotting.bandit import schema
 from rotting.bandit.deadlines import Deadline
 from rotting.bandit.events import Event
 
 GRACE = 0.1  # seconds in which the server is expected to give up by itself, before the connection is dropped
 
-_TYPES = {
-    "seq": "bigint",
-    "kind": "text",
-    "at": "float8",
-    "arm": "integer",
-    "name": "text",
-    "decision": "text",
-    "target": "bigint",
-    "value": "float8",
-    "probability": "float8",
-    "among": "text",
-    "key": "text",
-    "batch": "integer",
-}
+_DIALECT: Dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+_TYPES = {field: schema.events.c[field].type.compile(_DIALECT) for field in Event._fields}
 _COLUMNS = ", ".join(Event._fields)
 _NEW = "unnest(" + ", ".join(f"%s::{_TYPES[field]}[]" for field in Event._fields) + f") AS new({_COLUMNS})"
-# Inserts the first event, if the one before it is there and its number is free, and then the others.
+# Inserts the first event, if the one before it is there, its number is free and nobody else has the lock (otherwise who
+# waits for it would always come too late), and then the others.
 _APPEND = f"""
 WITH new AS (SELECT * FROM {_NEW}),
 first AS (
   INSERT INTO rotting_events (bandit, {_COLUMNS}) SELECT %s, {_COLUMNS} FROM new
   WHERE seq = %s AND EXISTS (SELECT FROM rotting_events WHERE bandit = %s AND seq = %s AND at = %s)
+  AND pg_try_advisory_xact_lock(%s, %s)
   ON CONFLICT (bandit, seq) DO NOTHING RETURNING seq
 ),
 rest AS (
@@ -75,11 +68,13 @@ def lock_and_read(driver: Any, namespace: int, bandit: int, seq: int, deadline: 
     return [Event._make(row) for row in cursor]
 
 
-def append(driver: Any, bandit: int, last: tuple[int, float], events: Sequence[Event], commit: bool) -> bool:
+def append(
+    driver: Any, namespace: int, bandit: int, last: tuple[int, float], events: Sequence[Event], commit: bool
+) -> bool:
     """Append events after the last known one (its number and time), all or none; with `commit`, end the transaction."""
     seq, at = last
     columns = [list(column) for column in zip(*events, strict=True)]
-    values = (*columns, bandit, seq + 1, bandit, seq, at, bandit)
+    values = (*columns, bandit, seq + 1, bandit, seq, at, namespace, bandit, bandit)
     if commit:
         cursor = ClientCursor(driver)
         cursor.execute(_APPEND + "; COMMIT", values)

@@ -203,11 +203,11 @@ class StoredLog:
                 found[event.key] = self.after(event.seq - 1, event.seq - 1 + (event.batch or 1))
         return found
 
-    def rewards_until(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
+    def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards up to an event, in the order in which they came."""
         table = schema.events.c
         query = select(table.seq, table.arm, table.value).where(
-            table.bandit == self._bandit_id, table.seq <= seq, table.value.is_not(None)
+            table.bandit == self._bandit_id, table.seq > after, table.seq <= seq, table.value.is_not(None)
         )
         rows = self._connection.execute(query.order_by(table.seq)).all()
         for number, arm, value in rows:
