@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
@@ -14,7 +15,7 @@ from rotting.bandit.checking import good_arms, good_name, good_reward, name_list
 from rotting.bandit.errors import BadAddress, BadSettings, StorageError
 from rotting.bandit.events import Event
 from rotting.bandit.planning import DecisionReader
-from rotting.bandit.settings import BanditSettings
+from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
 from rotting.errors import BadValue, MissingExtra, quoted
@@ -83,11 +84,18 @@ class Bandit:
         reward_wait: float | None = None,
         default_reward: float | None = None,
         seed: int | None = None,
+        reward_range: tuple[float, float] | None = None,
+        holdout: float | None = None,
+        control: str | None = None,
+        min_exposures: Limit | None = None,
+        max_exposures: Limit | None = None,
+        exposure_period: float | None = None,
+        update_arms: bool = False,
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
-        Settings never change. Those given for a bandit that exists must be the ones that it was made with, and the
-        arms must be among those it has.
+        Settings given for a bandit that exists must be those that it has (`change` changes them), and the arms must be
+        among its arms, unless `update_arms` says that new ones are added.
 
         Parameters
         ----------
@@ -113,6 +121,21 @@ class Bandit:
             accepted.
         seed
             Of all random choices (0).
+        reward_range
+            Bounds of rewards, (low, high); others are refused. By default every finite number is a reward.
+        holdout
+            Share of decisions (0) that the policy does not take, to measure what it earns more than they do.
+        control
+            The arm that the holdout shows. By default it shows any available arm, each as likely.
+        min_exposures
+            Number of decisions below which an arm is chosen before the policy chooses: one for all arms, or a mapping
+            from names of arms.
+        max_exposures
+            Number of decisions after which an arm is no longer chosen, given in the same way.
+        exposure_period
+            Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
+        update_arms
+            Add the arms that the bandit does not have.
         """
         open_log = _import_open_log()
         given = {
@@ -123,12 +146,27 @@ class Bandit:
             "reward_wait": reward_wait,
             "default_reward": default_reward,
             "seed": seed,
+            "reward_range": reward_range,
+            "holdout": holdout,
+            "control": control,
+            "min_exposures": min_exposures,
+            "max_exposures": max_exposures,
+            "exposure_period": exposure_period,
         }
         names = None if arms is None else good_arms("arms", arms)
         bandit = cls(open_log(url, good_name("bandit", name), given, names))
+        if update_arms:
+            bandit._add_new_arms(names or [])
         for arm in names or ():
             planning.known_arm(bandit._state, arm)
         return bandit
+
+    def _add_new_arms(self, names: list[str]) -> None:
+        def plan(state: BanditState, now: float, _: DecisionReader) -> list[Event]:
+            return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
+
+        if not all(name in self._state.index for name in names):
+            self._log.append(plan)
 
     # Deciding.
 
@@ -216,6 +254,35 @@ class Bandit:
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
         return len(self._log.append(lambda state, now, _: planning.arm_changes(state, now, new, old, back)))
 
+    # Settings.
+
+    def change(self, **settings: Unpack[SettingsChange]) -> list[str]:
+        """Change settings, all or none; returns the names of those that were different.
+
+        The change is an event of the log: decisions before it are verified with the old settings, those after it are
+        taken with the new ones. A new policy learns all rewards there have been. A number as `sigma` is the new
+        parameter of the policy, "auto" begins an estimate with the rewards that follow. `count` and `seed` are never
+        changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import EffFEWA
+        >>> bandit = Bandit.open(f"sqlite:///{tempfile.mkdtemp()}/fatigue.db", "hero", EffFEWA(), ["red", "green"])
+        >>> bandit.change(epsilon=0.05, sigma=0.3)
+        ['policy', 'epsilon']
+        >>> bandit.change(epsilon=0.05)
+        []
+        """
+        events = self._log.append(lambda state, now, _: planning.setting_changes(state, now, settings))
+        return list(json.loads(events[0].details or "")) if events else []
+
+    @property
+    def settings(self) -> BanditSettings:
+        """The settings as they are now."""
+        with self._log.reading():
+            return self._state.settings
+
     @property
     def arms(self) -> dict[str, bool]:
         """The arms in the order of being added, and whether each is available (that is, not retired)."""
@@ -296,11 +363,6 @@ class Bandit:
     def __repr__(self) -> str:
         state = self._state
         return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
-
-    @property
-    def settings(self) -> BanditSettings:
-        """What the bandit was made with."""
-        return self._log.settings
 
     @property
     def _state(self) -> BanditState:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from rotting.bandit.checking import listed
+from rotting.bandit.choosing import Counts, counts_at, pick
 from rotting.bandit.errors import BadName, NoArms, RetiredArm, RewardConflict, UnknownArm, UnknownDecision
-from rotting.bandit.events import Event, Kind, Pending, check_event
+from rotting.bandit.events import NO_ARM, Event, Kind, Pending, check_event
 from rotting.bandit.identifiers import Identifiers, seq_of
 from rotting.bandit.state import BanditState
 from rotting.errors import quoted
@@ -59,15 +60,16 @@ def decisions(
 ) -> tuple[list[Event], list[str]]:
     """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all."""
     among = json.dumps(arms) if restricted else None
-    in_flight = list(state.in_flight)
+    counts = Counts(*map(list, counts_at(state, now)))
     counted = state.settings.count == "decided"
     events, reasons = [], []
     for seq in range(state.seq + 1, state.seq + 1 + number):
-        arm, why, probability = state.pick(seq, arms, in_flight)
-        in_flight[arm] += counted
+        arm, why, probability, holdout = pick(state, seq, arms, counts)
+        counts.in_flight[arm] += counted
+        counts.limited[arm] += 1
         reasons.append(why)
         identifier = identifiers.make(seq, now)
-        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, among))
+        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, among, holdout))
     return events, reasons
 
 
@@ -82,6 +84,7 @@ def expiry(state: BanditState, now: float) -> list[Event]:
             waiting.arm,
             target=seq,
             value=default if state.counts(waiting) else None,
+            holdout=waiting.holdout,
         )
         for place, (seq, waiting) in enumerate(state.overdue(now), start=1)
     ]
@@ -109,18 +112,22 @@ def rewards(state: BanditState, now: float, log: DecisionReader, pairs: Iterable
         if seq in new:
             _check_reward(decision, value, new[seq])
             continue
-        arm = waiting.arm if waiting is not None else _arm_to_reward(state, log, seq, decision, value)
-        if arm is not None:
-            new[seq] = Event(state.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
+        waited = waiting or _to_reward(state, log, seq, decision, value)
+        if waited is not None:
+            state.settings.check_reward(value)
+            place = state.seq + len(new) + 1
+            new[seq] = Event(place, "rewarded", now, waited.arm, target=seq, value=value, holdout=waited.holdout)
     return list(new.values())
 
 
-def _arm_to_reward(state: BanditState, log: DecisionReader, seq: int, decision: object, value: float) -> int | None:
-    """Return the arm of a decision that does not wait for a reward, or None if this is the reward it has."""
+def _to_reward(
+    state: BanditState, log: DecisionReader, seq: int, decision: object, value: float
+) -> Pending | Event | None:
+    """Return a decision that does not wait for a reward, or None if this is the reward it has."""
     about = _read(state, log, seq, decision)
     settled = [event for event in about if event.value is not None]
     if not settled:
-        return about[0].arm  # expired, but without a reward
+        return about[0]  # expired, but without a reward
     _check_reward(decision, value, settled[0])
     return None
 
@@ -160,6 +167,19 @@ def _unknown(state: BanditState, decision: object) -> UnknownDecision:
         value=decision,
         expected="the id of a choice of this bandit",
     )
+
+
+# Settings.
+
+
+def setting_changes(state: BanditState, now: float, changes: Mapping[str, object]) -> list[Event]:
+    """Return the event that changes settings; none if they are so already."""
+    settings = state.settings.with_changes(changes)
+    settings.check_arms(state.bandit_name, state.names)
+    differences = state.settings.differences(settings)
+    if not differences:
+        return []
+    return [Event(state.seq + 1, "changed", now, NO_ARM, details=json.dumps(differences))]
 
 
 # Arms.

@@ -14,7 +14,7 @@ import numpy as np
 from rotting._core.files import replacing
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.events import Event, damaged
+from rotting.bandit.events import HELD_OUT, NO_ARM, Event, damaged
 from rotting.bandit.state import BanditState
 from rotting.errors import literal, quoted
 from rotting.policies import FilterVerdict
@@ -149,13 +149,15 @@ def history_frame(events: Sequence[Event], names: Sequence[str]) -> pandas.DataF
             "seq": np.array([event.seq for event in events], np.int64),
             "kind": [event.kind for event in events],
             "at": pandas.to_datetime(np.array([event.at for event in events], np.float64), unit="s", utc=True),
-            "arm": [names[event.arm] for event in events],
+            "arm": [None if event.arm == NO_ARM else names[event.arm] for event in events],
             "decision": [decisions.get(event.target or event.seq) for event in events],
             "reward": np.array([event.value for event in events], np.float64),
             "probability": np.array([event.probability for event in events], np.float64),
             "among": [
                 None if event.among is None else [names[arm] for arm in json.loads(event.among)] for event in events
             ],
+            "holdout": [event.holdout == 1 if event.kind in HELD_OUT else None for event in events],
+            "details": [event.details for event in events],
         }
     )
 

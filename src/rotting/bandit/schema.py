@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from sqlalchemy import (
     BigInteger,
-    CheckConstraint,
     Column,
     Connection,
     Float,
@@ -26,16 +25,14 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
     update,
 )
 
 from rotting.bandit.errors import WrongSchema
-from rotting.bandit.events import KINDS
 from rotting.errors import quoted
 
-VERSION = 1
-# The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+VERSION = 2
 
 _ADVISORY_LOCK = int.from_bytes(b"rotting")  # a number that no other program will use
 
@@ -55,15 +52,18 @@ events = Table(
     metadata,
     Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", Text, CheckConstraint("kind IN ('" + "', '".join(KINDS) + "')"), nullable=False),
+    Column("kind", Text, nullable=False),
     Column("at", Float(53), nullable=False),  # seconds since 1970, never decreasing
-    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added
+    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added; -1: none
     Column("name", Text),  # of an arm that is added
     Column("decision", Text),  # identifier of a decision that is taken
     Column("target", BigInteger),  # seq of the decision that is shown, rewarded or expired
     Column("value", Float(53)),  # reward
     Column("probability", Float(53)),  # of the arm when it was decided; NULL for randomised policies
     Column("among", Text),  # JSON: the numbers of the arms in `among`, where it was given
+    Column("holdout", Integer),  # 1 in decisions of the holdout and in their rewards
+    Column("happened", Float(53)),  # when an imported reward came, seconds since 1970
+    Column("details", Text),  # JSON: settings that were changed, and the like
 )
 # Finds the outcomes of a decision, and keeps each from being written twice.
 _IS_OUTCOME = events.c.target.is_not(None)
@@ -85,7 +85,53 @@ snapshots = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+# Compacted parts of logs: what the state was after event `seq`, and the rewards since the part before.
+seals = Table(
+    "rotting_seals",
+    metadata,
+    Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Float(53), nullable=False),  # the time of event `seq`
+    Column("checksum", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
 _RESTORE = "restore it from a backup"
+
+
+def _from_1_to_2(connection: Connection) -> None:
+    """Add columns and a table; the kinds of events are no longer a constraint, which SQLite cannot drop."""
+    old, columns = "rotting_events_1", ", ".join(_COLUMNS_OF_1)
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("ALTER TABLE rotting_events DROP CONSTRAINT IF EXISTS rotting_events_kind_check"))
+        for column in (column for column in events.columns if column.name not in _COLUMNS_OF_1):
+            kind = column.type.compile(connection.dialect)
+            connection.execute(text(f"ALTER TABLE rotting_events ADD COLUMN {column.name} {kind}"))
+        seals.create(connection)
+        return
+    connection.execute(text(f"ALTER TABLE rotting_events RENAME TO {old}"))
+    connection.execute(text("DROP INDEX rotting_outcomes"))
+    events.create(connection)
+    connection.execute(text(f"INSERT INTO rotting_events ({columns}) SELECT {columns} FROM {old}"))
+    connection.execute(text(f"DROP TABLE {old}"))
+    seals.create(connection)
+
+
+_COLUMNS_OF_1 = (
+    "bandit",
+    "seq",
+    "kind",
+    "at",
+    "arm",
+    "name",
+    "decision",
+    "target",
+    "value",
+    "probability",
+    "among",
+)
+# The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1_to_2}
 
 
 def prepare(connection: Connection) -> None:
