@@ -1,7 +1,7 @@
 """Durable bandits over an append-only event log: named arms, late rewards, and decisions that can be replayed."""
 
 from rotting._core.noise import sigma_for
-from rotting.bandit.bandit import Bandit, Choice
+from rotting.bandit.bandit import Bandit
 from rotting.bandit.errors import (
     BadAddress,
     BadName,
@@ -10,6 +10,7 @@ from rotting.bandit.errors import (
     BanditError,
     ClosedBandit,
     DamagedLog,
+    KeyConflict,
     NoArms,
     RetiredArm,
     RewardConflict,
@@ -23,6 +24,7 @@ from rotting.bandit.errors import (
     WrongSchema,
 )
 from rotting.bandit.reporting import ArmReport, Report
+from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.verifying import Verification
 
 __all__ = [
@@ -36,12 +38,18 @@ __all__ = [
     "Choice",
     "ClosedBandit",
     "DamagedLog",
+    "Decide",
+    "KeyConflict",
     "NoArms",
+    "Outcome",
     "Report",
+    "Request",
     "RetiredArm",
+    "Reward",
     "RewardConflict",
     "RewardOutOfRange",
     "SettingsConflict",
+    "Shown",
     "StorageError",
     "UnknownArm",
     "UnknownBandit",

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
-from rotting.bandit.errors import BadAddress, BadSettings, StorageError
+from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
 from rotting.bandit.events import Event
-from rotting.bandit.planning import DecisionReader
+from rotting.bandit.exchanging import EXPIRY_PORTION, Exchange
+from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward
 from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
-from rotting.errors import BadValue, MissingExtra, quoted
+from rotting.errors import MissingExtra, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
@@ -26,22 +25,6 @@ if TYPE_CHECKING:
 
     from rotting.bandit.event_log import EventLog
     from rotting.bandit.reporting import Report
-
-LARGEST_BATCH = 1_000_000  # decisions
-
-
-@dataclasses.dataclass(frozen=True)
-class Choice:
-    """A decision: show `arm`, and report its reward under this `id`.
-
-    `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
-    for a randomised policy, whose probabilities are not known.
-    """
-
-    id: str
-    arm: str
-    why: str
-    probability: float | None
 
 
 class Bandit:
@@ -162,53 +145,83 @@ class Bandit:
         return bandit
 
     def _add_new_arms(self, names: list[str]) -> None:
-        def plan(state: BanditState, now: float, _: DecisionReader) -> list[Event]:
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
             return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
 
         if not all(name in self._state.index for name in names):
             self._log.append(plan)
 
+    # Many requests at once.
+
+    def exchange(self, requests: Iterable[Request]) -> list[Outcome]:
+        """Carry out the requests of many strangers in one transaction, and return an outcome for each, in their order.
+
+        Decisions come first, then exposures and rewards in the order given. The outcome of a request that is refused
+        is its `BanditError`, and the others go on as if it had not been there. What concerns all of them, such as
+        a `StorageError`, is raised, and nothing is written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import EffFEWA
+        >>> from rotting.bandit import Decide, Reward
+        >>> url = f"sqlite:///{tempfile.mkdtemp()}/fatigue.db"
+        >>> bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["red", "green"])
+        >>> first, again = bandit.exchange([Decide(key="request 1"), Decide(key="request 1")])
+        >>> first.arm, again.id == first.id
+        ('red', True)
+        >>> bandit.exchange([Reward(first.id, 1.0), Reward("nonsense", 1.0)])
+        [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'; expected the id of a choice of this bandit")]
+        """
+        listed = list(requests)
+        for each in listed:
+            if not isinstance(each, Request):
+                raise BadSettings(
+                    "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
+                )
+        if not listed:
+            return []
+        exchange = Exchange(listed, self._log.identifiers)
+        while not exchange.is_done(self._log.append(exchange.plan)):
+            pass
+        return exchange.outcomes
+
+    def _ask(self, request: Request) -> Outcome:
+        """Return the outcome of one request; if it is an error, raise it."""
+        (outcome,) = self.exchange([request])
+        if isinstance(outcome, BanditError):
+            raise outcome
+        return outcome
+
     # Deciding.
 
     @overload
-    def decide(self, n: None = None, among: Iterable[str] | None = None) -> Choice: ...
+    def decide(self, n: None = None, among: Iterable[str] | None = None, *, key: str | None = None) -> Choice: ...
 
     @overload
-    def decide(self, n: int, among: Iterable[str] | None = None) -> list[Choice]: ...
+    def decide(self, n: int, among: Iterable[str] | None = None, *, key: str | None = None) -> list[Choice]: ...
 
-    def decide(self, n: int | None = None, among: Iterable[str] | None = None) -> Choice | list[Choice]:
+    def decide(
+        self, n: int | None = None, among: Iterable[str] | None = None, *, key: str | None = None
+    ) -> Choice | list[Choice]:
         """Choose an arm: of all that are not retired, or of those named by `among`.
 
         With `n`, choose n times and return a list: one transaction, and far quicker than n calls. Decisions whose
-        reward is overdue are settled first.
+        reward is overdue are settled first, 500 of them at most. The same `key` again gives the same decisions, also
+        after a restart and in another process.
         """
-        number = 1 if n is None else _batch_size(n)
-        wanted = None if among is None else name_list("among", among)
-        reasons: list[str] = []
-
-        def plan(state: BanditState, now: float, _: DecisionReader) -> list[Event]:
-            arms = planning.arms_among(state, wanted)  # first of all: what is refused settles nothing either
-            if expired := planning.expiry(state, now):
-                return expired
-            identifiers = self._log.identifiers
-            decided, reasons[:] = planning.decisions(state, now, identifiers, number, arms, wanted is not None)
-            return decided
-
-        with self._log.lock:
-            while (events := self._log.append(plan))[0].kind == "expired":
-                pass
-            names = self._state.names
-            choices = [
-                Choice(event.decision or "", names[event.arm], why, event.probability)
-                for event, why in zip(events, reasons, strict=True)
-            ]
-        return choices[0] if n is None else choices
+        return self._ask(Decide(n, among, key))  # type: ignore[return-value]
 
     # Outcomes.
 
     def shown(self, decision: str) -> bool:
         """Log that a decision has really been shown; False if that was known."""
-        return bool(self._log.append(lambda state, now, log: planning.exposure(state, now, log, decision)))
+        return self.shown_many([decision]) == 1
+
+    def shown_many(self, decisions: Iterable[str]) -> int:
+        """Log that many decisions have been shown, all or none of them; returns how many were new."""
+        listed = tuple(name_list("decisions", decisions))
+        return self._ask(AllShown(listed)) if listed else 0  # type: ignore[return-value]
 
     def reward(self, decision: str, value: float) -> bool:
         """Log the reward of a decision, however late; False if it was known.
@@ -217,23 +230,52 @@ class Bandit:
         """
         return self.reward_many([(decision, value)]) == 1
 
-    def reward_many(self, rewards: Mapping[str, float] | Iterable[tuple[str, float]]) -> int:
-        """Log many rewards in one transaction, all or none of them, in the order given.
+    @overload
+    def reward_many(
+        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: Literal[False] = False
+    ) -> int: ...
 
-        Returns how many were new.
+    @overload
+    def reward_many(
+        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: Literal[True]
+    ) -> list[bool | BanditError]: ...
+
+    def reward_many(
+        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: bool = False
+    ) -> int | list[bool | BanditError]:
+        """Log many rewards in one transaction, in the order given: all or none of them; returns how many were new.
+
+        With `partial`, those that can be logged are, and the list that is returned says for each whether it was new,
+        or which error it is.
         """
-        pairs = [(decision, good_reward(value)) for decision, value in reward_pairs(rewards)]
-        if not pairs:
-            return 0
-        return len(self._log.append(lambda state, now, log: planning.rewards(state, now, log, pairs)))
+        if partial:
+            return self._reward_some(reward_pairs(rewards))
+        pairs = tuple((decision, good_reward(value)) for decision, value in reward_pairs(rewards))
+        return self._ask(AllRewards(pairs)) if pairs else 0  # type: ignore[return-value,arg-type]
+
+    def _reward_some(self, pairs: list[tuple[object, object]]) -> list[bool | BanditError]:
+        outcomes: list[bool | BanditError] = []
+        good: list[Request] = []
+        for decision, value in pairs:
+            try:
+                good.append(Reward(decision, value))  # type: ignore[arg-type]
+                outcomes.append(False)
+            except BanditError as error:
+                outcomes.append(error)
+        rest = iter(self.exchange(good))
+        return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
 
     def expire(self) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
 
         `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
-        decision is only dropped from those that are waited for.
+        decision is only dropped from those that are waited for. Many are settled in portions, so that other writers do
+        not wait for all of them.
         """
-        return len(self._log.append(lambda state, now, _: planning.expiry(state, now)))
+        settled = 0
+        while some := self._log.append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION)):
+            settled += len(some)
+        return settled
 
     # Arms.
 
@@ -380,10 +422,3 @@ def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | 
             "a Bandit keeps its log with SQLAlchemy, which is not installed", hint="pip install 'rotting[sql]'"
         ) from error
     return open_log
-
-
-def _batch_size(n: object) -> int:
-    try:
-        return whole_number("n", n, 1, LARGEST_BATCH)
-    except BadValue as error:
-        raise BadSettings.from_error(error) from None

@@ -67,6 +67,10 @@ class RewardConflict(BanditError, ValueError):
     """The decision already has another reward."""
 
 
+class KeyConflict(BanditError, ValueError):
+    """The key belongs to another request."""
+
+
 class BadAddress(BanditError, BadValue):
     """The address is not one of a database that can hold bandits, or the path not one of a file."""
 

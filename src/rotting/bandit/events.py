@@ -12,7 +12,9 @@ before) and the number of an `arm` (`NO_ARM` where none is meant). What else it 
 | decided  | a decision for the arm was taken      | `decision`: its identifier; `probability`: that of the arm   |
 |          |                                       | (None: not known); `among`: the arms to choose from as JSON  |
 |          |                                       | (None: all that were available); `holdout`: 1 if it belongs  |
-|          |                                       | to the holdout                                               |
+|          |                                       | to the holdout; `key`, `batch`: of a request that may be     |
+|          |                                       | repeated, in the first of its decisions: the key, and how    |
+|          |                                       | many decisions there are                                     |
 | shown    | a decision was shown                  | `target`: the `seq` of the decision                          |
 | rewarded | the reward of a decision arrived      | `target`; `value`: the reward; `holdout`: as in the decision |
 | expired  | the wait for a reward ended           | `target`; `value`: the default reward, if there is one;      |
@@ -70,6 +72,8 @@ class Event(NamedTuple):
     value: float | None = None
     probability: float | None = None
     among: str | None = None
+    key: str | None = None
+    batch: int | None = None
     holdout: int | None = None
     happened: float | None = None
     details: str | None = None
@@ -122,6 +126,11 @@ def _check_later_fields(event: Event) -> None:
         raise damaged(event, "holdout", "1 or nothing in decisions and rewards")
     if happened is not None and (kind != "imported" or type(happened) is not float or not math.isfinite(happened)):
         raise damaged(event, "happened", "seconds since 1970 in imported rewards, and only there")
+    if (event.key, event.batch) != (None, None):
+        if kind != "decided" or type(event.key) is not str or not event.key:
+            raise damaged(event, "key", "a text in decisions, and only there")
+        if type(event.batch) is not int or event.batch < 1:
+            raise damaged(event, "batch", "the number of decisions that belong to the key")
     if details is not None if kind not in DETAILED else not _is_object(details):
         raise damaged(event, "details", f"a JSON object in events {', '.join(DETAILED)}")
 

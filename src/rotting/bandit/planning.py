@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from rotting.bandit.checking import listed
@@ -26,6 +27,17 @@ class DecisionReader(Protocol):
     def about(self, decision: int) -> list[Event]:
         """Return the decision of that number, if there is one, and its outcomes."""
         ...
+
+
+class Found:
+    """Decisions that were looked up before, all at once."""
+
+    def __init__(self, events: Mapping[int, list[Event]]):
+        self._events = events
+
+    def about(self, decision: int) -> list[Event]:
+        """Return the decision of that number, if there is one, and its outcomes."""
+        return self._events.get(decision, [])
 
 
 # Decisions.
@@ -56,25 +68,42 @@ def arms_among(state: BanditState, among: list[str] | None) -> list[int]:
 
 
 def decisions(
-    state: BanditState, now: float, identifiers: Identifiers, number: int, arms: Sequence[int], restricted: bool
+    state: BanditState,
+    now: float,
+    identifiers: Identifiers,
+    number: int,
+    arms: Sequence[int],
+    restricted: bool,
+    first: int | None = None,
+    counts: Counts | None = None,
 ) -> tuple[list[Event], list[str]]:
-    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all."""
+    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all.
+
+    `first` is the number of the first event, and `counts` is what choices depend on by then, if others are planned
+    before; it is brought up to date.
+    """
     among = json.dumps(arms) if restricted else None
-    counts = Counts(*map(list, counts_at(state, now)))
+    first = state.seq + 1 if first is None else first
+    counts = Counts(*map(list, counts_at(state, now))) if counts is None else counts
+    working = Counts(*map(list, counts))  # so that nothing is counted for what is refused
     counted = state.settings.count == "decided"
     events, reasons = [], []
-    for seq in range(state.seq + 1, state.seq + 1 + number):
-        arm, why, probability, holdout = pick(state, seq, arms, counts)
-        counts.in_flight[arm] += counted
-        counts.limited[arm] += 1
+    for seq in range(first, first + number):
+        arm, why, probability, holdout = pick(state, seq, arms, working)
+        working.in_flight[arm] += counted
+        working.limited[arm] += 1
         reasons.append(why)
         identifier = identifiers.make(seq, now)
-        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, among, holdout))
+        events.append(
+            Event(seq, "decided", now, arm, None, identifier, None, None, probability, among, holdout=holdout)
+        )
+    for mine, theirs in zip(counts, working, strict=True):
+        mine[:] = theirs
     return events, reasons
 
 
-def expiry(state: BanditState, now: float) -> list[Event]:
-    """Return the events that settle what is overdue."""
+def expiry(state: BanditState, now: float, portion: int | None = None) -> list[Event]:
+    """Return the events that settle what is overdue, or so many of them."""
     default = state.settings.default_reward
     return [
         Event(
@@ -86,36 +115,61 @@ def expiry(state: BanditState, now: float) -> list[Event]:
             value=default if state.counts(waiting) else None,
             holdout=waiting.holdout,
         )
-        for place, (seq, waiting) in enumerate(state.overdue(now), start=1)
+        for place, (seq, waiting) in enumerate(islice(state.overdue(now), portion), start=1)
     ]
 
 
 # Outcomes.
 
-
-def exposure(state: BanditState, now: float, log: DecisionReader, decision: object) -> list[Event]:
-    """Return the event that a decision was shown; none if that is known."""
-    seq, waiting = _look_up(state, decision)
-    if waiting is None:
-        about = _read(state, log, seq, decision)
-        known, arm = any(event.kind == "shown" for event in about), about[0].arm
-    else:
-        known, arm = waiting.shown, waiting.arm
-    return [] if known else [Event(state.seq + 1, "shown", now, arm, target=seq)]
+_NOTHING: Mapping[int, Event] = {}
 
 
-def rewards(state: BanditState, now: float, log: DecisionReader, pairs: Iterable[tuple[object, float]]) -> list[Event]:
-    """Return the events of rewards that are new; one that contradicts another is refused."""
-    new: dict[int, Event] = {}
+def exposures(
+    state: BanditState,
+    now: float,
+    log: DecisionReader,
+    decisions: Iterable[object],
+    first: int | None = None,
+    planned: Mapping[int, Event] = _NOTHING,
+) -> list[Event]:
+    """Return the events that decisions were shown; none for those of which it is known.
+
+    `planned` holds the exposures that come before the event number `first`, by the number of the decision.
+    """
+    first, new = state.seq + 1 if first is None else first, dict[int, Event]()
+    for decision in decisions:
+        seq, waiting = _look_up(state, decision)
+        if waiting is None:
+            about = _read(state, log, seq, decision)
+            known, arm = any(event.kind == "shown" for event in about), about[0].arm
+        else:
+            known, arm = waiting.shown, waiting.arm
+        if not known and seq not in new and seq not in planned:
+            new[seq] = Event(first + len(new), "shown", now, arm, target=seq)
+    return list(new.values())
+
+
+def rewards(
+    state: BanditState,
+    now: float,
+    log: DecisionReader,
+    pairs: Iterable[tuple[object, float]],
+    first: int | None = None,
+    planned: Mapping[int, Event] = _NOTHING,
+) -> list[Event]:
+    """Return the events of rewards that are new; one that contradicts another is refused.
+
+    `planned` holds the rewards that come before the event number `first`, by the number of the decision.
+    """
+    first, new = state.seq + 1 if first is None else first, dict[int, Event]()
     for decision, value in pairs:
         seq, waiting = _look_up(state, decision)
-        if seq in new:
-            _check_reward(decision, value, new[seq])
-            continue
-        waited = waiting or _to_reward(state, log, seq, decision, value)
-        if waited is not None:
+        waited = _to_reward(state, log, seq, decision, value) if waiting is None else waiting
+        if settled := new.get(seq) or planned.get(seq):
+            _check_reward(decision, value, settled)
+        elif waited is not None:
             state.settings.check_reward(value)
-            place = state.seq + len(new) + 1
+            place = first + len(new)
             new[seq] = Event(place, "rewarded", now, waited.arm, target=seq, value=value, holdout=waited.holdout)
     return list(new.values())
 

@@ -25,7 +25,6 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
-    text,
     update,
 )
 
@@ -52,7 +51,7 @@ events = Table(
     metadata,
     Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),
+    Column("kind", Text, nullable=False),  # see `rotting.bandit.events`
     Column("at", Float(53), nullable=False),  # seconds since 1970, never decreasing
     Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added; -1: none
     Column("name", Text),  # of an arm that is added
@@ -61,6 +60,8 @@ events = Table(
     Column("value", Float(53)),  # reward
     Column("probability", Float(53)),  # of the arm when it was decided; NULL for randomised policies
     Column("among", Text),  # JSON: the numbers of the arms in `among`, where it was given
+    Column("key", Text),  # of a request that may be repeated, in the first of its decisions
+    Column("batch", Integer),  # how many decisions belong to the key
     Column("holdout", Integer),  # 1 in decisions of the holdout and in their rewards
     Column("happened", Float(53)),  # when an imported reward came, seconds since 1970
     Column("details", Text),  # JSON: settings that were changed, and the like
@@ -75,6 +76,11 @@ Index(
     unique=True,
     sqlite_where=_IS_OUTCOME,
     postgresql_where=_IS_OUTCOME,
+)
+# Finds the decisions of a request that is repeated, and keeps a key from being used twice.
+_HAS_KEY = events.c.key.is_not(None)
+_KEYS = Index(
+    "rotting_keys", events.c.bandit, events.c.key, unique=True, sqlite_where=_HAS_KEY, postgresql_where=_HAS_KEY
 )
 snapshots = Table(
     "rotting_snapshots",
@@ -96,42 +102,31 @@ seals = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
-_RESTORE = "restore it from a backup"
-
 
 def _from_1_to_2(connection: Connection) -> None:
-    """Add columns and a table; the kinds of events are no longer a constraint, which SQLite cannot drop."""
-    old, columns = "rotting_events_1", ", ".join(_COLUMNS_OF_1)
+    """Add columns and a table; which kinds of events there are is for the package to know."""
+    seals.create(connection)
     if connection.dialect.name == "postgresql":
-        connection.execute(text("ALTER TABLE rotting_events DROP CONSTRAINT IF EXISTS rotting_events_kind_check"))
+        connection.exec_driver_sql(f"ALTER TABLE {events.name} DROP CONSTRAINT IF EXISTS rotting_events_kind_check")
         for column in (column for column in events.columns if column.name not in _COLUMNS_OF_1):
             kind = column.type.compile(connection.dialect)
-            connection.execute(text(f"ALTER TABLE rotting_events ADD COLUMN {column.name} {kind}"))
-        seals.create(connection)
+            connection.exec_driver_sql(f"ALTER TABLE {events.name} ADD COLUMN {column.name} {kind}")
+        _KEYS.create(connection)
         return
-    connection.execute(text(f"ALTER TABLE rotting_events RENAME TO {old}"))
-    connection.execute(text("DROP INDEX rotting_outcomes"))
+    # SQLite cannot drop a constraint: the table is made anew.
+    columns = ", ".join(_COLUMNS_OF_1)
+    connection.exec_driver_sql("DROP INDEX rotting_outcomes")
+    connection.exec_driver_sql(f"ALTER TABLE {events.name} RENAME TO rotting_events_1")
     events.create(connection)
-    connection.execute(text(f"INSERT INTO rotting_events ({columns}) SELECT {columns} FROM {old}"))
-    connection.execute(text(f"DROP TABLE {old}"))
-    seals.create(connection)
+    connection.exec_driver_sql(f"INSERT INTO {events.name} ({columns}) SELECT {columns} FROM rotting_events_1")
+    connection.exec_driver_sql("DROP TABLE rotting_events_1")
 
 
-_COLUMNS_OF_1 = (
-    "bandit",
-    "seq",
-    "kind",
-    "at",
-    "arm",
-    "name",
-    "decision",
-    "target",
-    "value",
-    "probability",
-    "among",
-)
+_COLUMNS_OF_1 = ["bandit", "seq", "kind", "at", "arm", "name", "decision", "target", "value", "probability", "among"]
 # The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1_to_2}
+
+_RESTORE = "restore it from a backup"
 
 
 def prepare(connection: Connection) -> None:

@@ -5,12 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, CursorResult, Dialect, bindparam, delete, func, insert, select, type_coerce
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Dialect,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    type_coerce,
+    union_all,
+)
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.types import NullType
 
@@ -84,6 +95,19 @@ _AFTER = (
 _TIME = select(schema.events.c.at).where(
     schema.events.c.bandit == bindparam("bandit"), schema.events.c.seq == bindparam("seq")
 )
+# Two searches, each with an index of its own.
+_ABOUT = union_all(
+    select(*_COLUMNS).where(
+        schema.events.c.bandit == bindparam("bandit"),
+        schema.events.c.seq.in_(bindparam("decisions", expanding=True)),
+        schema.events.c.kind == "decided",
+    ),
+    select(*_COLUMNS).where(
+        schema.events.c.bandit == bindparam("bandit"),
+        schema.events.c.target.in_(bindparam("decisions", expanding=True)),
+    ),
+)
+NUMBERS_PER_QUERY = 500
 _PARAMETERS: dict[ClauseElement, tuple[str, ...]] = {
     _INSERT: ("bandit", *Event._fields),
     _AFTER: ("bandit", "seq", "upto"),
@@ -112,6 +136,15 @@ def _execute(connection: Connection, statement: ClauseElement, rows: list[tuple[
         return connection.exec_driver_sql(text, rows if len(rows) > 1 else rows[0])
     named = [dict(zip(_PARAMETERS[statement], row, strict=True)) for row in rows]
     return connection.exec_driver_sql(text, named if len(named) > 1 else named[0])
+
+
+Item = TypeVar("Item")
+
+
+def _portions(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield the items in lists that a query can hold."""
+    every = list(items)
+    return (every[start : start + NUMBERS_PER_QUERY] for start in range(0, len(every), NUMBERS_PER_QUERY))
 
 
 class StoredLog:
@@ -150,14 +183,25 @@ class StoredLog:
         row = driver.execute(text, key if positional else {"bandit": key[0], "seq": seq}).fetchone()
         return None if row is None else row[0]
 
-    def about(self, decision: int) -> list[Event]:
-        """Return a decision, if there is one with this number, and its outcomes."""
-        table = schema.events.c
-        mine, execute = table.bandit == self._bandit_id, self._connection.execute
-        itself = execute(select(*_COLUMNS).where(mine, table.seq == decision, table.kind == "decided"))
-        # Not ordered by the database: it would rather scan the whole log in order than use the index and sort.
-        later = execute(select(*_COLUMNS).where(mine, table.target == decision))
-        return [Event._make(row) for row in (*itself, *sorted(later))]
+    def about(self, decisions: Iterable[int]) -> dict[int, list[Event]]:
+        """Return for each of these numbers the decision, if there is one, and its outcomes."""
+        found: dict[int, list[Event]] = {}
+        for some in _portions(decisions):
+            # Not ordered by the database: it would rather scan the whole log in order than use the index and sort.
+            rows = self._connection.execute(_ABOUT, {"bandit": self._bandit_id, "decisions": some})
+            for event in sorted(map(Event._make, rows), key=lambda event: event.seq):
+                found.setdefault(event.seq if event.target is None else event.target, []).append(event)
+        return found
+
+    def with_keys(self, keys: Iterable[str]) -> dict[str, list[Event]]:
+        """Return the decisions that were taken with these keys."""
+        table, found = schema.events.c, dict[str, list[Event]]()
+        for some in _portions(keys):
+            query = select(*_COLUMNS).where(table.bandit == self._bandit_id, table.key.in_(some))
+            for event in map(Event._make, self._connection.execute(query).all()):
+                assert event.key is not None
+                found[event.key] = self.after(event.seq - 1, event.seq - 1 + (event.batch or 1))
+        return found
 
     def rewards_until(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards up to an event, in the order in which they came."""
