@@ -23,6 +23,7 @@ from rotting.bandit.errors import (
     VerificationFailed,
     WrongSchema,
 )
+from rotting.bandit.holdout import HoldoutReport
 from rotting.bandit.reporting import ArmReport, Report
 from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.verifying import Verification
@@ -39,6 +40,7 @@ __all__ = [
     "ClosedBandit",
     "DamagedLog",
     "Decide",
+    "HoldoutReport",
     "KeyConflict",
     "NoArms",
     "Outcome",

@@ -62,11 +62,12 @@ def pick(state: BanditState, seq: int, arms: Sequence[int], counts: Counts) -> P
         if draw < epsilon:
             chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
     probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
-    held_out = None
+    held_out: int | None = None
     control = _control(state, arms)
     if share > 0.0 and control is not None:
         # The holdout: with this share, the control arm, or any arm.
         draw, place = _draws(state, HOLDOUT, seq)
+        held_out = 0
         if draw < share:
             held_out, why = 1, f"holdout: {share:g} of decisions"
             chosen = arms[place % len(arms)] if control == NO_ARM else control

@@ -11,10 +11,11 @@ before) and the number of an `arm` (`NO_ARM` where none is meant). What else it 
 | restored | a retired arm is available again      |                                                              |
 | decided  | a decision for the arm was taken      | `decision`: its identifier; `probability`: that of the arm   |
 |          |                                       | (None: not known); `among`: the arms to choose from as JSON  |
-|          |                                       | (None: all that were available); `holdout`: 1 if it belongs  |
-|          |                                       | to the holdout; `key`, `batch`: of a request that may be     |
-|          |                                       | repeated, in the first of its decisions: the key, and how    |
-|          |                                       | many decisions there are                                     |
+|          |                                       | (None: all that were available); `holdout`: 1 if the holdout |
+|          |                                       | took it, 0 if the policy did and the holdout could have      |
+|          |                                       | (None: there was none); `key`, `batch`: of a request that    |
+|          |                                       | may be repeated, in the first of its decisions: the key, and |
+|          |                                       | how many decisions there are                                 |
 | shown    | a decision was shown                  | `target`: the `seq` of the decision                          |
 | rewarded | the reward of a decision arrived      | `target`; `value`: the reward; `holdout`: as in the decision |
 | expired  | the wait for a reward ended           | `target`; `value`: the default reward, if there is one;      |
@@ -86,7 +87,7 @@ class Pending(NamedTuple):
     since: float  # when it was decided, or shown
     shown: bool
     decision: str  # its identifier
-    holdout: int | None = None  # 1: it belongs to the holdout
+    holdout: int | None = None  # as in `Event`
 
 
 def check_event(event: Event, arms: int) -> None:
@@ -122,8 +123,8 @@ def check_event(event: Event, arms: int) -> None:
 def _check_later_fields(event: Event) -> None:
     """Check the fields that were not there in the first version of the tables: they are empty in most events."""
     kind, holdout, happened, details = event.kind, event.holdout, event.happened, event.details
-    if holdout is not None and (kind not in HELD_OUT or type(holdout) is not int or holdout != 1):
-        raise damaged(event, "holdout", "1 or nothing in decisions and rewards")
+    if holdout is not None and (kind not in HELD_OUT or type(holdout) is not int or holdout not in (0, 1)):
+        raise damaged(event, "holdout", "0, 1 or nothing in decisions and rewards")
     if happened is not None and (kind != "imported" or type(happened) is not float or not math.isfinite(happened)):
         raise damaged(event, "happened", "seconds since 1970 in imported rewards, and only there")
     if (event.key, event.batch) != (None, None):

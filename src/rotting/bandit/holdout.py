@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-# The two groups: decisions of the policy, and of the holdout.
+# The two groups: decisions of the policy, and of the holdout. Events have these numbers in `holdout`.
 POLICY, HOLDOUT = 0, 1
 FEWEST_REWARDS = 30  # per group, for an interval: below, the normal approximation is none
 NORMAL_QUANTILE = 1.959963984540054  # of 97.5 %
@@ -46,14 +46,14 @@ class HoldoutTally:
     decisions: list[int] = dataclasses.field(default_factory=lambda: [0, 0])
     rewards: list[Moments] = dataclasses.field(default_factory=lambda: [Moments(), Moments()])
 
-    def decided(self, holdout: int | None) -> None:
+    def decided(self, group: int) -> None:
         """Count a decision."""
-        self.decisions[holdout or POLICY] += 1
+        self.decisions[group] += 1
 
-    def rewarded(self, decision: int, holdout: int | None, value: float) -> None:
+    def rewarded(self, decision: int, group: int, value: float) -> None:
         """Add the reward of a decision."""
         if decision > self.since:
-            self.rewards[holdout or POLICY].add(value)
+            self.rewards[group].add(value)
 
     def to_list(self) -> list[object]:
         """Return plain data."""

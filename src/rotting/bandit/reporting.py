@@ -14,7 +14,8 @@ import numpy as np
 from rotting._core.files import replacing
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.events import HELD_OUT, NO_ARM, Event, damaged
+from rotting.bandit.events import NO_ARM, Event, damaged
+from rotting.bandit.holdout import HoldoutReport, holdout_report
 from rotting.bandit.state import BanditState
 from rotting.errors import literal, quoted
 from rotting.policies import FilterVerdict
@@ -32,10 +33,11 @@ class ArmReport:
     """How one arm is doing.
 
     `shows` are decisions or, for a bandit with count="shown", those that were shown or have a reward; `pending` are
-    those of them that wait for one. `means` are those of the last 10, 100, 1000 rewards (where there are as many) and
-    of all. `wear_start` and `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic
-    regression on blocks). `active` says whether the policy's filter lets the arm pass, and `window` which window
-    removed it if not; both are None for policies without a filter and for arms that are not available.
+    those of them that wait for one. `imported` are the rewards that came from elsewhere. `means` are those of the last
+    10, 100, 1000 rewards (where there are as many) and of all. `wear_start` and `wear_now` are the ends of the
+    non-increasing curve that fits the rewards best (isotonic regression on blocks). `active` says whether the policy's
+    filter lets the arm pass, and `window` which window removed it if not; both are None for policies without a filter
+    and for arms that are not available.
     """
 
     arm: str
@@ -43,6 +45,7 @@ class ArmReport:
     shows: int
     pending: int
     rewards: int
+    imported: int
     means: dict[str, float | None]
     wear_start: float | None
     wear_now: float | None
@@ -58,6 +61,7 @@ class Report:
     policy: str
     estimated_sigma: float | None  # the sigma in use, where it is estimated
     arms: tuple[ArmReport, ...]
+    holdout: HoldoutReport | None  # where there is one
     values: dict[str, np.ndarray] = dataclasses.field(repr=False)
 
     def to_dict(self) -> dict[str, object]:
@@ -67,6 +71,7 @@ class Report:
             "policy": self.policy,
             "estimated_sigma": self.estimated_sigma,
             "arms": [dataclasses.asdict(arm) for arm in self.arms],
+            "holdout": None if self.holdout is None else dataclasses.asdict(self.holdout),
         }
 
     def figure(self) -> Figure:
@@ -94,6 +99,7 @@ def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
                 shows=shows.get(arm, 0),
                 pending=state.in_flight[arm],
                 rewards=state.received[arm],
+                imported=state.imported[arm],
                 means=_means(split[each]),
                 wear_start=float(fit[0]) if len(fit) else None,
                 wear_now=float(fit[-1]) if len(fit) else None,
@@ -102,7 +108,9 @@ def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
             )
         )
     sigma = getattr(state.policy, "sigma", None) if state.settings.sigma == "auto" else None
-    return Report(state.bandit_name, str(state.policy), sigma, tuple(rows), split)
+    share = state.settings.holdout
+    holdout = holdout_report(share, state.settings.control, state.holdout) if share > 0.0 else None
+    return Report(state.bandit_name, str(state.policy), sigma, tuple(rows), holdout, split)
 
 
 def wear_fit(values: np.ndarray) -> np.ndarray:
@@ -156,7 +164,7 @@ def history_frame(events: Sequence[Event], names: Sequence[str]) -> pandas.DataF
             "among": [
                 None if event.among is None else [names[arm] for arm in json.loads(event.among)] for event in events
             ],
-            "holdout": [event.holdout == 1 if event.kind in HELD_OUT else None for event in events],
+            "holdout": [None if event.holdout is None else event.holdout == 1 for event in events],
             "details": [event.details for event in events],
         }
     )

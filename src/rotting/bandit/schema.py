@@ -62,7 +62,7 @@ events = Table(
     Column("among", Text),  # JSON: the numbers of the arms in `among`, where it was given
     Column("key", Text),  # of a request that may be repeated, in the first of its decisions
     Column("batch", Integer),  # how many decisions belong to the key
-    Column("holdout", Integer),  # 1 in decisions of the holdout and in their rewards
+    Column("holdout", Integer),  # 1 in decisions of the holdout and their rewards, 0 in others while there is one
     Column("happened", Float(53)),  # when an imported reward came, seconds since 1970
     Column("details", Text),  # JSON: settings that were changed, and the like
 )

@@ -83,7 +83,7 @@ class Snapshot:
             since=np.array([each.since for each in waiting], np.float64),
             was_shown=np.array([each.shown for each in waiting], np.bool_),
             decisions=np.array([each.decision for each in waiting], np.str_),
-            held_out=np.array([each.holdout or 0 for each in waiting], np.int8),
+            held_out=np.array([-1 if each.holdout is None else each.holdout for each in waiting], np.int8),
         )
         return file.getvalue()
 
@@ -99,7 +99,7 @@ class Snapshot:
         if head["format"] == FORMAT_2:
             head |= dict.fromkeys(("imported", "in_period"), [0] * len(head["names"]))
             head |= {"format": SNAPSHOT_FORMAT, "period": -1, "sealed": 0, "holdout": None, "settings": None}
-            arrays["held_out"] = np.zeros(len(arrays["seqs"]), np.int8)
+            arrays["held_out"] = np.full(len(arrays["seqs"]), -1, np.int8)
         if head["format"] != SNAPSHOT_FORMAT:
             raise DamagedFile(
                 "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
@@ -108,7 +108,7 @@ class Snapshot:
         snapshot = cls(
             **{name: head[name] for name in _HEAD},
             pending={
-                seq: Pending(arm, since, shown, decision, held_out or None)
+                seq: Pending(arm, since, shown, decision, None if held_out < 0 else held_out)
                 for seq, arm, since, shown, decision, held_out in zip(*columns, strict=True)
             },
             noise=None if head["noise"] is None else NoiseEstimate.from_dict(head["noise"]),
@@ -149,7 +149,7 @@ class Snapshot:
                 and 0 < seq <= self.seq
                 and 0 <= arm < len(self.names)
                 and latest <= since <= self.at  # the longest wait comes first
-                and holdout in (None, 1)
+                and holdout in (None, 0, 1)
             ):
                 return False
             latest = since

@@ -102,7 +102,7 @@ class BanditState:
             if self.period != (period := int(event.at // self.settings.exposure_period)):
                 self.period, self.in_period = period, [0] * len(self.names)
             self.in_period[event.arm] += 1
-        if self.settings.holdout > 0.0:
+        if event.holdout is not None:
             self.holdout.decided(event.holdout)
         if self.settings.count == "decided":
             self.in_flight[event.arm] += 1
@@ -124,7 +124,7 @@ class BanditState:
             self.in_flight[event.arm] -= 1
         if event.value is not None:
             self._learn(event.arm, event.value)
-            if self.settings.holdout > 0.0:
+            if event.holdout is not None:
                 self.holdout.rewarded(event.target, event.holdout, event.value)
 
     def _imported(self, event: Event) -> None:
