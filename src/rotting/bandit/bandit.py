@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
+from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from rotting.bandit.event_log import EventLog
     from rotting.bandit.reporting import Report
+    from rotting.bandit.streaming import Time
 
 
 class Bandit:
@@ -344,12 +346,39 @@ class Bandit:
         with self._log.reading():
             return self._state.policy
 
-    def history(self) -> pandas.DataFrame:
-        """Return the log: one row per event, in order."""
-        from rotting.bandit.reporting import history_frame
+    def history(
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> pandas.DataFrame:
+        """Return the log, or a part of it: one row per event, in order.
 
-        with self._log.lock:
-            return history_frame(self._log.events(), self._state.names)
+        Parameters
+        ----------
+        since, until
+            Events from this time on, and before that one: a `datetime`, or a text such as "2026-01-31 12:00"; without
+            a zone, in UTC.
+        arm
+            Events of this arm only.
+        after, limit
+            Events after that number, and so many of them.
+        """
+        from rotting.bandit.streaming import Range, frame, portions
+
+        wanted = Range(since, until, arm, after, limit)
+        return frame([row for rows in portions(self._log, wanted) for row in rows])
+
+    def history_portions(
+        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+    ) -> Iterator[pandas.DataFrame]:
+        """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
+        from rotting.bandit.streaming import Range, frame, portions
+
+        return map(frame, portions(self._log, Range(since, until, arm), whole_number("size", size, 1)))
 
     def report(self) -> Report:
         """Return how the arms are doing."""
@@ -358,17 +387,26 @@ class Bandit:
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
 
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
-        from rotting.bandit.reporting import check_export, write_history
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+    ) -> int:
+        """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
+
+        The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
+        not grow with it.
+        """
+        from rotting.bandit.exporting import check_export, write_log
+        from rotting.bandit.streaming import Range, portions
 
         if not isinstance(path, str | os.PathLike):
             raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
         self.refuse_own_file(path)
-        check_export(Path(path))  # before the whole log is read
-        frame = self.history()
-        write_history(frame, Path(path))
-        return len(frame)
+        check_export(Path(path))
+        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
         """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from rotting.bandit.database import Database
 from rotting.bandit.errors import BanditError, DamagedLog
-from rotting.bandit.events import Event, check_event
+from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
@@ -145,18 +145,6 @@ class EventLog:
     def _has_last_event(self, stored: StoredLog) -> bool:
         """Say whether the last event that is known is still in the log."""
         return stored.time_of(self.state.seq) == self.state.at
-
-    def events(self) -> list[Event]:
-        """Return everything that has happened so far."""
-        with self.reading() as stored:
-            events = stored.after(0, self.state.seq)
-            for place, event in enumerate(events, start=1):
-                if event.seq != place:
-                    raise self._missing(place)
-                check_event(event, len(self.state.names))
-            if len(events) < self.state.seq:
-                raise self._missing(len(events) + 1)
-            return events
 
     def _missing(self, seq: int) -> DamagedLog:
         return DamagedLog(
