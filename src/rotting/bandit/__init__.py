@@ -14,6 +14,7 @@ from rotting.bandit.errors import (
     NoArms,
     RetiredArm,
     RewardConflict,
+    RewardOutOfRange,
     SettingsConflict,
     StorageError,
     TimedOut,
@@ -23,6 +24,7 @@ from rotting.bandit.errors import (
     VerificationFailed,
     WrongSchema,
 )
+from rotting.bandit.holdout import HoldoutReport
 from rotting.bandit.reporting import ArmReport, Report
 from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.verifying import Verification
@@ -39,6 +41,7 @@ __all__ = [
     "ClosedBandit",
     "DamagedLog",
     "Decide",
+    "HoldoutReport",
     "KeyConflict",
     "NoArms",
     "Outcome",
@@ -47,6 +50,7 @@ __all__ = [
     "RetiredArm",
     "Reward",
     "RewardConflict",
+    "RewardOutOfRange",
     "SettingsConflict",
     "Shown",
     "StorageError",

@@ -35,6 +35,10 @@ class BadReward(BanditError, BadValue):
     """The reward is not a finite number."""
 
 
+class RewardOutOfRange(BadReward):
+    """The reward lies outside the bandit's `reward_range`."""
+
+
 class BadSettings(BanditError, BadValue):
     """The settings of a bandit, or an argument of one of its methods, make no sense."""
 

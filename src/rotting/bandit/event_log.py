@@ -14,11 +14,11 @@ from sqlalchemy import Connection
 from rotting.bandit.database import Database
 from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BanditError, DamagedLog
-from rotting.bandit.events import Event, check_event
+from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
-from rotting.bandit.state import LEARNT_AT_ONCE, BanditState
+from rotting.bandit.state import BanditState
 from rotting.bandit.storage import NO_LIMIT, BanditRow, StoredLog
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
@@ -72,7 +72,7 @@ class EventLog:
     # Appending.
 
     def append(
-        self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True, changes_arms: bool = False
+        self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True, changes_policy: bool = False
     ) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
@@ -80,26 +80,25 @@ class EventLog:
         if another process has written meanwhile, their numbers are taken, and nothing is appended. When that happens,
         or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
 
-        If arms change, a snapshot is written in the same transaction if somebody has learnt for it: other processes
-        take it over instead of learning themselves.
+        If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
+        a snapshot: other processes take it over instead of learning themselves.
         """
         deadline = deadline or Deadline()
         with self.lock:
             events: list[Event] | None = None
-            if changes_arms:
+            if changes_policy:
                 plan, optimistic = self._with_snapshot(plan), False
             if optimistic and self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
                 events = self._append_optimistically(plan, deadline)
             if not events:
-                events = self._append_under_lock(plan, deadline, in_one_message=not changes_arms)
+                events = self._append_under_lock(plan, deadline, in_one_message=not changes_policy)
             self._apply(events)
             return events
 
     def _with_snapshot(self, plan: Planner) -> Planner:
         def planned(state: BanditState, now: float, stored: StoredLog) -> list[Event]:
             events = plan(state, now, stored)
-            snapshot = state.snapshot_after(events) if events else None
-            if snapshot is not None:
+            if events and (snapshot := state.snapshot_after(events)) is not None:
                 stored.put_snapshot(snapshot.seq, snapshot.to_bytes())
             return events
 
@@ -137,21 +136,19 @@ class EventLog:
             with contextlib.suppress(BanditError):
                 self.snapshot()
 
-    def expect_arms(self, number: int) -> None:
-        """Learn for so many more arms, so that the bandit goes on at once when they are added. Needs no lock."""
-        with self.database.held():
-            self.refresh()
-            state, settled = self.state, self.state.seq
-            policy, arms, much = state.policy, len(state.names) + number, sum(state.received) > LEARNT_AT_ONCE
-        if not much:
+    def expect(self, plan: Planner) -> None:
+        """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
+        with self.reading() as stored:
+            settled = self.state.seq
+            later = self.state.after(plan(self.state, self._now(), stored))
+        if later.learnable_since is None:
             return
         with contextlib.closing(self.database.another()) as other, other.lock, other.reading() as connection:
-            rewards = StoredLog(connection, self.bandit_id).rewards_until(settled)
-        agent = policy.start(arms, seed=self.settings.seed)
-        agent.update_many(rewards[0].tolist(), rewards[1].tolist())
+            arms, values = StoredLog(connection, self.bandit_id).rewards_until(settled)
+        agent = later.policy.start(len(later.names), seed=later.settings.seed)
+        agent.update_many(arms.tolist(), values.tolist())
         with self.reading() as stored:
-            if self.state.policy == policy and len(self.state.names) + number == arms:
-                self.state.expect_arms(agent, stored.rewards_until(self.state.seq, settled))
+            self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
 
     def _check_prepared(self) -> None:
         if self.state.learnable_since is not None:
@@ -291,18 +288,6 @@ class EventLog:
     def _has_last_event(self, stored: StoredLog) -> bool:
         """Say whether the last event that is known is still in the log."""
         return stored.time_of(self.state.seq) == self.state.at
-
-    def events(self) -> list[Event]:
-        """Return everything that has happened so far."""
-        with self.reading() as stored:
-            events = stored.after(0, self.state.seq)
-            for place, event in enumerate(events, start=1):
-                if event.seq != place:
-                    raise self._missing(place)
-                check_event(event, len(self.state.names))
-            if len(events) < self.state.seq:
-                raise self._missing(len(events) + 1)
-            return events
 
     def _missing(self, seq: int) -> DamagedLog:
         return DamagedLog(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from rotting.bandit import planning
+from rotting.bandit.choosing import Counts, counts_at
 from rotting.bandit.errors import BanditError, KeyConflict
 from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers, seq_of
@@ -72,7 +73,7 @@ class _Draft:
         self.keyed: dict[str, list[Event]] = {}  # the decisions taken with each key
         self._state, self._now, self._identifiers = state, now, identifiers
         self._found = planning.Found(found)
-        self._in_flight = list(state.in_flight)
+        self._counts = Counts(*map(list, counts_at(state, now)))
         self._shown: dict[int, Event] = {}  # planned exposures and rewards, by the number of the decision
         self._rewarded: dict[int, Event] = {}
 
@@ -101,7 +102,7 @@ class _Draft:
             return self._repeated(request, self.keyed[request.key])
         arms = planning.arms_among(state, among)
         events, reasons = planning.decisions(
-            state, self._now, self._identifiers, request.n or 1, arms, among is not None, self._next, self._in_flight
+            state, self._now, self._identifiers, request.n or 1, arms, among is not None, self._next, self._counts
         )
         if request.key is not None:
             events[0] = events[0]._replace(key=request.key, batch=len(events))

@@ -203,6 +203,23 @@ class StoredLog:
                 found[event.key] = self.after(event.seq - 1, event.seq - 1 + (event.batch or 1))
         return found
 
+    def page(self, after: int, upto: int, arm: int | None, number: int) -> list[tuple[Event, str | None]]:
+        """Return so many events after `after`, of one arm or of all, and the identifiers of their targets."""
+        table, target = schema.events, schema.events.alias()
+        mine = (table.c.bandit == self._bandit_id) & (table.c.seq > after) & (table.c.seq <= upto)
+        same = (target.c.bandit == table.c.bandit) & (target.c.seq == table.c.target) & (target.c.kind == "decided")
+        query = select(*_COLUMNS, target.c.decision).select_from(table.outerjoin(target, same))
+        query = query.where(mine if arm is None else mine & (table.c.arm == arm)).order_by(table.c.seq).limit(number)
+        return [(Event._make(row[:-1]), row[-1]) for row in self._connection.execute(query)]
+
+    def decisions_before_seal(self) -> dict[int, str]:
+        """Return the identifiers of the decisions that were compacted while they waited for a reward."""
+        return {}
+
+    def sealed_at(self) -> float | None:
+        """Return the time of the last event that was compacted, None without one."""
+        return None
+
     def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards up to an event, in the order in which they came."""
         table = schema.events.c
