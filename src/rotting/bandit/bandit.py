@@ -12,11 +12,12 @@ from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
+from rotting.bandit.errors import BadAddress, BanditError, CannotCopy, StorageError
 from rotting.bandit.events import Event
 from rotting.bandit.exchanging import EXPIRY_PORTION
 from rotting.bandit.group_commit import GroupCommit
-from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward
+from rotting.bandit.metrics import Observer
+from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
 from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
@@ -178,15 +179,8 @@ class Bandit:
         >>> bandit.exchange([Reward(first.id, 1.0), Reward("nonsense", 1.0)])
         [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'; expected the id of a choice of this bandit")]
         """
-        listed = list(requests)
-        for each in listed:
-            if not isinstance(each, Request):
-                raise BadSettings(
-                    "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
-                )
-        if not listed:
-            return []
-        return self._group.submit(listed, Deadline(timeout))
+        listed = checked(requests)
+        return self._group.submit(listed, Deadline(timeout)) if listed else []
 
     def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
@@ -484,6 +478,16 @@ class Bandit:
         A bandit that is not closed loses nothing either.
         """
         self._log.database.close()
+
+    def observe(self, observer: Observer) -> None:
+        """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
+        self._group.observers.append(observer)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise CannotCopy(
+            f"bandit {quoted(self.name)} has a connection of its own, which cannot be copied or pickled",
+            hint="open it again where it is needed, with the same address and name",
+        )
 
     def __enter__(self) -> Bandit:
         return self

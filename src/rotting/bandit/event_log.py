@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from sqlalchemy import Connection
 
+from rotting.bandit.clocks import LogClock
 from rotting.bandit.database import Database
 from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BanditError, DamagedLog
@@ -65,6 +65,8 @@ class EventLog:
         # state is loaded again before it is used.
         self._state_is_complete = False
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
+        self.caught_up = 0  # events of other processes so far
+        self._clock = LogClock()
         self._snapshot_seq = 0
         self._snapshot_size = 0
         self.refresh()
@@ -218,11 +220,12 @@ class EventLog:
                 raise deadline.error("other writers")
 
     def _note_catch_up(self, events: int) -> None:
+        self.caught_up += events
         self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
 
     def _now(self) -> float:
         """Return the time for the next events: in a log, it never runs backwards."""
-        return max(time.time(), self.state.at)
+        return self._clock.next_time(self.database.clock(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
 from rotting.bandit import schema, storage
 from rotting.bandit.checking import listed
+from rotting.bandit.clocks import checked_time
 from rotting.bandit.database import Database
 from rotting.bandit.errors import NoArms, UnknownBandit
 from rotting.bandit.event_log import EventLog
@@ -39,7 +39,7 @@ def _find_or_make(database: Database, name: str, settings: BanditSettings | None
             found = _find(connection, name, settings)
         if found is not None:
             return found
-    return database.write(lambda connection: _find_or_add(connection, name, settings, arms))
+    return database.write(lambda connection: _find_or_add(database, connection, name, settings, arms))
 
 
 def _find(connection: Connection, name: str, settings: BanditSettings | None) -> BanditRow | None:
@@ -58,7 +58,7 @@ _MAKE_IT = "give {policy} and {arms} to make it"
 
 
 def _find_or_add(
-    connection: Connection, name: str, settings: BanditSettings | None, arms: list[str] | None
+    database: Database, connection: Connection, name: str, settings: BanditSettings | None, arms: list[str] | None
 ) -> BanditRow:
     schema.prepare(connection)
     found = _find(connection, name, settings)
@@ -69,7 +69,7 @@ def _find_or_add(
         raise NoArms(f"a new bandit {quoted(name)} needs arms", hint="give them as {arms}")
     settings.check_arms(name, arms)
     row = storage.add_bandit(connection, name, settings.to_dict())
-    now = time.time()
+    now = checked_time(database.clock())
     events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
     StoredLog(connection, row.id).append(events)
     return row
