@@ -51,7 +51,8 @@ def cut_connections(url):
     engine = sqlalchemy.create_engine(url)
     with engine.connect() as connection:
         connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND usename IS NOT NULL"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+            "AND pid <> pg_backend_pid()"
         )
     engine.dispose()
 
