@@ -18,6 +18,7 @@ from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcom
 from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
+from rotting.bandit.warming import WarmSource, WarmStart, import_events, read_warm_start
 from rotting.errors import MissingExtra, quoted
 from rotting.policies import Policy
 
@@ -76,6 +77,7 @@ class Bandit:
         max_exposures: Limit | None = None,
         exposure_period: float | None = None,
         update_arms: bool = False,
+        warm_start: WarmSource | None = None,
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
@@ -121,6 +123,10 @@ class Bandit:
             Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
         update_arms
             Add the arms that the bandit does not have.
+        warm_start
+            Rewards that a new bandit has learnt before its first decision: another bandit, or rows (a table, or a list
+            of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`. Without `arms`, the
+            arms are those of the rewards. A bandit that exists is opened as it is: see the method `warm_start`.
         """
         open_log = _import_open_log()
         given = {
@@ -139,7 +145,8 @@ class Bandit:
             "exposure_period": exposure_period,
         }
         names = None if arms is None else good_arms("arms", arms)
-        bandit = cls(open_log(url, good_name("bandit", name), given, names))
+        warm = None if warm_start is None else read_warm_start(warm_start)
+        bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
@@ -298,6 +305,15 @@ class Bandit:
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
         return len(self._log.append(lambda state, now, _: planning.arm_changes(state, now, new, old, back)))
 
+    def warm_start(self, source: WarmSource) -> int:
+        """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
+
+        They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
+        """
+        warm = read_warm_start(source)
+        self._log.append(lambda state, now, _: import_events(state, now, warm))
+        return len(warm.rewards)
+
     # Settings.
 
     def change(self, **settings: Unpack[SettingsChange]) -> list[str]:
@@ -449,7 +465,7 @@ class Bandit:
         return self._log.state
 
 
-def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None], EventLog]:
+def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None, WarmStart | None], EventLog]:
     """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
     try:
         from rotting.bandit.opening import open_log

@@ -52,6 +52,7 @@ class Replay:
         self._shown: dict[int, int] = {}  # which event showed a decision, ...
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
         self._identifiers = identifiers
+        self._imports = 0  # rewards that a warm start has announced and that are still to come
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
@@ -61,6 +62,7 @@ class Replay:
             self.decided[event.seq] = event.arm, event.holdout
         elif event.target is not None:
             self._check_outcome(event, event.target)
+        self._check_imports(event)
         self.state.apply(event)
 
     def _check_decision(self, event: Event) -> None:
@@ -99,6 +101,18 @@ class Replay:
         for known, applies in ((self._shown, event.kind == "shown"), (self._rewarded, event.value is not None)):
             if applies and known.setdefault(decision, event.seq) != event.seq:
                 raise _changed(f"{what}; event {known[decision]} had done that")
+
+    def _check_imports(self, event: Event) -> None:
+        if (event.kind == "imported") != (self._imports > 0):
+            raise _changed(f"event {event.seq} is {event.kind}, but {self._imports} imported rewards were to follow")
+        if event.kind == "imported":
+            self._check_range(event)
+            self._imports -= 1
+        elif event.kind == "warmed":
+            number = json.loads(event.details or "").get("rewards")
+            if type(number) is not int or number < 1:
+                raise _changed(f"event {event.seq} announces {quoted(number)} imported rewards")
+            self._imports = number
 
     def _check_range(self, event: Event) -> None:
         try:
