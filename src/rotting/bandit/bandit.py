@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
 from rotting.bandit.events import Event
-from rotting.bandit.exchanging import EXPIRY_PORTION, Exchange
+from rotting.bandit.exchanging import EXPIRY_PORTION
+from rotting.bandit.group_commit import GroupCommit
 from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward
 from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
@@ -25,7 +27,7 @@ from rotting.policies import Policy
 if TYPE_CHECKING:
     import pandas
 
-    from rotting.bandit.event_log import EventLog
+    from rotting.bandit.event_log import EventLog, Planner
     from rotting.bandit.reporting import Report
     from rotting.bandit.streaming import Time
 
@@ -55,6 +57,7 @@ class Bandit:
 
     def __init__(self, log: EventLog):
         self._log = log
+        self._group = GroupCommit(log)
 
     @classmethod
     def open(
@@ -158,11 +161,11 @@ class Bandit:
             return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
 
         if not all(name in self._state.index for name in names):
-            self._log.append(plan)
+            self._append(plan, Deadline(), changes_arms=True)
 
     # Many requests at once.
 
-    def exchange(self, requests: Iterable[Request]) -> list[Outcome]:
+    def exchange(self, requests: Iterable[Request], timeout: float | None = None) -> list[Outcome]:
         """Carry out the requests of many strangers in one transaction, and return an outcome for each, in their order.
 
         Decisions come first, then exposures and rewards in the order given. The outcome of a request that is refused
@@ -190,14 +193,11 @@ class Bandit:
                 )
         if not listed:
             return []
-        exchange = Exchange(listed, self._log.identifiers)
-        while not exchange.is_done(self._log.append(exchange.plan)):
-            pass
-        return exchange.outcomes
+        return self._group.submit(listed, Deadline(timeout))
 
-    def _ask(self, request: Request) -> Outcome:
+    def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
-        (outcome,) = self.exchange([request])
+        (outcome,) = self._group.submit([request], Deadline(timeout))
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome
@@ -205,13 +205,27 @@ class Bandit:
     # Deciding.
 
     @overload
-    def decide(self, n: None = None, among: Iterable[str] | None = None, *, key: str | None = None) -> Choice: ...
+    def decide(
+        self,
+        n: None = None,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Choice: ...
 
     @overload
-    def decide(self, n: int, among: Iterable[str] | None = None, *, key: str | None = None) -> list[Choice]: ...
+    def decide(
+        self, n: int, among: Iterable[str] | None = None, *, key: str | None = None, timeout: float | None = None
+    ) -> list[Choice]: ...
 
     def decide(
-        self, n: int | None = None, among: Iterable[str] | None = None, *, key: str | None = None
+        self,
+        n: int | None = None,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
     ) -> Choice | list[Choice]:
         """Choose an arm: of all that are not retired, or of those named by `among`.
 
@@ -219,38 +233,50 @@ class Bandit:
         reward is overdue are settled first, 500 of them at most. The same `key` again gives the same decisions, also
         after a restart and in another process.
         """
-        return self._ask(Decide(n, among, key))  # type: ignore[return-value]
+        return self._ask(Decide(n, among, key), timeout)  # type: ignore[return-value]
 
     # Outcomes.
 
-    def shown(self, decision: str) -> bool:
+    def shown(self, decision: str, *, timeout: float | None = None) -> bool:
         """Log that a decision has really been shown; False if that was known."""
-        return self.shown_many([decision]) == 1
+        return self.shown_many([decision], timeout=timeout) == 1
 
-    def shown_many(self, decisions: Iterable[str]) -> int:
+    def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
         """Log that many decisions have been shown, all or none of them; returns how many were new."""
         listed = tuple(name_list("decisions", decisions))
-        return self._ask(AllShown(listed)) if listed else 0  # type: ignore[return-value]
+        return self._ask(AllShown(listed), timeout) if listed else 0  # type: ignore[return-value]
 
-    def reward(self, decision: str, value: float) -> bool:
+    def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
         """Log the reward of a decision, however late; False if it was known.
 
         The same reward again changes nothing; another one is a `RewardConflict`.
         """
-        return self.reward_many([(decision, value)]) == 1
+        return self.reward_many([(decision, value)], timeout=timeout) == 1
 
     @overload
     def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: Literal[False] = False
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: Literal[False] = False,
+        timeout: float | None = None,
     ) -> int: ...
 
     @overload
     def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: Literal[True]
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: Literal[True],
+        timeout: float | None = None,
     ) -> list[bool | BanditError]: ...
 
     def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: bool = False
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: bool = False,
+        timeout: float | None = None,
     ) -> int | list[bool | BanditError]:
         """Log many rewards in one transaction, in the order given: all or none of them; returns how many were new.
 
@@ -258,11 +284,11 @@ class Bandit:
         or which error it is.
         """
         if partial:
-            return self._reward_some(reward_pairs(rewards))
+            return self._reward_some(reward_pairs(rewards), timeout)
         pairs = tuple((decision, good_reward(value)) for decision, value in reward_pairs(rewards))
-        return self._ask(AllRewards(pairs)) if pairs else 0  # type: ignore[return-value,arg-type]
+        return self._ask(AllRewards(pairs), timeout) if pairs else 0  # type: ignore[return-value,arg-type]
 
-    def _reward_some(self, pairs: list[tuple[object, object]]) -> list[bool | BanditError]:
+    def _reward_some(self, pairs: list[tuple[object, object]], timeout: float | None) -> list[bool | BanditError]:
         outcomes: list[bool | BanditError] = []
         good: list[Request] = []
         for decision, value in pairs:
@@ -271,20 +297,29 @@ class Bandit:
                 outcomes.append(False)
             except BanditError as error:
                 outcomes.append(error)
-        rest = iter(self.exchange(good))
+        rest = iter(self.exchange(good, timeout))
         return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
 
-    def expire(self) -> int:
+    def expire(self, *, timeout: float | None = None) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
 
         `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
         decision is only dropped from those that are waited for. Many are settled in portions, so that other writers do
         not wait for all of them.
         """
-        settled = 0
-        while some := self._log.append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION)):
+        settled, deadline = 0, Deadline(timeout)
+        while some := self._append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION), deadline):
             settled += len(some)
         return settled
+
+    def _append(self, plan: Planner, deadline: Deadline, changes_arms: bool = False) -> list[Event]:
+        def work() -> list[Event]:
+            self._log.prepare()
+            events = self._log.append(plan, deadline, changes_arms=changes_arms)
+            self._log.snapshot_if_due()
+            return events
+
+        return self._group.take_turn(work, deadline)
 
     # Arms.
 
@@ -300,10 +335,24 @@ class Bandit:
         """Make a retired arm available again, with its history. False if it was not retired."""
         return self.change_arms(restore=[name]) == 1
 
-    def change_arms(self, *, add: Iterable[str] = (), retire: Iterable[str] = (), restore: Iterable[str] = ()) -> int:
+    def change_arms(
+        self,
+        *,
+        add: Iterable[str] = (),
+        retire: Iterable[str] = (),
+        restore: Iterable[str] = (),
+        timeout: float | None = None,
+    ) -> int:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
-        return len(self._log.append(lambda state, now, _: planning.arm_changes(state, now, new, old, back)))
+        deadline = Deadline(timeout)
+        if new:
+            self._log.expect_arms(len(new))
+
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.arm_changes(state, now, new, old, back)
+
+        return len(self._append(plan, deadline, changes_arms=True))
 
     def warm_start(self, source: WarmSource) -> int:
         """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
@@ -311,7 +360,7 @@ class Bandit:
         They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
         """
         warm = read_warm_start(source)
-        self._log.append(lambda state, now, _: import_events(state, now, warm))
+        self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
         return len(warm.rewards)
 
     # Settings.
@@ -334,7 +383,11 @@ class Bandit:
         >>> bandit.change(epsilon=0.05)
         []
         """
-        events = self._log.append(lambda state, now, _: planning.setting_changes(state, now, settings))
+
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.setting_changes(state, now, settings)
+
+        events = self._append(plan, Deadline())
         return list(json.loads(events[0].details or "")) if events else []
 
     @property

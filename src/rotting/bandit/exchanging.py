@@ -35,24 +35,24 @@ class LogReader(Protocol):
 class Exchange:
     """Requests that are independent of each other, carried out in one transaction.
 
-    `plan` may be called several times, each time with a newer state; `outcomes` are those of the last call. A request
-    that is refused has its error there, and nothing else changes because of it.
+    `outcomes` are those of the last `plan`. A request that is refused has its error there, and nothing else changes
+    because of it.
     """
 
-    def __init__(self, requests: Sequence[Request], identifiers: Identifiers):
+    def __init__(self, requests: Sequence[Request], identifiers: Identifiers, settle_overdue: bool = True):
         self.requests = requests
         self.outcomes: list[Outcome] = []
         self._identifiers = identifiers
-        self._expired = False
+        self._settle_overdue = settle_overdue
 
     def plan(self, state: BanditState, now: float, log: LogReader) -> list[Event]:
-        """Return the events to append. If they settle what is overdue, `is_done` is False: call it again after them."""
+        """Return the events to append. If they settle what is overdue ("expired"), plan again after them."""
         draft = _Draft(state, now, self._identifiers, _look_up(state, self.requests, log))
         keys = [request.key for request in self.requests if isinstance(request, Decide) and request.key is not None]
         draft.keyed = log.with_keys(keys) if keys else {}
         self.outcomes = [False] * len(self.requests)
         self._plan(draft, [place for place, each in enumerate(self.requests) if isinstance(each, Decide)])
-        if draft.events and not self._expired and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
+        if draft.events and self._settle_overdue and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
             return overdue
         self._plan(draft, [place for place, each in enumerate(self.requests) if not isinstance(each, Decide)])
         return draft.events
@@ -63,11 +63,6 @@ class Exchange:
                 self.outcomes[place] = draft.add(self.requests[place])
             except BanditError as error:
                 self.outcomes[place] = error
-
-    def is_done(self, events: Sequence[Event]) -> bool:
-        """Say whether these planned events, which are durable by now, were all; if not, plan and append again."""
-        self._expired = self._expired or bool(events and events[0].kind == "expired")
-        return not (events and events[0].kind == "expired")
 
 
 class _Draft:

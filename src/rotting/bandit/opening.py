@@ -74,7 +74,7 @@ def _find(connection: Connection, new: NewBandit) -> BanditRow | None:
 
 def _no_bandit(name: str, known: list[str]) -> str:
     """Say that there is no such bandit, and which there are: those that are called alike, or some."""
-    close = difflib.get_close_matches(name, known, n=3)
+    close = difflib.get_close_matches(name, known, n=3) if len(known) > 10 else []
     return f"there is no bandit {quoted(name)}, " + (
         f"did you mean {listed(close)}?" if close else f"only {listed(known)}"
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,23 @@ from rotting.policies import Agent
 
 # Reads the arms and the values of all rewards up to an event from the log.
 RewardReader = Callable[[int], tuple[np.ndarray, np.ndarray]]
+
+
+# So many rewards are learnt at once, whoever waits; more are learnt before others have to wait.
+LEARNT_AT_ONCE = 2000
+
+
+class _Learner:
+    """An agent, and the rewards that it has yet to learn."""
+
+    def __init__(self, agent: Agent, unlearned: list[tuple[int, float]]):
+        self.agent, self.unlearned = agent, unlearned
+
+    def learn(self) -> None:
+        """Learn the rewards."""
+        if self.unlearned:
+            rewards, self.unlearned = self.unlearned, []
+            self.agent.update_many(*zip(*rewards, strict=True))
 
 
 class BanditState:
@@ -47,6 +65,8 @@ class BanditState:
         self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
         self._agent: Agent | None = None
+        self._agent_since = 0  # the event that made the last agent useless
+        self._coming: _Learner | None = None  # an agent for more arms, which are about to be added
         self._unlearned: list[tuple[int, float]] = []  # arms and rewards that the agent has yet to learn
         # What the agent chose among some arms. It would choose the same until the next reward.
         self._selected: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
@@ -88,6 +108,8 @@ class BanditState:
         for counts in (self.decided, self.in_flight, self.received, self.imported, self.in_period):
             counts.append(0)
         self._drop_agent()  # agents have a fixed number of arms
+        if self._coming is not None and self._coming.agent.n_arms == len(self.names):
+            self._agent, self._unlearned, self._coming = self._coming.agent, self._coming.unlearned, None
 
     def _retired(self, event: Event) -> None:
         self.live[event.arm] = False
@@ -161,6 +183,7 @@ class BanditState:
         if estimate is not None and self._noise is not None:
             self.policy = dataclasses.replace(new.policy, sigma=estimate)  # type: ignore[call-arg]
         self._drop_agent()
+        self._coming = None
 
     def _settings_after(self, event: Event) -> BanditSettings:
         """Return the settings after a change of them."""
@@ -177,11 +200,14 @@ class BanditState:
         self._selected = None
         if self._agent is not None:
             self._unlearned.append((arm, value))
+        if self._coming is not None:
+            self._coming.unlearned.append((arm, value))
         if self._noise is not None:
             self._noise.add(arm, value)
             if self._noise.due and self._noise.sigma is not None:
                 self.policy = dataclasses.replace(self.policy, sigma=self._noise.sigma)  # type: ignore[call-arg]
                 self._drop_agent()
+                self._coming = None
 
     # The policy's agent.
 
@@ -221,6 +247,30 @@ class BanditState:
     def _drop_agent(self) -> None:
         self._agent = self._selected = None
         self._unlearned = []
+        self._agent_since = self.seq + 1  # the event that is being applied
+
+    @property
+    def learnable_since(self) -> int | None:
+        """If there is much to learn anew, the first event after which a snapshot has learnt it; None otherwise."""
+        return self._agent_since if self._agent is None and sum(self.received) > LEARNT_AT_ONCE else None
+
+    def expect_arms(self, agent: Agent, since: tuple[np.ndarray, np.ndarray]) -> None:
+        """Take over an agent for arms that are about to be added; `since` are rewards that it has yet to learn."""
+        self._coming = _Learner(agent, list(zip(since[0].tolist(), since[1].tolist(), strict=True)))
+
+    def snapshot_after(self, changes: Sequence[Event]) -> Snapshot | None:
+        """Return the state after arms have changed, if somebody has learnt for it (`expect_arms`)."""
+        names = [*self.names, *(event.name for event in changes if event.name is not None)]
+        if self._coming is None or self._coming.agent.n_arms != len(names) or self._coming.agent.policy != self.policy:
+            return None
+        self._coming.learn()
+        added = [0] * (len(names) - len(self.names))
+        live = self.live + [True] * len(added)
+        for event in changes:
+            live[event.arm] = event.kind != "retired"
+        lists = {name: getattr(self, name) + added for name in _LISTS if name not in ("names", "live")}
+        lists |= {"names": names, "live": live}
+        return self._snapshot(changes[-1].seq, changes[-1].at, lists, self._coming.agent)
 
     # Choosing.
 
@@ -250,10 +300,12 @@ class BanditState:
 
     def snapshot(self) -> Snapshot:
         """Return the state as plain data."""
-        lists = {name: list(getattr(self, name)) for name in _LISTS}
+        return self._snapshot(self.seq, self.at, {name: list(getattr(self, name)) for name in _LISTS}, self.agent)
+
+    def _snapshot(self, seq: int, at: float, lists: dict[str, Any], agent: Agent) -> Snapshot:
         return Snapshot(
-            seq=self.seq,
-            at=self.at,
+            seq=seq,
+            at=at,
             **lists,
             period=self.period,
             sealed=self.sealed,
@@ -261,7 +313,7 @@ class BanditState:
             settings=self.settings.to_dict(),
             pending=dict(self.pending),
             noise=self._noise,
-            agent=self.agent,
+            agent=agent,
         )
 
     @classmethod

@@ -15,13 +15,13 @@ from sqlalchemy import (
     CursorResult,
     Dialect,
     bindparam,
-    delete,
     func,
     insert,
     select,
     type_coerce,
     union_all,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.types import NullType
 
@@ -220,11 +220,11 @@ class StoredLog:
         """Return the time of the last event that was compacted, None without one."""
         return None
 
-    def rewards_until(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
+    def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards up to an event, in the order in which they came."""
         table = schema.events.c
         query = select(table.seq, table.arm, table.value).where(
-            table.bandit == self._bandit_id, table.seq <= seq, table.value.is_not(None)
+            table.bandit == self._bandit_id, table.seq > after, table.seq <= seq, table.value.is_not(None)
         )
         rows = self._connection.execute(query.order_by(table.seq)).all()
         for number, arm, value in rows:
@@ -259,9 +259,11 @@ class StoredLog:
         """Replace the snapshot, unless the one that is there is newer."""
         if self.snapshot_seq() > seq:
             return
-        self._connection.execute(delete(schema.snapshots).where(schema.snapshots.c.bandit == self._bandit_id))
         row = {"bandit": self._bandit_id, "seq": seq, "checksum": checksum(content), "content": content}
-        self._connection.execute(insert(schema.snapshots), row)
+        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
+        statement = dialect.insert(schema.snapshots).values(row)
+        replaced = {name: value for name, value in row.items() if name != "bandit"}
+        self._connection.execute(statement.on_conflict_do_update(index_elements=["bandit"], set_=replaced))
 
     def get_snapshot(self) -> bytes | None:
         """Return the newest snapshot, or None if there is none that is whole."""
