@@ -27,6 +27,7 @@ from rotting.policies import Policy
 if TYPE_CHECKING:
     import pandas
 
+    from rotting.bandit.compacting import Compaction
     from rotting.bandit.event_log import EventLog, Planner
     from rotting.bandit.reporting import Report
     from rotting.bandit.streaming import Time
@@ -52,7 +53,7 @@ class Bandit:
     >>> [later.arm for later in bandit.decide(3)]
     ['green', 'red', 'green']
     >>> bandit.verify()
-    Verification(events=7, decisions=4, rewards=1)
+    Verification(events=7, decisions=4, rewards=1, since=1)
     """
 
     def __init__(self, log: EventLog):
@@ -491,6 +492,40 @@ class Bandit:
         done and of all events.
         """
         return verifying.verify(self._log, progress)
+
+    def compact(
+        self,
+        before: Time | int,
+        export: str | os.PathLike[str],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Compaction:
+        """Replace the beginning of the log by a seal, and keep its events in a file.
+
+        The part is verified first. The seal holds the state after it and its rewards; the event that says so holds the
+        checksums of the seal and of the file. Decisions that wait for a reward go on waiting; rewards of others in that
+        part are refused as `CompactedDecision`, and keys of requests in it are forgotten.
+
+        Parameters
+        ----------
+        before
+            A time, as in `history`: what happened before it is compacted. Or the number of the last event to compact.
+        export
+            A file for the events, in one of the formats of `export`.
+        progress
+            Called after every 1000 events with the number of events done and of all of them.
+        """
+        from rotting.bandit.compacting import compact
+
+        self.refuse_own_file(export)
+        return compact(self._log, before, Path(export), progress)
+
+    @staticmethod
+    def delete(url: str, name: str) -> int:
+        """Delete a bandit with its log, for good; returns the number of its last event."""
+        _import_open_log()  # says what is missing
+        from rotting.bandit.compacting import delete_bandit
+
+        return delete_bandit(url, good_name("bandit", name))
 
     def snapshot(self) -> None:
         """Store the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
