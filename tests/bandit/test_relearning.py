@@ -12,7 +12,6 @@ COLOURS = ["red", "green", "blue"]
 @pytest.fixture(autouse=True)
 def few_rewards_are_many(monkeypatch):
     monkeypatch.setattr(state, "LEARNT_AT_ONCE", 10)
-    monkeypatch.setattr(event_log, "LEARNT_AT_ONCE", 10)
 
 
 def play(bandit, rounds):
@@ -39,17 +38,31 @@ def test_an_arm_is_learnt_before_it_is_added_and_only_once(url, policy, monkeypa
     assert one._state.difference(two._state) is None
 
 
+def test_a_policy_is_learnt_before_it_is_used(url, monkeypatch):
+    one, two = (Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS) for _ in range(2))
+    play(one, 30)
+    two.decide()
+    learnt, rewards = [], BanditState.rewards
+    monkeypatch.setattr(BanditState, "rewards", lambda self: learnt.append(self) or rewards(self))
+    one.change(policy=FEWA(sigma=0.2))
+    play(one, 5)
+    play(two, 5)
+    assert learnt == []
+    monkeypatch.undo()
+    assert one.verify() == two.verify()
+
+
 def test_rewards_that_come_while_an_arm_is_learnt(url, monkeypatch):
     """They are learnt, too: by the agent that goes on, and by the one that is prepared."""
     one, two = (Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS) for _ in range(2))
     play(one, 20)
-    expect = event_log.EventLog.expect_arms
+    expect = event_log.EventLog.expect
 
-    def meanwhile(log, number):
-        expect(log, number)
+    def meanwhile(log, plan):
+        expect(log, plan)
         play(two, 7)
 
-    monkeypatch.setattr(event_log.EventLog, "expect_arms", meanwhile)
+    monkeypatch.setattr(event_log.EventLog, "expect", meanwhile)
     one.add_arm("purple")
     assert one.decide().why == "never tried"
     assert one.verify().rewards == two.verify().rewards == 27
@@ -59,14 +72,14 @@ def test_two_processes_add_arms_at_once(url, monkeypatch):
     """What was learnt for other arms is of no use, and no harm."""
     one, two = (Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS) for _ in range(2))
     play(one, 20)
-    expect = event_log.EventLog.expect_arms
+    expect = event_log.EventLog.expect
 
-    def meanwhile(log, number):
-        expect(log, number)
+    def meanwhile(log, plan):
+        expect(log, plan)
         if log is one._log:
             two.add_arm("mauve")
 
-    monkeypatch.setattr(event_log.EventLog, "expect_arms", meanwhile)
+    monkeypatch.setattr(event_log.EventLog, "expect", meanwhile)
     one.add_arm("purple")
     play(one, 5)
     play(two, 5)

@@ -1,6 +1,7 @@
 """Durable bandits over an append-only event log: named arms, late rewards, and decisions that can be replayed."""
 
 from rotting._core.noise import sigma_for
+from rotting.bandit.asynchronous import AsyncBandit
 from rotting.bandit.bandit import Bandit
 from rotting.bandit.errors import (
     BadAddress,
@@ -8,6 +9,7 @@ from rotting.bandit.errors import (
     BadReward,
     BadSettings,
     BanditError,
+    CannotCopy,
     ClosedBandit,
     CompactedDecision,
     DamagedLog,
@@ -26,18 +28,21 @@ from rotting.bandit.errors import (
     WrongSchema,
 )
 from rotting.bandit.holdout import HoldoutReport
+from rotting.bandit.metrics import Measurement
 from rotting.bandit.reporting import ArmReport, Report
 from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.verifying import Verification
 
 __all__ = [
     "ArmReport",
+    "AsyncBandit",
     "BadAddress",
     "BadName",
     "BadReward",
     "BadSettings",
     "Bandit",
     "BanditError",
+    "CannotCopy",
     "Choice",
     "ClosedBandit",
     "CompactedDecision",
@@ -45,6 +50,7 @@ __all__ = [
     "Decide",
     "HoldoutReport",
     "KeyConflict",
+    "Measurement",
     "NoArms",
     "Outcome",
     "Report",

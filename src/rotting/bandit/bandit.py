@@ -12,11 +12,12 @@ from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
+from rotting.bandit.errors import BadAddress, BanditError, CannotCopy, StorageError
 from rotting.bandit.events import Event
 from rotting.bandit.exchanging import EXPIRY_PORTION
 from rotting.bandit.group_commit import GroupCommit
-from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward
+from rotting.bandit.metrics import Observer
+from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
 from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
@@ -162,7 +163,7 @@ class Bandit:
             return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
 
         if not all(name in self._state.index for name in names):
-            self._append(plan, Deadline(), changes_arms=True)
+            self._change(plan, timeout=None)
 
     # Many requests at once.
 
@@ -186,15 +187,8 @@ class Bandit:
         >>> bandit.exchange([Reward(first.id, 1.0), Reward("nonsense", 1.0)])
         [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'; expected the id of a choice of this bandit")]
         """
-        listed = list(requests)
-        for each in listed:
-            if not isinstance(each, Request):
-                raise BadSettings(
-                    "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
-                )
-        if not listed:
-            return []
-        return self._group.submit(listed, Deadline(timeout))
+        listed = checked(requests)
+        return self._group.submit(listed, Deadline(timeout)) if listed else []
 
     def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
@@ -313,10 +307,15 @@ class Bandit:
             settled += len(some)
         return settled
 
-    def _append(self, plan: Planner, deadline: Deadline, changes_arms: bool = False) -> list[Event]:
+    def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
+        """Append what may bring other arms or another policy, for which much is to be learnt."""
+        self._log.expect(plan)
+        return self._append(plan, Deadline(timeout), changes_policy=True)
+
+    def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
         def work() -> list[Event]:
             self._log.prepare()
-            events = self._log.append(plan, deadline, changes_arms=changes_arms)
+            events = self._log.append(plan, deadline, changes_policy=changes_policy)
             self._log.snapshot_if_due()
             return events
 
@@ -346,14 +345,11 @@ class Bandit:
     ) -> int:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
-        deadline = Deadline(timeout)
-        if new:
-            self._log.expect_arms(len(new))
 
         def plan(state: BanditState, now: float, _: object) -> list[Event]:
             return planning.arm_changes(state, now, new, old, back)
 
-        return len(self._append(plan, deadline, changes_arms=True))
+        return len(self._change(plan, timeout))
 
     def warm_start(self, source: WarmSource) -> int:
         """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
@@ -366,7 +362,7 @@ class Bandit:
 
     # Settings.
 
-    def change(self, **settings: Unpack[SettingsChange]) -> list[str]:
+    def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
         """Change settings, all or none; returns the names of those that were different.
 
         The change is an event of the log: decisions before it are verified with the old settings, those after it are
@@ -384,11 +380,7 @@ class Bandit:
         >>> bandit.change(epsilon=0.05)
         []
         """
-
-        def plan(state: BanditState, now: float, _: object) -> list[Event]:
-            return planning.setting_changes(state, now, settings)
-
-        events = self._append(plan, Deadline())
+        events = self._change(lambda state, now, _: planning.setting_changes(state, now, settings), timeout)
         return list(json.loads(events[0].details or "")) if events else []
 
     @property
@@ -537,6 +529,16 @@ class Bandit:
         A bandit that is not closed loses nothing either.
         """
         self._log.database.close()
+
+    def observe(self, observer: Observer) -> None:
+        """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
+        self._group.observers.append(observer)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise CannotCopy(
+            f"bandit {quoted(self.name)} has a connection of its own, which cannot be copied or pickled",
+            hint="open it again where it is needed, with the same address and name",
+        )
 
     def __enter__(self) -> Bandit:
         return self

@@ -70,7 +70,7 @@ def compact(
         stored.put_seal(upto, seal.snapshot.at, content)
         return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
 
-    log.append(plan, changes_arms=True)
+    log.append(plan, changes_policy=True)  # a transaction in which `plan` itself may write
     _delete_events(log.database, log.bandit_id, upto)
     return Compaction(upto, events, str(export))
 

@@ -97,6 +97,10 @@ class ClosedBandit(BanditError, ValueError):
     """The bandit was closed."""
 
 
+class CannotCopy(BanditError, TypeError):
+    """A bandit can be opened several times, but not copied or pickled."""
+
+
 class WrongSchema(BanditError):
     """The tables in the database are not, or not yet, those of this version."""
 

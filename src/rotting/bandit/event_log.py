@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from sqlalchemy import Connection
 
+from rotting.bandit.clocks import LogClock
 from rotting.bandit.database import Database
 from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BanditError, DamagedLog, UnknownBandit
@@ -19,7 +19,7 @@ from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.seals import damaged_seal
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
-from rotting.bandit.state import LEARNT_AT_ONCE, BanditState
+from rotting.bandit.state import BanditState
 from rotting.bandit.storage import NO_LIMIT, BanditRow, StoredLog
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
@@ -66,6 +66,8 @@ class EventLog:
         # state is loaded again before it is used.
         self._state_is_complete = False
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
+        self.caught_up = 0  # events of other processes so far
+        self._clock = LogClock()
         self._snapshot_seq = 0
         self._snapshot_size = 0
         self.refresh()
@@ -73,7 +75,7 @@ class EventLog:
     # Appending.
 
     def append(
-        self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True, changes_arms: bool = False
+        self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True, changes_policy: bool = False
     ) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
@@ -81,26 +83,25 @@ class EventLog:
         if another process has written meanwhile, their numbers are taken, and nothing is appended. When that happens,
         or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
 
-        If arms change, a snapshot is written in the same transaction if somebody has learnt for it: other processes
-        take it over instead of learning themselves.
+        If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
+        a snapshot: other processes take it over instead of learning themselves.
         """
         deadline = deadline or Deadline()
         with self.lock:
             events: list[Event] | None = None
-            if changes_arms:
+            if changes_policy:
                 plan, optimistic = self._with_snapshot(plan), False
             if optimistic and self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
                 events = self._append_optimistically(plan, deadline)
             if not events:
-                events = self._append_under_lock(plan, deadline, in_one_message=not changes_arms)
+                events = self._append_under_lock(plan, deadline, in_one_message=not changes_policy)
             self._apply(events)
             return events
 
     def _with_snapshot(self, plan: Planner) -> Planner:
         def planned(state: BanditState, now: float, stored: StoredLog) -> list[Event]:
             events = plan(state, now, stored)
-            snapshot = state.snapshot_after(events) if events else None
-            if snapshot is not None:
+            if events and (snapshot := state.snapshot_after(events)) is not None:
                 stored.put_snapshot(snapshot.seq, snapshot.to_bytes())
             return events
 
@@ -138,21 +139,19 @@ class EventLog:
             with contextlib.suppress(BanditError):
                 self.snapshot()
 
-    def expect_arms(self, number: int) -> None:
-        """Learn for so many more arms, so that the bandit goes on at once when they are added. Needs no lock."""
-        with self.database.held():
-            self.refresh()
-            state, settled = self.state, self.state.seq
-            policy, arms, much = state.policy, len(state.names) + number, sum(state.received) > LEARNT_AT_ONCE
-        if not much:
+    def expect(self, plan: Planner) -> None:
+        """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
+        with self.reading() as stored:
+            settled = self.state.seq
+            later = self.state.after(plan(self.state, self._now(), stored))
+        if later.learnable_since is None:
             return
         with contextlib.closing(self.database.another()) as other, other.lock, other.reading() as connection:
-            rewards = StoredLog(connection, self.bandit_id).rewards_until(settled)
-        agent = policy.start(arms, seed=self.settings.seed)
-        agent.update_many(rewards[0].tolist(), rewards[1].tolist())
+            arms, values = StoredLog(connection, self.bandit_id).rewards_until(settled)
+        agent = later.policy.start(len(later.names), seed=later.settings.seed)
+        agent.update_many(arms.tolist(), values.tolist())
         with self.reading() as stored:
-            if self.state.policy == policy and len(self.state.names) + number == arms:
-                self.state.expect_arms(agent, stored.rewards_until(self.state.seq, settled))
+            self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
 
     def _check_prepared(self) -> None:
         if self.state.learnable_since is not None:
@@ -222,11 +221,12 @@ class EventLog:
                 raise deadline.error("other writers")
 
     def _note_catch_up(self, events: int) -> None:
+        self.caught_up += events
         self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
 
     def _now(self) -> float:
         """Return the time for the next events: in a log, it never runs backwards."""
-        return max(time.time(), self.state.at)
+        return self._clock.next_time(self.database.clock(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from sqlalchemy import Connection
 
 from rotting.bandit import schema, storage
 from rotting.bandit.checking import listed
+from rotting.bandit.clocks import checked_time
 from rotting.bandit.database import Database
 from rotting.bandit.errors import NoArms, UnknownBandit
 from rotting.bandit.event_log import EventLog
@@ -57,7 +57,7 @@ def find_or_make(database: Database, new: NewBandit) -> BanditRow:
             found = _find(connection, new)
         if found is not None:
             return found
-    return database.write(lambda connection: _find_or_add(connection, new))
+    return database.write(lambda connection: _find_or_add(database, connection, new))
 
 
 def _find(connection: Connection, new: NewBandit) -> BanditRow | None:
@@ -83,7 +83,7 @@ def _no_bandit(name: str, known: list[str]) -> str:
 _MAKE_IT = "give {policy} and {arms} to make it"
 
 
-def _find_or_add(connection: Connection, new: NewBandit) -> BanditRow:
+def _find_or_add(database: Database, connection: Connection, new: NewBandit) -> BanditRow:
     schema.prepare(connection)
     found = _find(connection, new)
     if found is not None:
@@ -94,7 +94,7 @@ def _find_or_add(connection: Connection, new: NewBandit) -> BanditRow:
         raise NoArms(f"a new bandit {quoted(new.name)} needs arms", hint="give them as {arms}")
     new.settings.check_arms(new.name, arms)
     row = storage.add_bandit(connection, new.name, new.settings.to_dict())
-    now = time.time()
+    now = checked_time(database.clock())
     events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
     if new.warm is not None:
         check_arms(new.warm, arms)

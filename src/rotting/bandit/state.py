@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -112,8 +112,6 @@ class BanditState:
         for counts in (self.decided, self.in_flight, self.received, self.imported, self.in_period):
             counts.append(0)
         self._drop_agent()  # agents have a fixed number of arms
-        if self._coming is not None and self._coming.agent.n_arms == len(self.names):
-            self._agent, self._unlearned, self._coming = self._coming.agent, self._coming.unlearned, None
 
     def _retired(self, event: Event) -> None:
         self.live[event.arm] = False
@@ -211,7 +209,6 @@ class BanditState:
             if self._noise.due and self._noise.sigma is not None:
                 self.policy = dataclasses.replace(self.policy, sigma=self._noise.sigma)  # type: ignore[call-arg]
                 self._drop_agent()
-                self._coming = None
 
     # The policy's agent.
 
@@ -252,29 +249,35 @@ class BanditState:
         self._agent = self._selected = None
         self._unlearned = []
         self._agent_since = self.seq + 1  # the event that is being applied
+        coming = self._coming
+        if coming is not None and (coming.agent.policy, coming.agent.n_arms) == (self.policy, len(self.names)):
+            self._agent, self._unlearned, self._coming = coming.agent, coming.unlearned, None
 
     @property
     def learnable_since(self) -> int | None:
         """If there is much to learn anew, the first event after which a snapshot has learnt it; None otherwise."""
         return self._agent_since if self._agent is None and sum(self.received) > LEARNT_AT_ONCE else None
 
-    def expect_arms(self, agent: Agent, since: tuple[np.ndarray, np.ndarray]) -> None:
-        """Take over an agent for arms that are about to be added; `since` are rewards that it has yet to learn."""
+    def expect(self, agent: Agent, since: tuple[np.ndarray, np.ndarray]) -> None:
+        """Take over an agent for arms or a policy that are about to come; `since` are rewards it has yet to learn."""
         self._coming = _Learner(agent, list(zip(since[0].tolist(), since[1].tolist(), strict=True)))
 
-    def snapshot_after(self, changes: Sequence[Event]) -> Snapshot | None:
-        """Return the state after arms have changed, if somebody has learnt for it (`expect_arms`)."""
-        names = [*self.names, *(event.name for event in changes if event.name is not None)]
-        if self._coming is None or self._coming.agent.n_arms != len(names) or self._coming.agent.policy != self.policy:
-            return None
-        self._coming.learn()
-        added = [0] * (len(names) - len(self.names))
-        live = self.live + [True] * len(added)
-        for event in changes:
-            live[event.arm] = event.kind != "retired"
-        lists = {name: getattr(self, name) + added for name in _LISTS if name not in ("names", "live")}
-        lists |= {"names": names, "live": live}
-        return self._snapshot(changes[-1].seq, changes[-1].at, lists, self._coming.agent)
+    def after(self, events: Sequence[Event]) -> BanditState:
+        """Return the state as it will be after some events that change arms or settings."""
+        if self._coming is not None:
+            self._coming.learn()
+        later = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(later, name, value.copy())
+        for event in events:
+            later.apply(event)
+        return later
+
+    def snapshot_after(self, events: Sequence[Event]) -> Snapshot | None:
+        """Return a snapshot of the state after such events, if an agent has been learnt for it."""
+        later = self.after(events)
+        return later.snapshot() if later._agent is not None and later._agent is not self._agent else None
 
     # Choosing.
 
@@ -304,12 +307,10 @@ class BanditState:
 
     def snapshot(self) -> Snapshot:
         """Return the state as plain data."""
-        return self._snapshot(self.seq, self.at, {name: list(getattr(self, name)) for name in _LISTS}, self.agent)
-
-    def _snapshot(self, seq: int, at: float, lists: dict[str, Any], agent: Agent) -> Snapshot:
+        lists = {name: list(getattr(self, name)) for name in _LISTS}
         return Snapshot(
-            seq=seq,
-            at=at,
+            seq=self.seq,
+            at=self.at,
             **lists,
             period=self.period,
             sealed=self.sealed,
@@ -317,7 +318,7 @@ class BanditState:
             settings=self.settings.to_dict(),
             pending=dict(self.pending),
             noise=self._noise,
-            agent=agent,
+            agent=self.agent,
         )
 
     @classmethod
