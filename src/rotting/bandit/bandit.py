@@ -21,12 +21,14 @@ from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcom
 from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
+from rotting.bandit.warming import WarmSource, WarmStart, import_events, read_warm_start
 from rotting.errors import MissingExtra, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
     import pandas
 
+    from rotting.bandit.compacting import Compaction
     from rotting.bandit.event_log import EventLog, Planner
     from rotting.bandit.reporting import Report
     from rotting.bandit.streaming import Time
@@ -52,7 +54,7 @@ class Bandit:
     >>> [later.arm for later in bandit.decide(3)]
     ['green', 'red', 'green']
     >>> bandit.verify()
-    Verification(events=7, decisions=4, rewards=1)
+    Verification(events=7, decisions=4, rewards=1, since=1)
     """
 
     def __init__(self, log: EventLog):
@@ -80,6 +82,7 @@ class Bandit:
         max_exposures: Limit | None = None,
         exposure_period: float | None = None,
         update_arms: bool = False,
+        warm_start: WarmSource | None = None,
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
@@ -125,6 +128,10 @@ class Bandit:
             Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
         update_arms
             Add the arms that the bandit does not have.
+        warm_start
+            Rewards that a new bandit has learnt before its first decision: another bandit, or rows (a table, or a list
+            of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`. Without `arms`, the
+            arms are those of the rewards. A bandit that exists is opened as it is: see the method `warm_start`.
         """
         open_log = _import_open_log()
         given = {
@@ -143,7 +150,8 @@ class Bandit:
             "exposure_period": exposure_period,
         }
         names = None if arms is None else good_arms("arms", arms)
-        bandit = cls(open_log(url, good_name("bandit", name), given, names))
+        warm = None if warm_start is None else read_warm_start(warm_start)
+        bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
@@ -343,6 +351,15 @@ class Bandit:
 
         return len(self._change(plan, timeout))
 
+    def warm_start(self, source: WarmSource) -> int:
+        """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
+
+        They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
+        """
+        warm = read_warm_start(source)
+        self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
+        return len(warm.rewards)
+
     # Settings.
 
     def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
@@ -468,6 +485,40 @@ class Bandit:
         """
         return verifying.verify(self._log, progress)
 
+    def compact(
+        self,
+        before: Time | int,
+        export: str | os.PathLike[str],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Compaction:
+        """Replace the beginning of the log by a seal, and keep its events in a file.
+
+        The part is verified first. The seal holds the state after it and its rewards; the event that says so holds the
+        checksums of the seal and of the file. Decisions that wait for a reward go on waiting; rewards of others in that
+        part are refused as `CompactedDecision`, and keys of requests in it are forgotten.
+
+        Parameters
+        ----------
+        before
+            A time, as in `history`: what happened before it is compacted. Or the number of the last event to compact.
+        export
+            A file for the events, in one of the formats of `export`.
+        progress
+            Called after every 1000 events with the number of events done and of all of them.
+        """
+        from rotting.bandit.compacting import compact
+
+        self.refuse_own_file(export)
+        return compact(self._log, before, Path(export), progress)
+
+    @staticmethod
+    def delete(url: str, name: str) -> int:
+        """Delete a bandit with its log, for good; returns the number of its last event."""
+        _import_open_log()  # says what is missing
+        from rotting.bandit.compacting import delete_bandit
+
+        return delete_bandit(url, good_name("bandit", name))
+
     def snapshot(self) -> None:
         """Store the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
         self._log.snapshot()
@@ -504,7 +555,7 @@ class Bandit:
         return self._log.state
 
 
-def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None], EventLog]:
+def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None, WarmStart | None], EventLog]:
     """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
     try:
         from rotting.bandit.opening import open_log

@@ -67,6 +67,10 @@ class UnknownDecision(BanditError, LookupError):
     """The bandit never took this decision."""
 
 
+class CompactedDecision(UnknownDecision):
+    """The decision no longer waited for a reward when the log was compacted, and nothing else is known of it."""
+
+
 class RewardConflict(BanditError, ValueError):
     """The decision already has another reward."""
 

@@ -13,9 +13,10 @@ from sqlalchemy import Connection
 from rotting.bandit.clocks import LogClock
 from rotting.bandit.database import Database
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BanditError, DamagedLog
+from rotting.bandit.errors import BanditError, DamagedLog, UnknownBandit
 from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
+from rotting.bandit.seals import damaged_seal
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.state import BanditState
@@ -125,7 +126,7 @@ class EventLog:
 
     def prepare(self) -> None:
         """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
-        warm_up(self.settings.policy)
+        warm_up(self.state.settings.policy)
         if not self._state_is_complete or self.state.learnable_since is None:
             return
         with self.database.reading() as connection:
@@ -263,6 +264,11 @@ class EventLog:
             rows = stored.after(self.state.seq - 1)
         last, new = (rows[0] if rows else None), rows[1:]
         if last is None or (last.seq, last.at) != (self.state.seq, self.state.at):
+            if (sealed := stored.sealed()) is not None and sealed[0] >= self.state.seq:
+                self._load(stored)  # the log was compacted, beyond what is known here
+                return 1
+            if stored.is_deleted():
+                raise UnknownBandit(f"bandit {quoted(self.name)} was deleted", value=self.name)
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "
                 "copy has taken the place of the log",
@@ -273,10 +279,13 @@ class EventLog:
 
     def _load(self, stored: StoredLog) -> None:
         """Make the state from the newest snapshot and the events after it."""
-        if stored.time_of(1) is None:
+        sealed = stored.sealed()
+        if sealed is None and stored.time_of(1) is None:
             raise self._missing(1)  # the log begins with arms
-        state = self.stored_state(stored) or self.fresh_state()
-        if state.seq > 0 and stored.time_of(state.seq) != state.at:
+        state = self.stored_state(stored)
+        if state is None or (sealed is not None and state.seq < sealed[0]):
+            state = self.first_state(stored)
+        elif state.seq > 0 and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
                 "have, or not at the same time: events are missing or changed",
@@ -302,6 +311,16 @@ class EventLog:
     def fresh_state(self) -> BanditState:
         """Return the state before the first event."""
         return BanditState(self.name, self.settings, self._read_rewards)
+
+    def first_state(self, stored: StoredLog) -> BanditState:
+        """Return the state before the first event that is still in the log."""
+        seal = stored.newest_seal()
+        if seal is None:
+            return self.fresh_state()
+        try:
+            return BanditState.from_snapshot(self.name, self.settings, self._read_rewards, seal.snapshot)
+        except NOT_A_SNAPSHOT:
+            raise damaged_seal("is not one of this bandit") from None
 
     def stored_state(self, stored: StoredLog) -> BanditState | None:
         """Return the state of the newest snapshot. One that makes no sense is not used: the log has everything."""
