@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, sweep, tune
+from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, sweep, tune, warm_up
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -84,6 +84,7 @@ for command in (
     tune.tune,
     diagnose.diagnose,
     paper.paper,
+    warm_up.warm_up,
 ):
     app.command()(command)
 app.add_typer(bandit.app, name="bandit")
