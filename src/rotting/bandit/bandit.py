@@ -181,7 +181,7 @@ class Bandit(ReadableBandit):
         >>> first.arm, again.id == first.id
         ('red', True)
         >>> bandit.exchange([Reward(first.id, 1.0), Reward("nonsense", 1.0)])
-        [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'; expected the id of a choice of this bandit")]
+        [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'")]
         """
         listed = checked(requests)
         return self._group.submit(listed, Deadline(timeout)) if listed else []
