@@ -31,6 +31,7 @@ from rotting.bandit.holdout import HoldoutReport
 from rotting.bandit.metrics import Measurement
 from rotting.bandit.reporting import ArmReport, Report
 from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
+from rotting.bandit.segments import Segments, SegmentsReport
 from rotting.bandit.verifying import Verification
 
 __all__ = [
@@ -59,6 +60,8 @@ __all__ = [
     "Reward",
     "RewardConflict",
     "RewardOutOfRange",
+    "Segments",
+    "SegmentsReport",
     "SettingsConflict",
     "Shown",
     "StorageError",

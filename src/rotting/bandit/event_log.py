@@ -59,6 +59,7 @@ class EventLog:
         self.lock = database.lock
         self.bandit_id = row.id
         self.name = row.name
+        self.token = row.token
         self.identifiers = Identifiers(row.token, row.secret)
         self.settings = settings
         self.state = self.fresh_state()

@@ -32,12 +32,16 @@ def open_log(
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
     new = NewBandit(name, fresh, arms, warm)
-    database = Database(url)
+    log = open_on(Database(url), new)
+    log.state.settings.check_same(name, given)
+    return log
+
+
+def open_on(database: Database, new: NewBandit) -> EventLog:
+    """Return the log of a bandit in a database that is open; if there is none of that name, make it."""
     with database.lock:  # another thread may fork
-        row = find_or_make(database, new)
-        log = EventLog(database, row, BanditSettings.from_dict(row.settings))
-        log.state.settings.check_same(name, given)
-        return log
+        row = _find_or_make(database, new)
+        return EventLog(database, row, BanditSettings.from_dict(row.settings))
 
 
 class NewBandit(NamedTuple):
@@ -49,7 +53,7 @@ class NewBandit(NamedTuple):
     warm: WarmStart | None = None
 
 
-def find_or_make(database: Database, new: NewBandit) -> BanditRow:
+def _find_or_make(database: Database, new: NewBandit) -> BanditRow:
     """Return the bandit of that name; if there is none, make it."""
     if database.is_missing():
         if new.settings is None:

@@ -67,10 +67,18 @@ def find_bandit(connection: Connection, name: str) -> BanditRow | None:
     return BanditRow(row.id, row.name, row.token, row.secret, settings)
 
 
-def bandit_names(connection: Connection) -> list[str]:
-    """Return the names of all bandits."""
-    names = connection.execute(select(schema.bandits.c.name).order_by(schema.bandits.c.name)).scalars()
-    return [name for name in names if not name.startswith(DELETED)]
+def bandit_names(connection: Connection, prefix: str = "", newest_first: bool = False) -> list[str]:
+    """Return the names of all bandits, or of those that begin with a prefix, in order."""
+    table = schema.bandits.c
+    query = select(table.name).where(table.name.startswith(prefix, autoescape=True)) if prefix else select(table.name)
+    names = connection.execute(query.order_by(table.id.desc() if newest_first else table.name)).scalars()
+    # SQLite compares without regard to case.
+    return [name for name in names if name.startswith(prefix) and not name.startswith(DELETED)]
+
+
+def name_of_token(connection: Connection, token: str) -> str | None:
+    """Return the name of the bandit whose identifiers start with this token."""
+    return connection.execute(select(schema.bandits.c.name).where(schema.bandits.c.token == token)).scalar()
 
 
 def add_bandit(connection: Connection, name: str, settings: Mapping[str, object]) -> BanditRow:
@@ -251,6 +259,13 @@ class StoredLog:
             np.concatenate([*(seal.arms[some] for seal, some in sealed), np.array([row[1] for row in rows], np.int64)]),
             np.concatenate([*(seal.values[some] for seal, some in sealed), np.array([row[2] for row in rows], float)]),
         )
+
+    def latest_rewards(self, number: int) -> list[tuple[float, int, float]]:
+        """Return time, arm and value of so many of the latest rewards of the bandit's own, the newest first."""
+        table = schema.events.c
+        mine = (table.bandit == self._bandit_id) & table.value.is_not(None) & (table.kind != "imported")
+        query = select(table.at, table.arm, table.value).where(mine).order_by(table.seq.desc()).limit(number)
+        return [(row[0], row[1], row[2]) for row in self._connection.execute(query)]
 
     def exposures_until(self, seq: int) -> dict[int, int]:
         """Return for each arm how many decisions were shown up to an event; those with a reward must have been."""
