@@ -10,12 +10,13 @@ import pytest
 
 from rotting._core.randomness import stream_key
 from rotting.problems import Problem
-from rotting.problems.noise import NOISES, draw_reward
+from rotting.problems.kernel import draw_reward
+from rotting.problems.noise import NOISES
 
 
 def rewards(problem: Problem, mean: float, count: int = 20_000) -> np.ndarray:
     key = stream_key(3, 1)
-    return np.array([draw_reward(problem.arrays, key, mean, n) for n in range(count)])
+    return np.array([draw_reward(problem.arrays, 0, mean, key, n) for n in range(count)])
 
 
 def test_gaussian_rewards():
@@ -36,6 +37,6 @@ def test_rewards_without_noise():
     assert set(rewards(Problem([0.5], noise="none", sigma=2.0), 0.7, 100).tolist()) == {0.7}
 
 
-def test_every_noise_has_a_code_of_its_own():
-    assert sorted(noise.code for noise in NOISES.values()) == list(range(len(NOISES)))
+def test_the_plain_kinds_have_names():
     assert set(NOISES) == {"gaussian", "bernoulli", "none"}
+    assert len({kind._kind for kind in NOISES.values()}) == 3

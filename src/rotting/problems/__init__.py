@@ -1,4 +1,4 @@
-"""Bandit problems: mean-reward curves, noise, the greedy oracle, and the named problems of the literature."""
+"""Bandit problems: mean-reward curves, dynamics, noise, oracles, and the named problems of the literature."""
 
 from rotting.problems.curves import (
     Constant,
@@ -12,6 +12,7 @@ from rotting.problems.curves import (
     Power,
     Table,
 )
+from rotting.problems.dynamics import Dynamics
 from rotting.problems.named import (
     NAMED,
     ProblemLike,
@@ -22,23 +23,33 @@ from rotting.problems.named import (
     ten_arm,
     two_arm,
 )
+from rotting.problems.noise import Bernoulli, Gaussian, Noise, NoNoise
 from rotting.problems.oracle import OracleResult
 from rotting.problems.problem import Problem
+from rotting.problems.rested import Rested
+from rotting.problems.restless import Restless
 
 __all__ = [
     "NAMED",
+    "Bernoulli",
     "Constant",
     "Curve",
     "CurveLike",
     "Drop",
     "Drops",
+    "Dynamics",
     "Exponential",
+    "Gaussian",
     "Linear",
     "Logistic",
+    "NoNoise",
+    "Noise",
     "OracleResult",
     "Power",
     "Problem",
     "ProblemLike",
+    "Rested",
+    "Restless",
     "Table",
     "levine_ten_arm",
     "levine_two_arm",

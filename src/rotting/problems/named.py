@@ -10,6 +10,8 @@ from rotting._core.parsing import parse_call
 from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number
 from rotting.errors import BadType
 from rotting.problems.curves import Constant, Curve, Drop, Power
+from rotting.problems.dynamics import Dynamics
+from rotting.problems.noise import Noise
 from rotting.problems.problem import Problem
 
 ProblemLike: TypeAlias = Problem | str
@@ -96,5 +98,7 @@ def parse_problem(text: str) -> Problem:
     >>> parse_problem("Problem([0.5, Drop(1, 0, 100)], sigma=0.1)").n_arms
     2
     """
-    problem: Problem = parse_call(text, {**NAMED, "Problem": Problem}, "problem", Curve.known)
+    problem: Problem = parse_call(
+        text, {**NAMED, "Problem": Problem}, "problem", {**Curve.known, **Dynamics.known, **Noise.known}
+    )
     return problem

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rotting._core.compiling import entry, helper
 from rotting._core.summation import kahan_add
-from rotting.problems.dynamics import ProblemArrays, value_now
+from rotting.problems.kernel import value_now
+
+if TYPE_CHECKING:
+    from rotting.problems.problem import Problem
 
 
 class OracleResult(NamedTuple):
@@ -20,37 +23,36 @@ class OracleResult(NamedTuple):
     rounds: npt.NDArray[np.int64]
 
 
-def play_oracle(problem: ProblemArrays, rounds: npt.NDArray[np.int64]) -> OracleResult:
+def play_oracle(problem: Problem, rounds: npt.NDArray[np.int64]) -> OracleResult:
     """Return what the oracle has done at each of `rounds`, which increase; it plays up to the last."""
-    n_arms = len(problem.curves.family)
-    pulls, reward = np.zeros(n_arms, np.int64), np.empty(len(rounds))
-    _play(problem, rounds, pulls, np.empty(n_arms), np.arange(n_arms, dtype=np.int64), reward)
-    return OracleResult(pulls, reward, rounds)
+    memory, reward = problem.new_memory(), np.empty(len(rounds))
+    values, heap = np.empty(problem.n_arms), np.arange(problem.n_arms, dtype=np.int64)
+    _play(problem.arrays, memory, rounds, problem.restless, values, heap, reward)
+    return OracleResult(memory.pulls, reward, rounds)
 
 
 @entry
-def _play(problem, rounds, pulls, values, heap, reward):
-    """Play up to the last of `rounds`; fill `pulls` and `reward`. `values` and `heap` are work space, K each.
+def _play(problem, memory, rounds, restless, values, heap, reward):
+    """Play up to the last of `rounds`; fill `memory` and `reward`. `values` and `heap` are work space, K each.
 
     The pull of a rested arm changes no other arm's mean, so a heap of the arms finds the next one in O(log K).
     """
-    restless = problem.restless[0] == 1
     total, error, recorded = 0.0, 0.0, 0
-    for arm in range(len(pulls)):
-        values[arm] = value_now(problem, arm, 0, 1)
+    for arm in range(len(heap)):
+        values[arm] = value_now(problem, memory, arm, 1)
     for place in range(len(heap) // 2 - 1, -1, -1):
         _sift_down(heap, values, place)
     best = heap[0]
     for t in range(1, rounds[-1] + 1):
         if restless:
-            best = _largest(problem, pulls, t, values)
+            best = _largest(problem, memory, t, values)
         total, error = kahan_add(total, error, values[best])
-        pulls[best] += 1
+        memory.pulls[best] += 1
         while recorded < len(rounds) and rounds[recorded] == t:
             reward[recorded] = total
             recorded += 1
         if not restless:
-            mean = value_now(problem, best, pulls[best], t)
+            mean = value_now(problem, memory, best, t)
             if mean != values[best]:
                 values[best] = mean
                 _sift_down(heap, values, 0)
@@ -58,11 +60,11 @@ def _play(problem, rounds, pulls, values, heap, reward):
 
 
 @helper
-def _largest(problem, pulls, t, values):
+def _largest(problem, memory, t, values):
     """Return the arm with the largest mean in round t, the lowest-numbered on ties; write all means to `values`."""
     best = 0
-    for arm in range(len(pulls)):
-        values[arm] = value_now(problem, arm, pulls[arm], t)
+    for arm in range(len(values)):
+        values[arm] = value_now(problem, memory, arm, t)
         if values[arm] > values[best]:
             best = arm
     return best

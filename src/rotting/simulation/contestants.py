@@ -10,13 +10,13 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from rotting._core.checking import compile_errors_in_short
 from rotting.errors import BadType, BadValue, KernelError
 from rotting.policies import Policy
 from rotting.policies._engine.checked import CheckedAgent
 from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import compile_errors_in_short
 from rotting.problems import Problem
-from rotting.simulation.loop import Journal, Streams, new_journal, play, pull, record, streams_of
+from rotting.simulation.loop import Journal, Streams, begin, new_journal, play, pull, streams_of
 
 
 class PlayingAgent(Protocol):
@@ -108,13 +108,13 @@ class CompiledContestant:
         """Compile, by playing no rounds at all."""
         turn = self.begin(problem, streams_of(0, 0, problem.n_arms), horizon=1)
         with compile_errors_in_short(self.policy):
-            turn(new_journal(rounds, problem.n_arms), 1, 0)
+            turn(new_journal(rounds, problem), 1, 0)
 
     def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Start from the policy's first state."""
         # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
         state = self.policy.reserve(fresh_state(self.policy, problem.n_arms), horizon)
-        compiled = play.compiled_for(type(state))
+        compiled = play.compiled_for(state, problem.arrays)
 
         def turn(journal: Journal, first: int, last: int) -> None:
             broken, arm = compiled(state, problem.arrays, streams, journal, first, last)
@@ -144,7 +144,7 @@ class PythonContestant:
 
     def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
         """Compile the drawing of rewards."""
-        pull(problem.arrays, np.uint64(0), 0, 0, 1)
+        pull(problem.arrays, new_journal(rounds, problem), np.uint64(0), 0, 1)
 
     def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Make a fresh agent."""
@@ -159,12 +159,11 @@ class PythonContestant:
             raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
 
         def turn(journal: Journal, first: int, last: int) -> None:
+            if first == 1:
+                begin(problem.arrays, journal.memory, streams.start[0])
             for t in range(first, last + 1):
                 arm = self._checked(agent.select(), problem.n_arms)
-                n = int(journal.pulls[arm])
-                mean, reward = pull(problem.arrays, streams.noise[arm], arm, n, t)
-                agent.update(arm, reward)
-                record(journal, arm, mean, t)
+                agent.update(arm, pull(problem.arrays, journal, streams.noise[arm], arm, t))
 
         return turn
 

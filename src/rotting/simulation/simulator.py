@@ -104,7 +104,7 @@ def simulate(
     stop = threading.Event()
 
     def play_one(player: int, run: int) -> None:
-        journal = new_journal(recorded, problem.n_arms)
+        journal = new_journal(recorded, problem)
         seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
         earned[player, run], pulls[player, run] = journal.earned, journal.pulls
 

@@ -90,7 +90,7 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
         (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
         oracle = oracle_reward(plan, piece.problem)
         for run in range(piece.first, piece.first + piece.runs):
-            journal = new_journal(rounds, problem.n_arms)
+            journal = new_journal(rounds, problem)
             play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
             regret.append(oracle - journal.earned)
             pulls.append(journal.pulls)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core.errors import NumbaError
 
+from rotting._core.checking import cannot_be_compiled
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
 from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import cannot_be_compiled, decide, learn, learn_many
+from rotting.policies._engine.kernel import decide, learn, learn_many
 from rotting.policies._engine.views import view_of
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Agent:
         self._t = int(state.pulls.sum())
         self._n_arms = len(state.pulls)
         self._room = 0  # pulls that surely fit into the state as it is
-        self._decide = decide.compiled_for(type(state))
-        self._learn = learn.compiled_for(type(state))
+        self._decide = decide.compiled_for(state)
+        self._learn = learn.compiled_for(state)
 
     @classmethod
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
@@ -108,7 +109,7 @@ class Agent:
             raise BadValue(f"{len(numbers)} arms and {len(values)} rewards do not go together", expected="one of each")
         if len(numbers) > self._room:
             self._reserve(len(numbers) + self._t // 8)
-        if not learn_many.compiled_for(type(self._state))(self._state, numbers, values):
+        if not learn_many.compiled_for(self._state)(self._state, numbers, values):
             raise self._broken("update did not count one pull in state.pulls")
         self._room -= len(numbers)
         self._t += len(numbers)

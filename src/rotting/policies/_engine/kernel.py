@@ -20,16 +20,13 @@ generic `select` and `update` of this module: one compiled loop, kept on disk, s
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba.core.errors import NumbaError
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry
 from rotting._core.randomness import word
-from rotting.errors import KernelError
 
 
 class Kernel(NamedTuple):
@@ -106,25 +103,3 @@ def learn_many(state, arms, rewards):
         if state.pulls[arms[place]] != before + 1:
             return False
     return True
-
-
-@contextlib.contextmanager
-def compile_errors_in_short(policy: object) -> Iterator[None]:
-    """Turn numba's complaints about a user's kernel into a `KernelError`."""
-    try:
-        yield
-    except NumbaError as error:
-        raise cannot_be_compiled(policy, error) from error
-
-
-def cannot_be_compiled(policy: object, error: NumbaError) -> KernelError:
-    """Return numba's complaint about a user's kernel in a few words; the whole of it is the error's cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = next((line for line in lines if not line.startswith(("Failed in", "No implementation", "-", "["))), "")
-    where = next((line for line in reversed(lines) if line.startswith("File ")), "")
-    return KernelError(
-        f"cannot be compiled: {said}" + (f" ({where.rstrip(':')})" if where else ""),
-        owner=str(policy),
-        hint="kernels use NumPy arrays and numbers only, allocate nothing, and call functions decorated with "
-        "numba.njit; NUMBA_DISABLE_JIT=1 runs them as plain Python",
-    )
