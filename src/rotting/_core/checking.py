@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import traceback
 from collections.abc import Iterator
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numba
@@ -29,12 +29,19 @@ def uncompiled(function: Any, _made: dict[Any, Any] | None = None) -> Any:
     plain = getattr(function, "py_func", function)
     if plain not in made:
         own = dict(plain.__globals__)
-        copied = FunctionType(plain.__code__, own, plain.__name__, plain.__defaults__, plain.__closure__)
+        closure = tuple(_uncompiled_cell(cell, made) for cell in plain.__closure__ or ()) or None
+        copied = FunctionType(plain.__code__, own, plain.__name__, plain.__defaults__, closure)
         made[plain] = copied  # before going on: functions may call themselves
         for name in plain.__code__.co_names:
             if isinstance(own.get(name), Dispatcher):
                 own[name] = uncompiled(own[name], made)
     return made[plain]
+
+
+def _uncompiled_cell(cell: CellType, made: dict[Any, Any]) -> CellType:
+    """Return a variable of an enclosing function, uncompiled if it is a compiled function."""
+    content = cell.cell_contents
+    return CellType(uncompiled(content, made)) if isinstance(content, Dispatcher) else cell
 
 
 class CheckedArray(np.ndarray[Any, Any]):

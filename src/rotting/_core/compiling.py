@@ -81,7 +81,7 @@ class entry:  # noqa: N801 (used as a decorator)
 
     def compiled_for(self, *tuples: Any) -> Any:
         """Return the compiled function to call with these states and problems."""
-        return self._cached if all(map(_is_package_only, tuples)) else self._fresh
+        return self._cached if all(map(is_package_only, tuples)) else self._fresh
 
     def __call__(self, first: Any, *rest: Any) -> Any:
         """Call the function that fits the first argument; where that is always the same, `compiled_for` is faster."""
@@ -93,11 +93,9 @@ def belongs_to_package(kind: type) -> bool:
     return kind.__module__.partition(".")[0] in ("rotting", "builtins", "numpy")
 
 
-def _is_package_only(arrays: Any) -> bool:
+def is_package_only(arrays: Any) -> bool:
     """Say whether a NamedTuple of arrays, and all that are nested in it, are of the package's own classes."""
-    return belongs_to_package(type(arrays)) and all(
-        _is_package_only(part) for part in arrays if isinstance(part, tuple)
-    )
+    return belongs_to_package(type(arrays)) and all(is_package_only(part) for part in arrays if isinstance(part, tuple))
 
 
 def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,5 +1,8 @@
 """Bandit problems: mean-reward curves, dynamics, noise, oracles, and the named problems of the literature."""
 
+from rotting.problems.blocking import Blocking
+from rotting.problems.boredom import Boredom
+from rotting.problems.candy_cane import CandyCane
 from rotting.problems.curves import (
     Constant,
     Curve,
@@ -7,12 +10,16 @@ from rotting.problems.curves import (
     Drop,
     Drops,
     Exponential,
+    Growth,
     Linear,
     Logistic,
     Power,
+    Sigmoid,
     Table,
 )
+from rotting.problems.cycles import Cycle
 from rotting.problems.dynamics import Dynamics
+from rotting.problems.many_arms import ManyArms
 from rotting.problems.named import (
     NAMED,
     ProblemLike,
@@ -25,32 +32,51 @@ from rotting.problems.named import (
 )
 from rotting.problems.noise import Bernoulli, Gaussian, Noise, NoNoise
 from rotting.problems.oracle import OracleResult
+from rotting.problems.polynomial import Polynomial
 from rotting.problems.problem import Problem
+from rotting.problems.recovering import Recovering
 from rotting.problems.rested import Rested
 from rotting.problems.restless import Restless
+from rotting.problems.rising import Rising
+from rotting.problems.satiation import Satiation
+from rotting.problems.tally import Tally
+from rotting.problems.trigger_graph import TriggerGraph
 
 __all__ = [
     "NAMED",
     "Bernoulli",
+    "Blocking",
+    "Boredom",
+    "CandyCane",
     "Constant",
     "Curve",
     "CurveLike",
+    "Cycle",
     "Drop",
     "Drops",
     "Dynamics",
     "Exponential",
     "Gaussian",
+    "Growth",
     "Linear",
     "Logistic",
+    "ManyArms",
     "NoNoise",
     "Noise",
     "OracleResult",
+    "Polynomial",
     "Power",
     "Problem",
     "ProblemLike",
+    "Recovering",
     "Rested",
     "Restless",
+    "Rising",
+    "Satiation",
+    "Sigmoid",
     "Table",
+    "Tally",
+    "TriggerGraph",
     "levine_ten_arm",
     "levine_two_arm",
     "parse_problem",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from rotting._core import defining
 from rotting._core.parameters import Parameters
 from rotting.errors import ProblemDefinitionError
 from rotting.problems import kernel
-from rotting.problems.curves import Curve
+from rotting.problems.curve import Curve
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Dynamics(Parameters):
         `pulled(problem, memory, arm, t)`: take a pull down in the memory (default: only `memory.pulls` is counted).
     begin
         `begin(problem, memory, key)`: draw what a run has of its own (default: nothing, all runs are alike).
+    rested
+        Whether a pull changes its own arm's value only, and the passing of rounds changes none.
     memory
         The NamedTuple that the loop keeps of a run's past, with a field `pulls` (default: that field alone).
     arrays
@@ -51,6 +53,7 @@ class Dynamics(Parameters):
     known: ClassVar[dict[str, type[Dynamics]]] = {}
     Arrays: ClassVar[type] = kernel.Numbers
     Memory: ClassVar[type] = kernel.Pulls
+    rested: ClassVar[bool] = False
     # Whether runs differ by more than noise: `begin` draws what their arms are worth.
     draws: ClassVar[bool] = False
     # Whether it is about arms that wear out: curves that increase are refused, unless asked for.
@@ -65,9 +68,12 @@ class Dynamics(Parameters):
         begin: Callable[..., Any] | None = None,
         memory: type | None = None,
         arrays: type | None = None,
+        rested: bool | None = None,
         abstract: bool = False,
     ) -> None:
         super().__init_subclass__()
+        if rested is not None or value is not None:
+            cls.rested = bool(rested)
         given = {"value": value, "pulled": pulled, "begin": begin}
         for name, kind in (("memory", memory), ("arrays", arrays)):
             if kind is not None and not defining.is_tuple_class(kind):
@@ -124,3 +130,16 @@ class Dynamics(Parameters):
     def lowest_and_highest(self, curves: Sequence[Curve]) -> list[tuple[float, float]]:
         """Return bounds of each arm's means; by default those of its curve."""
         return [curve.highest_and_lowest()[::-1] for curve in curves]
+
+    def situation(self, curves: Sequence[Curve], memory: Any, t: int) -> Hashable:
+        """Return all that matters of the memory for what arms are worth from round t on; None if that is endless.
+
+        Two moments with the same situation have the same future. Where there are few, cycles can be compared exactly.
+        """
+        return None
+
+    def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
+        """Return which kind of oracle (`rotting.problems.oracle`) regret is measured against, and how good it is."""
+        if type(self).situation is Dynamics.situation:
+            return "look-ahead", "a reference"
+        return "best cycle", "optimal in the long run"

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from rotting._core.randomness import checked_seed
 from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number, whole_numbers
 from rotting.errors import BadType, BadValue, RottingError
+from rotting.problems.contract import check_thoroughly, memory_of, part_of
+from rotting.problems.curve import Curve
 from rotting.problems.curve_kernels import curve_arrays
-from rotting.problems.curves import Curve, CurveLike, as_curve
+from rotting.problems.curves import CurveLike, as_curve
+from rotting.problems.cycles import Cycle, best_cycle, constant_cycle, greedy_cycle, too_many_situations
 from rotting.problems.dynamics import Dynamics
 from rotting.problems.kernel import ProblemArrays
 from rotting.problems.noise import LARGEST_SIGMA, NOISES, Gaussian, Noise
@@ -195,16 +199,18 @@ class Problem:
     def arrays(self) -> ProblemArrays:
         """The problem in the form that compiled code reads."""
         dynamics, noise = self.dynamics_model, self.noise_model
-        return ProblemArrays(
+        arrays = ProblemArrays(
             curves=curve_arrays(self.curves),
-            dynamics=dynamics.Arrays(*dynamics.arrays(self.n_arms)),
-            noise=noise.Arrays(*noise.arrays(self.n_arms)),
+            dynamics=part_of(dynamics, dynamics.Arrays, dynamics.arrays(self.n_arms), "arrays"),
+            noise=part_of(noise, noise.Arrays, noise.arrays(self.n_arms), "arrays"),
         )
+        check_thoroughly(self, arrays)
+        return arrays
 
     def new_memory(self) -> Any:
         """Return what a run remembers before its first round."""
         dynamics = self.dynamics_model
-        return dynamics.Memory(*dynamics.initial_memory(self.n_arms))
+        return memory_of(dynamics, dynamics.Memory, dynamics.initial_memory(self.n_arms), self.n_arms)
 
     def means(self, n: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return mu_i(n) for every arm (first axis) and every n.
@@ -215,10 +221,18 @@ class Problem:
         """
         return np.stack([np.asarray(curve(n)) for curve in self.curves])
 
-    def oracle(self, horizon: int, rounds: npt.ArrayLike | None = None) -> OracleResult:
-        """Return the greedy oracle's pulls per arm and cumulative expected reward.
+    def oracle(
+        self,
+        horizon: int,
+        rounds: npt.ArrayLike | None = None,
+        kind: str | None = None,
+        seed: int = 0,
+        run: int = 0,
+    ) -> OracleResult:
+        """Return an oracle's pulls per arm and cumulative expected reward, and what kind of oracle it is.
 
-        In every round it pulls the arm with the largest mean, the lowest-numbered on ties.
+        For arms that never increase, rested or restless, it is the greedy one: in every round it pulls the arm with the
+        largest mean, the lowest-numbered on ties.
 
         Parameters
         ----------
@@ -226,6 +240,17 @@ class Problem:
             How many rounds it plays.
         rounds
             The rounds at which the reward is wanted, in order, the last of them the horizon (default: only that).
+        kind
+            "greedy", "constant arm", "best cycle", "look-ahead", "brute force" or "1 per round" (default: the best
+            there is for the dynamics). `rotting.problems.oracle` says what they are.
+        seed, run
+            Which run, where each run draws its own arms.
+
+        Examples
+        --------
+        >>> oracle = Problem([0.5, [1.0, 0.4]]).oracle(horizon=3)
+        >>> oracle.pulls, oracle.reward, str(oracle)
+        (array([2, 1]), array([2.]), 'greedy: optimal')
         """
         last = whole_number("horizon", horizon, minimum=1, maximum=LARGEST_WHOLE)
         wanted = whole_numbers("rounds", [last] if rounds is None else rounds, minimum=1)
@@ -236,7 +261,33 @@ class Problem:
                 value=rounds,
                 expected=f"whole numbers in order, the last of them {last}",
             )
-        return play_oracle(self, wanted)
+        number = whole_number("run", run, minimum=0, maximum=LARGEST_WHOLE)
+        return play_oracle(self, wanted, kind, checked_seed(seed), number)
+
+    def cycle(self, kind: str = "best") -> Cycle:
+        """Return arms to pull over and over, and what they are worth per round in the long run.
+
+        Only for dynamics in which few situations arise: boredom, recovering and blocked arms, tallies.
+
+        Parameters
+        ----------
+        kind
+            "best": the best cycle of all; "greedy": the one in which the greedy player ends; "constant": the best arm.
+
+        Examples
+        --------
+        >>> from rotting.problems import Tally
+        >>> Problem([[1.0, 0.4], 0.6], dynamics=Tally(m=1)).cycle()
+        Cycle(arms=(0, 1), value=0.8)
+        """
+        if kind == "best":
+            found = best_cycle(self)
+            if found is None:
+                raise too_many_situations(self)
+            return found
+        if kind not in ("greedy", "constant"):
+            raise BadValue(name="kind", value=kind, expected="'best', 'greedy' or 'constant'")
+        return greedy_cycle(self) if kind == "greedy" else constant_cycle(self)
 
     @classmethod
     def from_log(

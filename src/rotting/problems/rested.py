@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from rotting.problems.curve import Curve
 from rotting.problems.curve_kernels import mean_at
 from rotting.problems.dynamics import Dynamics
 
@@ -32,7 +34,7 @@ class FollowsClock(Dynamics, arrays=ClockArrays, value=value, abstract=True):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rested(FollowsClock):
+class Rested(FollowsClock, rested=True):
     """An arm's value follows its own pulls n: mu_i(n).
 
     References
@@ -49,3 +51,7 @@ class Rested(FollowsClock):
     def arrays(self, n_arms: int) -> ClockArrays:
         """Return what its values follow."""
         return ClockArrays(np.zeros(1, np.int64))
+
+    def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
+        """Return the greedy oracle: the best possible, if no arm increases."""
+        return "greedy", "optimal" if all(curve.is_nonincreasing() for curve in curves) else "a reference"

@@ -94,6 +94,12 @@ def begin(problem, memory, key):
 
 
 @entry
+def record(journal, arm, mean, t):
+    """Count a pull (for the Python loop)."""
+    _record(journal, arm, mean, t)
+
+
+@entry
 def pull(problem, journal, key, arm, t):
     """Return the reward of an arm in round t, and take the pull down (for the Python loop)."""
     n = journal.memory.pulls[arm]
