@@ -34,6 +34,7 @@ _PACKAGE = Path(__file__).parents[1]
 _KERNEL_SOURCES = (
     "_core/checking.py",
     "_core/compiling.py",
+    "_core/gamma.py",
     "_core/randomness.py",
     "_core/summation.py",
     "policies",

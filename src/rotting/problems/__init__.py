@@ -3,6 +3,7 @@
 from rotting.problems.blocking import Blocking
 from rotting.problems.boredom import Boredom
 from rotting.problems.candy_cane import CandyCane
+from rotting.problems.contest import CandyCaneContest
 from rotting.problems.curves import (
     Constant,
     Curve,
@@ -19,6 +20,16 @@ from rotting.problems.curves import (
 )
 from rotting.problems.cycles import Cycle
 from rotting.problems.dynamics import Dynamics
+from rotting.problems.field import (
+    boredom,
+    candy_cane,
+    creatives,
+    many_arms,
+    piecewise,
+    recovering_logistic,
+    rising,
+    yahoo,
+)
 from rotting.problems.many_arms import ManyArms
 from rotting.problems.named import (
     NAMED,
@@ -39,15 +50,18 @@ from rotting.problems.rested import Rested
 from rotting.problems.restless import Restless
 from rotting.problems.rising import Rising
 from rotting.problems.satiation import Satiation
+from rotting.problems.skewed_noise import Binomial, LogNormal, ScaledBeta, StudentT
 from rotting.problems.tally import Tally
 from rotting.problems.trigger_graph import TriggerGraph
 
 __all__ = [
     "NAMED",
     "Bernoulli",
+    "Binomial",
     "Blocking",
     "Boredom",
     "CandyCane",
+    "CandyCaneContest",
     "Constant",
     "Curve",
     "CurveLike",
@@ -59,6 +73,7 @@ __all__ = [
     "Gaussian",
     "Growth",
     "Linear",
+    "LogNormal",
     "Logistic",
     "ManyArms",
     "NoNoise",
@@ -73,14 +88,24 @@ __all__ = [
     "Restless",
     "Rising",
     "Satiation",
+    "ScaledBeta",
     "Sigmoid",
+    "StudentT",
     "Table",
     "Tally",
     "TriggerGraph",
+    "boredom",
+    "candy_cane",
+    "creatives",
     "levine_ten_arm",
     "levine_two_arm",
+    "many_arms",
     "parse_problem",
+    "piecewise",
+    "recovering_logistic",
+    "rising",
     "stationary",
     "ten_arm",
     "two_arm",
+    "yahoo",
 ]

@@ -52,7 +52,7 @@ class Noise(Parameters):
     # Every noise by its name: how texts find it.
     known: ClassVar[dict[str, type[Noise]]] = {}
     Arrays: ClassVar[type] = kernel.Numbers
-    lowest: ClassVar[float] = -math.inf
+    lowest: ClassVar[float] = -math.inf  # a noise may also set them on itself, if they follow from its parameters
     highest: ClassVar[float] = math.inf
     _draw: ClassVar[Callable[..., Any] | None] = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -98,8 +99,10 @@ class Problem:
         self._settle_noise()
         self._settle_dynamics()
         self.dynamics_model.check(self.curves)
-        for arm, (lowest, highest) in enumerate(self.dynamics_model.lowest_and_highest(self.curves)):
-            self._check(arm, self.curves[arm], lowest, highest)
+        if self.dynamics_model.rots and not self.allow_increasing:
+            self._refuse_increasing()
+        if math.isfinite(self.noise_model.lowest) or math.isfinite(self.noise_model.highest):
+            self._refuse_means_beyond_noise()
         self.noise_model.arrays(self.n_arms)
 
     def _settle_noise(self) -> None:
@@ -138,24 +141,28 @@ class Problem:
             object.__setattr__(self, "restless", type(self.dynamics) is Restless)
             object.__setattr__(self, "dynamics", None)
 
-    def _check(self, arm: int, curve: Curve, lowest: float, highest: float) -> None:
-        if not self.allow_increasing and not curve.is_nonincreasing() and self.dynamics_model.rots:
-            raise BadValue(
-                "increases, and rotting arms never do",
-                owner=f"Problem: arm {arm}",
-                name="curve",
-                value=curve,
-                hint="pass allow_increasing=True if that is meant",
-            )
+    def _refuse_increasing(self) -> None:
+        for arm, curve in enumerate(self.curves):
+            if not curve.is_nonincreasing():
+                raise BadValue(
+                    "increases, and rotting arms never do",
+                    owner=f"Problem: arm {arm}",
+                    name="curve",
+                    value=curve,
+                    hint="pass allow_increasing=True if that is meant",
+                )
+
+    def _refuse_means_beyond_noise(self) -> None:
         noise = self.noise_model
-        if not noise.lowest <= lowest <= highest <= noise.highest:
-            raise BadValue(
-                f"has means from {lowest!r} to {highest!r}",
-                owner=f"Problem: arm {arm}",
-                name="curve",
-                value=curve,
-                expected=f"means in [{noise.lowest:g}, {noise.highest:g}], as noise={self.noise!r} needs",
-            )
+        for arm, (lowest, highest) in enumerate(self.dynamics_model.lowest_and_highest(self.curves)):
+            if not noise.lowest <= lowest <= highest <= noise.highest:
+                raise BadValue(
+                    f"has means from {lowest!r} to {highest!r}",
+                    owner=f"Problem: arm {arm}",
+                    name="curve",
+                    value=self.curves[arm],
+                    expected=f"means in [{noise.lowest:g}, {noise.highest:g}], as noise={self.noise!r} needs",
+                )
 
     def __repr__(self) -> str:
         """Return the call that makes it; rested and restless problems as version 0.1 wrote them."""
