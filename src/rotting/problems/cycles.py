@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rotting._core.defining import leaves
 from rotting.errors import BadValue
 from rotting.problems import oracle_kernels as kernels
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from rotting.problems.problem import Problem
 
 MOST_SITUATIONS = 5000
+_FEW = 100  # where no more could be kept, it is not worth trying
+_MOST_BYTES = 1 << 28  # of memories that are kept while situations are explored
 _ROUNDING = 1e-12
 
 
@@ -89,7 +92,8 @@ def _explored(problem: Problem) -> _Graph | None:
     if problem.dynamics_model.draws:
         return None
     memory = problem.new_memory()
-    start = _situation(problem, memory, 1)
+    most = min(MOST_SITUATIONS, _MOST_BYTES // sum(array.nbytes for _, array in leaves(memory, "memory")))
+    start = _situation(problem, memory, 1) if most >= _FEW else None
     if start is None:
         return None
     number, waiting = {start: 0}, [(memory, 1)]
@@ -103,7 +107,7 @@ def _explored(problem: Problem) -> _Graph | None:
             means[-1].append(kernels.step(problem.arrays, after, arm, t))
             situation = _situation(problem, after, t + 1)
             if situation not in number:
-                if len(number) == MOST_SITUATIONS:
+                if len(number) >= most:
                     return None
                 number[situation] = len(number)
                 waiting.append((after, t + 1))

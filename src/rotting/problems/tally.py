@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting.problems.curve import Curve
 from rotting.problems.curve_kernels import mean_at
 from rotting.problems.dynamics import Dynamics
+from rotting.problems.rested import Rested
 
 _NOBODY = -1
 
@@ -80,3 +81,7 @@ class Tally(Dynamics, arrays=TallyArrays, memory=TallyMemory, value=value, pulle
         if self.m is None:
             return tuple(min(n, curve.last_change()) for curve, n in zip(curves, memory.tally.tolist(), strict=True))
         return tuple(np.roll(memory.recent, -((t - 1) % self.m)).tolist())
+
+    def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
+        """Return the best cycle; where all rounds count, arms are rested."""
+        return Rested().best_oracle(curves) if self.m is None else super().best_oracle(curves)
