@@ -62,9 +62,19 @@ def literal(turns: int) -> Iterator[Bar]:
 
 
 def raw_ucb(turns: int) -> Iterator[Bar]:
-    """Exact RAW-UCB against EFF-RAW-UCB."""
-    exact, efficient = _compare(RAWUCB(), EffRAWUCB(), ten_arm(), turns)
-    yield Bar("RAWUCB(1.4) / EffRAWUCB(1.4), 10-arm, T = 25 000", exact / efficient, 4)
+    """Exact RAW-UCB against EFF-RAW-UCB, in short runs and in long ones."""
+    for name, problem in (("2-arm, T = 10 000, L = 0.233", two_arm(0.233)), ("10-arm, T = 25 000", ten_arm())):
+        exact, efficient = _compare(RAWUCB(), EffRAWUCB(), problem, turns)
+        yield Bar(f"RAWUCB(1.4) / EffRAWUCB(1.4), {name}", exact / efficient, 2.5)
+    for exponent, limit in ((6, 3), (7, 4)):
+        rounds = 10**exponent
+        for name, problem in (("2-arm, L = 0.233", two_arm(0.233, horizon=rounds)), ("10-arm", ten_arm())):
+            exact, efficient = fastest(
+                1,
+                lambda problem=problem, rounds=rounds: run_time(RAWUCB(), problem, rounds),
+                lambda problem=problem, rounds=rounds: run_time(EffRAWUCB(), problem, rounds),
+            )
+            yield Bar(f"RAWUCB(1.4) / EffRAWUCB(1.4), {name}, T = 10^{exponent}", exact / efficient, limit)
 
 
 def noise(turns: int) -> Iterator[Bar]:

@@ -8,9 +8,11 @@ Python, with a traceback that leads to the line.
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import traceback
 from collections.abc import Iterator
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numba
@@ -20,7 +22,10 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 from rotting._core.compiling import OPTIONS
-from rotting.errors import KernelError
+from rotting.errors import KernelError, literal
+
+_ESCAPE_CODES = re.compile(r"\x1b\[[0-9;]*m")  # colours of a terminal
+_NUMBA_FRAMES = ("Failed in", "No implementation", "-", "[", ">>>", "During:", "There are")
 
 
 def uncompiled(function: Any, _made: dict[Any, Any] | None = None) -> Any:
@@ -29,19 +34,28 @@ def uncompiled(function: Any, _made: dict[Any, Any] | None = None) -> Any:
     plain = getattr(function, "py_func", function)
     if plain not in made:
         own = dict(plain.__globals__)
-        closure = tuple(_uncompiled_cell(cell, made) for cell in plain.__closure__ or ()) or None
-        copied = FunctionType(plain.__code__, own, plain.__name__, plain.__defaults__, closure)
+        cells = tuple(CellType() for _ in plain.__closure__ or ())
+        copied = FunctionType(plain.__code__, own, plain.__name__, plain.__defaults__, cells or None)
         made[plain] = copied  # before going on: functions may call themselves
+        for cell, original in zip(cells, plain.__closure__ or (), strict=True):
+            cell.cell_contents = _uncompiled_value(original.cell_contents, plain.__code__.co_names, made)
         for name in plain.__code__.co_names:
-            if isinstance(own.get(name), Dispatcher):
-                own[name] = uncompiled(own[name], made)
+            if name in own:
+                own[name] = _uncompiled_value(own[name], plain.__code__.co_names, made)
     return made[plain]
 
 
-def _uncompiled_cell(cell: CellType, made: dict[Any, Any]) -> CellType:
-    """Return a variable of an enclosing function, uncompiled if it is a compiled function."""
-    content = cell.cell_contents
-    return CellType(uncompiled(content, made)) if isinstance(content, Dispatcher) else cell
+def _uncompiled_value(value: Any, names: tuple[str, ...], made: dict[Any, Any]) -> Any:
+    """Return what a function calls as plain Python: a compiled function, or a module that has some."""
+    if isinstance(value, Dispatcher):
+        return uncompiled(value, made)
+    if isinstance(value, ModuleType):
+        compiled = {name: getattr(value, name, None) for name in names}
+        compiled = {name: part for name, part in compiled.items() if isinstance(part, Dispatcher)}
+        if compiled:
+            plain = {name: uncompiled(part, made) for name, part in compiled.items()}
+            return SimpleNamespace(**{**vars(value), **plain})
+    return value
 
 
 class CheckedArray(np.ndarray[Any, Any]):
@@ -91,11 +105,15 @@ def compile_errors_in_short(owner: object) -> Iterator[None]:
 
 def cannot_be_compiled(owner: object, error: NumbaError) -> KernelError:
     """Return numba's complaint about a user's kernel in a few words; the whole of it is the error's cause."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = next((line for line in lines if not line.startswith(("Failed in", "No implementation", "-", "["))), "")
-    where = next((line for line in reversed(lines) if line.startswith("File ")), "")
+    text = _ESCAPE_CODES.sub("", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = next((line for line in lines if not line.startswith(_NUMBA_FRAMES)), "")
+    # Of the places that numba names, the last one outside the package is the user's own line.
+    places = [line.rstrip(":") for line in lines if line.startswith("File ")]
+    own = [place for place in places if "rotting/" not in place.replace(os.sep, "/")] or places
+    where = own[-1] if own else ""
     return KernelError(
-        f"cannot be compiled: {said}" + (f" ({where.rstrip(':')})" if where else ""),
+        f"cannot be compiled: {literal(said)}" + (f" ({literal(where)})" if where else ""),
         owner=str(owner),
         hint="kernels use NumPy arrays and numbers only, allocate nothing, and call functions decorated with "
         "numba.njit; NUMBA_DISABLE_JIT=1 runs them as plain Python",
@@ -121,7 +139,8 @@ def refuse_truncation(owner: str, name: str, function: Any, arguments: tuple[Any
         for statement in block.body:
             if isinstance(statement, ir.SetItem | ir.StaticSetItem):
                 array, value = annotation.typemap[statement.target.name], annotation.typemap[statement.value.name]
-                if isinstance(value, types.Float) and isinstance(getattr(array, "dtype", None), types.Integer):
+                whole = isinstance(getattr(array, "dtype", None), types.Integer | types.Boolean)
+                if isinstance(value, types.Float) and whole:
                     raise KernelError(
                         f"{name} puts a float into an array of {array.dtype} ({statement.loc})",
                         owner=owner,

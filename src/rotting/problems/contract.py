@@ -55,7 +55,7 @@ def memory_of(owner: object, kind: type, given: Any, n_arms: int) -> Any:
 
 def check_thoroughly(problem: Problem, arrays: ProblemArrays) -> None:
     """Check dynamics and noise from outside the package, each class once."""
-    dynamics, noise = type(arrays.dynamics), type(arrays.noise)
+    dynamics, noise = type(problem.dynamics_model), type(problem.noise_model)
     if not belongs_to_package(dynamics) and dynamics not in _checked:
         _check_dynamics(problem, arrays)
         _checked.add(dynamics)

@@ -15,8 +15,8 @@ from numba.core import types
 
 from rotting._core.checking import refuse_truncation
 from rotting._core.compiling import belongs_to_package
-from rotting._core.defining import check_arrays
-from rotting.errors import KernelError
+from rotting._core.defining import check_arrays, leaves
+from rotting.errors import BadValue, KernelError, RottingError, literal
 from rotting.policies._engine.kernel import kernel_of
 from rotting.problems.curve_kernels import CurveArrays
 from rotting.problems.kernel import ProblemArrays
@@ -29,7 +29,12 @@ _checked: set[type] = set()
 
 def fresh_state(policy: Policy, n_arms: int) -> Any:
     """Return a policy's first state, as an instance of the policy's own state class."""
-    state = policy.initial_state(n_arms)
+    try:
+        state = policy.initial_state(n_arms)
+    except RottingError:
+        raise
+    except (MemoryError, OverflowError, ValueError) as error:  # NumPy's words for arrays that are too large
+        raise BadValue(f"no state for {n_arms} arms can be made: {literal(str(error))}", owner=str(policy)) from None
     own = policy.State
     if not isinstance(state, tuple) or getattr(state, "_fields", None) != own._fields:  # type: ignore[attr-defined]
         fields = ", ".join(own._fields)  # type: ignore[attr-defined]
@@ -49,12 +54,22 @@ def fresh_state(policy: Policy, n_arms: int) -> Any:
 def _check_thoroughly(policy: Policy, state: Any, n_arms: int) -> None:
     """Check every array, and that two states share none that can be written."""
     check_arrays(str(policy), state, "state")
+    _refuse_overlaps(policy, state)
     for name, array in _shared(state, policy.initial_state(n_arms)):
         if array.flags.writeable:
             raise _broken(policy, f"{name} is shared by all states", "a new array from each call of initial_state")
     if not belongs_to_package(policy.State) and not numba.config.DISABLE_JIT:
         arguments = (numba.typeof(state), types.int64, types.float64)
         refuse_truncation(str(policy), "update", kernel_of(policy.State).update, arguments)
+
+
+def _refuse_overlaps(policy: Policy, state: Any) -> None:
+    """Refuse two arrays of one state that share memory without being the same array: saved and loaded, they part."""
+    arrays = list(leaves(state))
+    for place, (name, array) in enumerate(arrays):
+        for other, earlier in arrays[:place]:
+            if array is not earlier and np.may_share_memory(array, earlier) and array.flags.writeable:
+                raise _broken(policy, f"{name} and {other} overlap", "the very same array, or arrays of their own")
 
 
 def _shared(one: Any, other: Any, prefix: str = "state") -> Iterator[tuple[str, np.ndarray]]:

@@ -236,6 +236,15 @@ def band(history, arm, first, last):
 
 
 @helper
+def rise_above_line(history, arm, start, size):
+    """Return how far S rises above the straight line from S[start] to S[start + size], an aligned block that ended."""
+    level = 0
+    while BLOCK << level < size:
+        level += 1
+    return history.outlines[_node(history, arm, level, start // size), 1]
+
+
+@helper
 def place_of(history, arm, m):
     """Return where S[m] is kept in `high`; up to ROW earlier ones (as many as there are) lie right before it."""
     # Shifts and masks: Python's // and % are slower, since they handle negative numbers.

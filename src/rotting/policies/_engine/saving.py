@@ -3,7 +3,7 @@
 The file is an ordinary `.npz` (a zip of NumPy arrays, each with a CRC; nothing pickled), which `numpy.load` opens:
 
 * `header`: UTF-8 JSON as bytes: `format` (1), `policy` (its repr), `n_arms`, `key` (start of the random stream);
-* `state.NAME`, `state.NAME.NAME`, ...: the arrays of the policy's state.
+* `state.NAME`, `state.NAME.NAME`, ...: the arrays of the policy's state, without its working memory.
 
 Two fields of a state that are one array (such as `pulls` and `history.pulls`) are stored once.
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from rotting._core.defining import leaves
 from rotting._core.files import replacing
-from rotting.errors import BadValue, DamagedFile, FileError
+from rotting.errors import BadValue, DamagedFile, FileError, literal
 from rotting.policies._engine.contract import fresh_state
 from rotting.policies._engine.policy import Policy, parse_policy
 from rotting.problems.curve_kernels import CurveArrays
@@ -54,7 +54,7 @@ def write_agent(file: IO[bytes], policy: Policy, state: Any, key: np.uint64) -> 
     arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     seen: set[int] = set()
     for name, array in leaves(state):
-        if id(array) not in seen:
+        if id(array) not in seen and not is_scratch(policy, name):
             seen.add(id(array))
             arrays[name] = array
     np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -100,11 +100,17 @@ def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:
 
 
 def _readable(policy: Policy, n_arms: int) -> None:
-    """Refuse to write what could not be read back."""
+    """Refuse to write what could not be read back, or as another policy."""
     try:
-        parse_policy(repr(policy)).initial_state(n_arms)
+        same = parse_policy(repr(policy)) == policy
+        fresh_state(policy, n_arms)
     except ValueError as error:
-        raise BadValue(f"{policy} cannot be saved, since it could not be loaded: {error}") from None
+        raise BadValue(f"{policy} cannot be saved, since it could not be loaded: {literal(str(error))}") from None
+    if not same:
+        raise BadValue(
+            f"{policy} cannot be saved: its text, read back, is another policy",
+            hint="its class was defined again under the same name; save agents of the newest",
+        )
 
 
 def _filled(policy: Policy, n_arms: int, arrays: dict[str, np.ndarray]) -> Any:
