@@ -13,6 +13,7 @@ import numpy as np
 
 import rotting
 from rotting.policies import POLICIES, Policy
+from rotting.problems import NAMED
 from rotting.simulation._cuda import batches, device, playing
 from rotting.simulation._cuda.together import Game, simulate_together
 
@@ -138,6 +139,9 @@ def together() -> list[bool]:
         Game({"one": rotting.EffFEWA(alpha=0.3), "two": rotting.UCB1()}, replace(problem(), horizon=40), 3, rounds=4),
         Game([rotting.EffFEWA()], rotting.problems.two_arm(L=1.0, horizon=30), 2),
         Game([rotting.EffFEWA(), rotting.FEWA()], rotting.problems.two_arm(L=3.0, horizon=50), 2, rounds=1),
+    ]
+    games += [
+        Game([rotting.UCB1(), rotting.EffFEWA()], replace(NAMED[name](), horizon=25), 2, rounds=2) for name in NAMED
     ]
     found = dict(simulate_together(games, seed=5))
     return [

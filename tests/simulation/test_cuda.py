@@ -72,7 +72,9 @@ def test_too_little_memory_is_met_by_smaller_batches(simulated):
 
 
 def test_games_that_are_played_at_once_come_out_as_they_do_alone(simulated):
-    assert simulated[2]["together"] == [True, True, True]
+    """Among them all named problems, and with them all dynamics and noises."""
+    assert len(simulated[2]["together"]) > 10
+    assert all(simulated[2]["together"])
 
 
 def test_sweeps_and_tuning_give_the_same_and_folders_hold_one_kind(simulated):
@@ -103,7 +105,7 @@ def test_what_is_missing_is_said(monkeypatch):
 
 def test_constants_never_change():
     """What a GPU keeps once for many runs must be the same after a game as before it."""
-    from rotting.policies._engine.contract import leaves
+    from rotting._core.defining import leaves
 
     for label, policy in simulated_gpu.everybody().items():
         agent = policy.informed(simulated_gpu.problem(), 300).start(4, seed=1)

@@ -6,7 +6,7 @@ import pytest
 import rotting
 from rotting.paper.every_policy import PROBLEMS, policies_for
 from rotting.policies import Oracle
-from rotting.problems import Drop, Exponential, Problem
+from rotting.problems import NAMED, Drop, Exponential, Problem
 from simulation import simulated_gpu
 
 pytestmark = pytest.mark.gpu
@@ -35,6 +35,14 @@ def test_a_users_policy_and_smooth_curves():
     on_cpu, on_gpu = both([simulated_gpu.Mine(), rotting.FEWA()], problem, horizon=3000, runs=RUNS)
     np.testing.assert_array_equal(on_gpu.pulls, on_cpu.pulls)
     np.testing.assert_allclose(on_gpu.regret, on_cpu.regret, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_problem_is_the_cpus(name):
+    """Means that rest on powers or exponentials may differ by a few units in the last place."""
+    on_cpu, on_gpu = both([rotting.UCB1(), rotting.EffFEWA()], NAMED[name](), horizon=1000, runs=8, rounds=10)
+    np.testing.assert_array_equal(on_gpu.pulls, on_cpu.pulls)
+    np.testing.assert_allclose(on_gpu.regret, on_cpu.regret, rtol=0, atol=1e-9)
 
 
 def test_a_sweep_gives_the_same(tmp_path):

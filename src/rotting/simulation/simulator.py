@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -17,8 +18,8 @@ from rotting._core.randomness import checked_seed
 from rotting._core.threads import on_threads
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
-from rotting.errors import BadType, BadValue
-from rotting.problems import Problem
+from rotting.errors import BadType, BadValue, KernelError
+from rotting.problems import OracleResult, Problem
 from rotting.simulation.contestants import Contestant, Players, contestants
 from rotting.simulation.loop import Journal, new_journal, streams_of
 
@@ -84,7 +85,8 @@ def simulate(
     -------
     xarray.Dataset
         `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time, or time of the
-        GPU, spent playing all runs) and `oracle_reward[round]`. Its attributes say how it was made.
+        GPU, spent playing all runs) and `oracle_reward[round]` (`[run, round]` where each run draws its own arms).
+        Its attributes say how it was made, and which oracle regret is measured against.
 
     Examples
     --------
@@ -110,7 +112,8 @@ def simulate(
             played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
         else:
             played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance)
-    result = make_dataset(players, problem, horizon, seed, recorded, device, *played)
+    oracle = oracle_of(problem, recorded, seed, range(first_run, first_run + runs))
+    result = make_dataset(players, problem, horizon, seed, recorded, device, oracle, *played)
     return result.assign_coords(run=result["run"] + int(first_run))
 
 
@@ -133,7 +136,7 @@ def _on_cpu(
 
     def play_some(player: int, some: range) -> int:
         for run in some:
-            journal = new_journal(rounds, problem.n_arms)
+            journal = new_journal(rounds, problem)
             seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
             earned[player, run], pulls[player, run] = journal.earned, journal.pulls
         return len(some)
@@ -242,7 +245,24 @@ def play_run(
         began = time.thread_time()  # not the clock on the wall, which others slow down
         turn(journal, first, last)
         elapsed += time.thread_time() - began
+    if not math.isfinite(journal.total[0]):
+        raise KernelError(
+            f"the means of the pulls in run {run} add up to {journal.total[0]}",
+            owner=f"problem {str(problem)!r}",
+            expected="finite means",
+            hint="{check}True finds the first that is not",
+        )
     return elapsed
+
+
+def oracle_of(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
+    """Return the oracle; its reward has one row per run where each run draws its own arms."""
+    horizon = int(rounds[-1])
+    first = problem.oracle(horizon, rounds, seed=seed, run=runs[0])
+    if not problem.dynamics_model.draws:
+        return first
+    others = [problem.oracle(horizon, rounds, seed=seed, run=run).reward for run in runs[1:]]
+    return first._replace(reward=np.stack([first.reward, *others]))
 
 
 @contextmanager
@@ -262,6 +282,7 @@ def make_dataset(
     seed: int,
     rounds: np.ndarray,
     device: str,
+    oracle: OracleResult,
     earned: np.ndarray,
     pulls: np.ndarray,
     seconds: np.ndarray,
@@ -272,18 +293,21 @@ def make_dataset(
     from rotting import __version__
     from rotting._core.compiling import kernel_digest
 
-    oracle = problem.oracle(int(rounds[-1]), rounds).reward
     runs = earned.shape[1]
     return xarray.Dataset(
         {
             "regret": (
                 ("policy", "run", "round"),
-                oracle - earned,
+                oracle.reward - earned,
                 {"long_name": "expected regret against the oracle"},
             ),
             "pulls": (("policy", "run", "arm"), pulls, {"long_name": "pulls of each arm"}),
             "seconds": (("policy",), seconds, {"long_name": "processor time spent playing, all runs", "units": "s"}),
-            "oracle_reward": (("round",), oracle, {"long_name": "the oracle's cumulative expected reward"}),
+            "oracle_reward": (
+                ("run", "round")[-oracle.reward.ndim :],
+                oracle.reward,
+                {"long_name": "the oracle's cumulative expected reward"},
+            ),
         },
         coords={
             "policy": [player.label for player in players],
@@ -293,6 +317,7 @@ def make_dataset(
         },
         attrs={
             "problem": problem.name,
+            "oracle": str(oracle),
             "policies": "\n".join(player.description for player in players),
             "horizon": horizon,
             "seed": seed,

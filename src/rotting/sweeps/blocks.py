@@ -20,6 +20,7 @@ from rotting.problems import Problem
 from rotting.simulation.contestants import contestants
 from rotting.simulation.loop import new_journal
 from rotting.simulation.simulator import play_run
+from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
 
 # A killed process loses at most the blocks in flight, and handling a block takes a few milliseconds: about a second is
@@ -92,10 +93,11 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
     for piece in plan.numbering.pieces(block):
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
         (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        oracle = oracle_reward(plan, piece.problem)
         for run in range(piece.first, piece.first + piece.runs):
-            journal = new_journal(rounds, problem.n_arms)
+            journal = new_journal(rounds, problem)
             play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
+            # One oracle for all runs, unless each run draws its own arms.
+            oracle = oracle_reward(plan, piece.problem, run if problem.dynamics_model.draws else 0)
             regret.append(oracle - journal.earned)
             pulls.append(journal.pulls)
     return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
@@ -117,10 +119,17 @@ def compute_on_gpu(plan: Plan, blocks: Sequence[range]) -> list[bytes]:
     encoded = []
     for block in blocks:
         own = list(itertools.islice(played, sum(1 for _ in plan.numbering.pieces(block))))
-        regret = [(oracle_reward(plan, piece.problem) - earned).ravel() for piece, (earned, _, _) in own]
+        regret = [(_oracles(plan, piece) - earned).ravel() for piece, (earned, _, _) in own]
         pulls = [pulls.ravel() for _, (_, pulls, _) in own]
         encoded.append(encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls))))
     return encoded
+
+
+def _oracles(plan: Plan, piece: Piece) -> np.ndarray:
+    """Return the oracle's reward: one for all runs of a piece, or one per run where each draws its own arms."""
+    if not plan.problems[piece.problem].dynamics_model.draws:
+        return oracle_reward(plan, piece.problem, 0)
+    return np.stack([oracle_reward(plan, piece.problem, piece.first + run) for run in range(piece.runs)])
 
 
 def grouped_for_gpu(plan: Plan, blocks: Sequence[range]) -> Iterator[list[range]]:
@@ -139,10 +148,10 @@ def grouped_for_gpu(plan: Plan, blocks: Sequence[range]) -> Iterator[list[range]
 
 
 @lru_cache(maxsize=1024)
-def oracle_reward(plan: Plan, problem: int) -> np.ndarray:
-    """Return what the oracle has collected at each recorded round of a problem."""
+def oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
+    """Return what the oracle has collected at each recorded round of a problem, in this run of it."""
     rounds = plan.recorded[problem]
-    return plan.problems[problem].oracle(int(rounds[-1]), rounds).reward
+    return plan.problems[problem].oracle(int(rounds[-1]), rounds, seed=plan.seed, run=run).reward
 
 
 # How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it.

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rotting.policies._engine.contract import fresh_state, leaves
+from rotting._core.defining import leaves
+from rotting.policies._engine.contract import fresh_state
 from rotting.problems import Problem
 from rotting.simulation._cuda.compiling import spreading
 from rotting.simulation._cuda.device import Stream
@@ -76,10 +77,11 @@ def grouped(cells: Sequence[Cell]) -> list[Group]:
     sizes: dict[object, int] = {}
     for place, cell in enumerate(cells):
         state = first_state(cell)
-        key = _structure(state, {}), _structure(cell.problem.arrays, {})
+        memory = cell.problem.new_memory()
+        key = _structure(state, {}), _structure(cell.problem.arrays, {}), _structure(memory, {})
         found.setdefault(key, []).append(place)
-        own = {id(array): array.nbytes for _, array in leaves(state)}
-        numbers = 3 * cell.problem.n_arms + len(cell.rounds) + 8
+        own = {id(array): array.nbytes for each in (state, memory) for _, array in leaves(each)}
+        numbers = 2 * cell.problem.n_arms + len(cell.rounds) + 8
         sizes[key] = max(sizes.get(key, 0), sum(own.values()) + numbers * _BYTES)
     groups = [Group(tuple(places), sizes[key]) for key, places in found.items()]
     return sorted(groups, key=lambda group: -group.run_bytes)
@@ -137,7 +139,7 @@ def to_device(
         journals=Journal(
             rounds=making.common(rounds),
             earned=stream.zeros((len(runs), rounds.shape[1]), np.dtype(np.float64)),
-            pulls=stream.zeros((len(runs), n_arms), np.dtype(np.int64)),
+            memory=making.assembled([cell.problem.new_memory() for cell in chosen], lambda name: _WOVEN),
             total=making.woven(np.zeros((len(runs), 2))),
             place=making.woven(np.zeros((len(runs), 1), np.int64)),
         ),
@@ -221,3 +223,8 @@ class _Making:
         padded[: self.runs] = rows
         apart = padded.reshape(groups, self.lanes, *rows.shape[1:])
         return Woven(self.stream.to_device(np.ascontiguousarray(np.moveaxis(apart, 1, -1))))
+
+
+def unwoven(array: np.ndarray) -> np.ndarray:
+    """Return a woven array with a row per run; rows of no run follow."""
+    return np.moveaxis(array, -1, 1).reshape(-1, *array.shape[1:-1])
