@@ -178,3 +178,7 @@ class FileError(RottingError, OSError):
 
 class MissingExtra(RottingError, ImportError):
     """A feature needs packages that are not installed."""
+
+
+class NoDevice(RottingError, RuntimeError):
+    """There is no GPU, or no driver for it, or it cannot play what it is asked to."""

@@ -43,6 +43,7 @@ _KERNEL_SOURCES = (
     "_core/summation.py",
     "policies",
     "problems",
+    "simulation/_cuda",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
@@ -81,7 +82,7 @@ class entry:  # noqa: N801 (used as a decorator)
             self._cached = self._fresh = _quietly(function)
             return
         _install_notice()
-        with _cache_in(kernel_folder()) as usable:
+        with cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
 
@@ -164,7 +165,7 @@ def _install_notice() -> None:
 
 
 @contextlib.contextmanager
-def _cache_in(folder: Path) -> Iterator[bool]:
+def cache_in(folder: Path) -> Iterator[bool]:
     """Point numba at `folder` while a function is being declared; say whether the folder can be written."""
     if not _ready(folder):
         yield False

@@ -127,12 +127,13 @@ class CompiledContestant:
         def turn(journal: Journal, first: int, last: int) -> None:
             broken, arm = compiled(state, problem.arrays, streams, journal, first, last)
             if broken:
-                raise self._broken(broken, arm, problem.n_arms)
+                raise self.broken(broken, arm, problem.n_arms)
 
         pool.give_back_after(turn, state)
         return turn
 
-    def _broken(self, t: int, arm: int, n_arms: int) -> KernelError:
+    def broken(self, t: int, arm: int, n_arms: int) -> KernelError:
+        """Return the error for a policy that broke the kernel contract in round t, when it chose this arm."""
         exists = 0 <= arm < n_arms
         return KernelError(
             f"update did not count one pull of arm {arm} in round {t}" if exists else f"select gave {arm} in round {t}",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting._core.randomness import CHOICE, NOISE, START, stream_key, word
+from rotting._core.randomness import CHOICE, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
 from rotting.policies._engine.kernel import select, update
 from rotting.problems import Problem
@@ -48,6 +48,13 @@ def streams_of(seed: int, run: int, n_arms: int) -> Streams:
     noise = np.array([stream_key(seed, NOISE, run, arm) for arm in range(n_arms)], np.uint64)
     choice, start = (np.array([stream_key(seed, purpose, run)], np.uint64) for purpose in (CHOICE, START))
     return Streams(noise, choice, start)
+
+
+def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
+    """Return the streams of many runs, with the run as the first axis."""
+    noise = stream_keys(stream_key(seed, NOISE), runs)[:, None]
+    choice, start = (stream_keys(stream_key(seed, purpose), runs)[:, None] for purpose in (CHOICE, START))
+    return Streams(stream_keys(noise, np.arange(n_arms)), choice, start)
 
 
 @entry
