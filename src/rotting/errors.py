@@ -156,8 +156,12 @@ class PolicyDefinitionError(RottingError, TypeError):
     """A policy class is incomplete, contradicts itself, or takes a name that is taken."""
 
 
+class ProblemDefinitionError(RottingError, TypeError):
+    """A class of dynamics, noise or curves is incomplete, contradicts itself, or takes a name that is taken."""
+
+
 class KernelError(RottingError, RuntimeError):
-    """A policy's compiled code breaks the kernel contract, or cannot be compiled."""
+    """Compiled code of a policy or of a problem breaks its contract, or cannot be compiled."""
 
 
 class NoExplanation(RottingError, NotImplementedError):

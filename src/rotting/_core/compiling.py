@@ -29,44 +29,47 @@ from typing import Any
 import numba
 import numpy as np
 
+from rotting._core import compile_notice
+from rotting._core.linking import LINKED, linked
+
 _PACKAGE = Path(__file__).parents[1]
 # Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
 _KERNEL_SOURCES = (
+    "_core/checking.py",
     "_core/compiling.py",
+    "_core/gamma.py",
+    "_core/linking.py",
     "_core/randomness.py",
     "_core/summation.py",
     "policies",
-    "problems/curve_kernels.py",
-    "problems/dynamics.py",
-    "problems/noise.py",
-    "problems/oracle.py",
+    "problems",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 # A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
-INLINED: dict[str, Any] = OPTIONS | {"forceinline": True}
+INLINED: dict[str, Any] = OPTIONS | LINKED | {"forceinline": True}
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Compile a function that is only called from other compiled functions."""
     _check_source(function)
-    return numba.njit(function, **INLINED)
+    return linked(function, **INLINED)
 
 
 def outlined(function: Callable[..., Any]) -> Any:
     """Compile a helper for a rare case: it is called, not inlined, and stays out of the way of the common case."""
     _check_source(function)
-    return numba.njit(function, **OPTIONS)
+    return linked(function, **OPTIONS)
 
 
 class entry:  # noqa: N801 (used as a decorator)
-    """Compile a function that Python calls; its first argument may be a policy's state.
+    """Compile a function that Python calls; its first argument may be a policy's state or a problem.
 
-    For the package's own policies it is compiled once per machine and kept on disk. A policy from anywhere else is
-    compiled anew in each process (about a second): the cache could not notice edits to its file, and must not remember
-    code that belongs to it.
+    For the package's own policies and problems it is compiled once per machine and kept on disk. What comes from
+    anywhere else is compiled anew in each process (about a second): the cache could not notice edits to its file, and
+    must not remember code that belongs to it.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -77,22 +80,28 @@ class entry:  # noqa: N801 (used as a decorator)
         if numba.config.DISABLE_JIT:
             self._cached = self._fresh = _quietly(function)
             return
+        _install_notice()
         with _cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
 
-    def compiled_for(self, state_class: type) -> Any:
-        """Return the compiled function to call with states of this class."""
-        return self._cached if belongs_to_package(state_class) else self._fresh
+    def compiled_for(self, *tuples: Any) -> Any:
+        """Return the compiled function to call with these states and problems."""
+        return self._cached if all(map(is_package_only, tuples)) else self._fresh
 
     def __call__(self, first: Any, *rest: Any) -> Any:
         """Call the function that fits the first argument; where that is always the same, `compiled_for` is faster."""
-        return self.compiled_for(type(first))(first, *rest)
+        return self.compiled_for(first)(first, *rest)
 
 
 def belongs_to_package(kind: type) -> bool:
     """Say whether a class is the package's own (or Python's or NumPy's), and not a user's."""
     return kind.__module__.partition(".")[0] in ("rotting", "builtins", "numpy")
+
+
+def is_package_only(arrays: Any) -> bool:
+    """Say whether a NamedTuple of arrays, and all that are nested in it, are of the package's own classes."""
+    return belongs_to_package(type(arrays)) and all(is_package_only(part) for part in arrays if isinstance(part, tuple))
 
 
 def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,6 +151,16 @@ def _cache_root() -> Path:
     else:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "rotting"
+
+
+def is_kept() -> bool:
+    """Say whether compiled code can be kept on this machine, in `kernel_folder()`."""
+    return _ready(kernel_folder())
+
+
+@cache
+def _install_notice() -> None:
+    compile_notice.install(kernel_folder(), is_kept())
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -17,8 +18,8 @@ from rotting._core.randomness import checked_seed
 from rotting._core.threads import on_threads
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
-from rotting.errors import BadType, BadValue
-from rotting.problems import Problem
+from rotting.errors import BadType, BadValue, KernelError
+from rotting.problems import OracleResult, Problem
 from rotting.simulation.contestants import Contestant, Players, contestants
 from rotting.simulation.loop import Journal, new_journal, streams_of
 
@@ -78,7 +79,8 @@ def simulate(
     -------
     xarray.Dataset
         `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time spent playing, over
-        all runs) and `oracle_reward[round]`. Its attributes say how it was made.
+        all runs) and `oracle_reward[round]` (`[run, round]` where each run draws its own arms). Its attributes say how
+        it was made, and which oracle regret is measured against.
 
     Examples
     --------
@@ -104,23 +106,40 @@ def simulate(
     seconds = np.zeros((len(players), runs))
     stop = threading.Event()
 
-    def play_one(player: int, run: int) -> None:
-        journal = new_journal(recorded, problem.n_arms)
-        seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
-        earned[player, run], pulls[player, run] = journal.earned, journal.pulls
+    def play_some(player: int, some: range) -> int:
+        for run in some:
+            journal = new_journal(recorded, problem)
+            seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
+            earned[player, run], pulls[player, run] = journal.earned, journal.pulls
+        return len(some)
 
     for player in players:
         player.prepare(problem, recorded)
-    jobs = (partial(play_one, player, run) for player in range(len(players)) for run in range(runs))
+    jobs = (
+        partial(play_some, number, some)
+        for number, player in enumerate(players)
+        for some in _pieces(runs, min(_runs_at_once(player, horizon), -(-runs // (4 * threads))))
+    )
     with (
         _progress(len(players) * runs, progress) as advance,
         closing(on_threads(jobs, threads, stop=stop)) as finished,
     ):
-        for _ in finished:
-            advance(1)
-    oracle = problem.oracle(int(recorded[-1]), recorded).reward
+        for played in finished:
+            advance(played)
+    oracle = _oracle(problem, recorded, seed, range(first_run, first_run + runs))
     result = _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
     return result.assign_coords(run=result["run"] + int(first_run))
+
+
+def _runs_at_once(player: Contestant, horizon: int) -> int:
+    """Return how many runs a thread plays before it reports; to report each short one would cost a tenth of it."""
+    return max(1, 8 * player.rounds_at_once // horizon)
+
+
+def _pieces(runs: int, size: int) -> Iterator[range]:
+    """Yield the numbers of all runs, so many at a time."""
+    for first in range(0, runs, size):
+        yield range(first, min(first + size, runs))
 
 
 def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndarray:
@@ -163,7 +182,24 @@ def play_run(
         began = time.thread_time()  # not the clock on the wall, which others slow down
         turn(journal, first, last)
         elapsed += time.thread_time() - began
+    if not math.isfinite(journal.total[0]):
+        raise KernelError(
+            f"the means of the pulls in run {run} add up to {journal.total[0]}",
+            owner=f"problem {str(problem)!r}",
+            expected="finite means",
+            hint="{check}True finds the first that is not",
+        )
     return elapsed
+
+
+def _oracle(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
+    """Return the oracle; its reward has one row per run where each run draws its own arms."""
+    horizon = int(rounds[-1])
+    first = problem.oracle(horizon, rounds, seed=seed, run=runs[0])
+    if not problem.dynamics_model.draws:
+        return first
+    others = [problem.oracle(horizon, rounds, seed=seed, run=run).reward for run in runs[1:]]
+    return first._replace(reward=np.stack([first.reward, *others]))
 
 
 @contextmanager
@@ -182,7 +218,7 @@ def _dataset(
     horizon: int,
     seed: int,
     rounds: np.ndarray,
-    oracle: np.ndarray,
+    oracle: OracleResult,
     earned: np.ndarray,
     pulls: np.ndarray,
     seconds: np.ndarray,
@@ -197,12 +233,16 @@ def _dataset(
         {
             "regret": (
                 ("policy", "run", "round"),
-                oracle - earned,
+                oracle.reward - earned,
                 {"long_name": "expected regret against the oracle"},
             ),
             "pulls": (("policy", "run", "arm"), pulls, {"long_name": "pulls of each arm"}),
             "seconds": (("policy",), seconds, {"long_name": "processor time spent playing, all runs", "units": "s"}),
-            "oracle_reward": (("round",), oracle, {"long_name": "the oracle's cumulative expected reward"}),
+            "oracle_reward": (
+                ("run", "round")[-oracle.reward.ndim :],
+                oracle.reward,
+                {"long_name": "the oracle's cumulative expected reward"},
+            ),
         },
         coords={
             "policy": [player.label for player in players],
@@ -212,6 +252,7 @@ def _dataset(
         },
         attrs={
             "problem": problem.name,
+            "oracle": str(oracle),
             "policies": "\n".join(player.description for player in players),
             "horizon": horizon,
             "seed": seed,

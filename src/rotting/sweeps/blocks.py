@@ -88,20 +88,21 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
     for piece in plan.numbering.pieces(block):
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
         (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        oracle = oracle_reward(plan, piece.problem)
         for run in range(piece.first, piece.first + piece.runs):
-            journal = new_journal(rounds, problem.n_arms)
+            journal = new_journal(rounds, problem)
             play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
+            # One oracle for all runs, unless each run draws its own arms.
+            oracle = oracle_reward(plan, piece.problem, run if problem.dynamics_model.draws else 0)
             regret.append(oracle - journal.earned)
             pulls.append(journal.pulls)
     return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
 
 
 @lru_cache(maxsize=1024)
-def oracle_reward(plan: Plan, problem: int) -> np.ndarray:
-    """Return what the oracle has collected at each recorded round of a problem."""
+def oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
+    """Return what the oracle has collected at each recorded round of a problem, in this run of it."""
     rounds = plan.recorded[problem]
-    return plan.problems[problem].oracle(int(rounds[-1]), rounds).reward
+    return plan.problems[problem].oracle(int(rounds[-1]), rounds, seed=plan.seed, run=run).reward
 
 
 # How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it.

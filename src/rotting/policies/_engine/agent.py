@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core.errors import NumbaError
 
+from rotting._core.checking import cannot_be_compiled, compile_errors_in_short
 from rotting._core.compiling import belongs_to_package
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
 from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import cannot_be_compiled, compile_errors_in_short, decide, learn, learn_many
+from rotting.policies._engine.kernel import decide, learn, learn_many
 from rotting.policies._engine.views import view_of
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Agent:
         self._room = 0  # pulls that surely fit into the state as it is
         # A user's update may count pulls of other arms, too: then all counts are compared, which takes a microsecond.
         self._compare_counts = not belongs_to_package(type(state))
-        self._decide = decide.compiled_for(type(state))
-        self._learn = learn.compiled_for(type(state))
+        self._decide = decide.compiled_for(state)
+        self._learn = learn.compiled_for(state)
 
     @classmethod
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
@@ -89,7 +90,7 @@ class Agent:
         if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
             reward = checked_reward(reward)
         if self._room == 0:
-            self._reserve(64 + self._t // 8)
+            self._reserve(256)
         try:
             before = self.pulls if self._compare_counts else None
             counted = self._learn(self._state, arm, reward)
@@ -115,10 +116,10 @@ class Agent:
         if len(numbers) != len(values):
             raise BadValue(f"{len(numbers)} arms and {len(values)} rewards do not go together", expected="one of each")
         if len(numbers) > self._room:
-            self._reserve(len(numbers) + self._t // 8)
+            self._reserve(len(numbers))
         before = self.pulls
         with compile_errors_in_short(self.policy):
-            counted = learn_many.compiled_for(type(self._state))(self._state, numbers, values)
+            counted = learn_many.compiled_for(self._state)(self._state, numbers, values)
         if not counted or not self._counted_only(before, numbers):
             raise self._broken("update did not count one pull of the arm, and only that, in state.pulls")
         self._room -= len(numbers)
@@ -185,9 +186,13 @@ class Agent:
         return f"<Agent {self.policy} n_arms={self.n_arms} t={self.t}>"
 
     def _reserve(self, pulls: int) -> None:
-        """Make room for so many more pulls."""
-        self._state = self.policy.reserve(self._state, pulls)
-        self._room = pulls
+        """Make room for so many more pulls.
+
+        The package's histories grow by an eighth at a time, and take what room they have first: a loaded agent goes on
+        without copying anything. A user's policy may copy its whole state whenever it is asked, so that is done rarely.
+        """
+        self._room = pulls if belongs_to_package(type(self._state)) else pulls + self._t // 8
+        self._state = self.policy.reserve(self._state, self._room)
 
     def _counted_only(self, before: np.ndarray, arms: Sequence[int] | np.ndarray) -> bool:
         """Say whether the state counts these pulls, and no others, more than `before`."""
