@@ -396,7 +396,9 @@ def _after_fork() -> None:
 
 def _after_fork_in_child() -> None:
     for database in _LOCKED_FOR_FORK:
-        database.line.clear()  # the threads that wait there are the parent's
+        for ticket in database.line:  # the threads that wait there are the parent's
+            ticket.abandoned = True
+        database.line.clear()
         database._holder = None
     _after_fork()
 
