@@ -13,7 +13,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.cli import bandit, bandit_upkeep, compare, diagnose, paper, policies, problems, results, sweep, tune
+from rotting.cli import (
+    bandit,
+    bandit_upkeep,
+    compare,
+    diagnose,
+    paper,
+    policies,
+    problems,
+    results,
+    sweep,
+    tune,
+    warm_up,
+)
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -84,6 +96,7 @@ for command in (
     tune.tune,
     diagnose.diagnose,
     paper.paper,
+    warm_up.warm_up,
 ):
     app.command()(command)
 for upkeep in (

@@ -177,6 +177,21 @@ def test_what_is_sure_is_true(seed):
         assert mean + width / np.sqrt(window) == index
 
 
+def test_without_room_for_stretches_all_windows_are_compared():
+    """All bounds lie close above 0, so that no roof longer than a row is in order, but for one window below."""
+    blocks, width, margin = 320, 4.0, 1e-5
+    left = np.arange(blocks, 0, -1) * ROW  # the windows that begin at 0, ROW, 2 ROW, ...
+    prefix = np.append(width * np.sqrt(left) - margin, 0.0)
+    prefix[300] += 2 * margin
+    policy = RAWUCB()
+    state = policy.reserve(fresh_state(policy, 1), blocks * ROW)
+    build(state, np.repeat(np.diff(prefix) / ROW, ROW))
+    divide_at(state, width, 0.0)
+    assert state.proofs.notes[0, RETRY] > blocks * ROW
+    assert not surely_above(state, width, 0.0)
+    assert lowest_below(state, width, 0.0)[0] == left[300]
+
+
 def smallest(rewards, width):
     """Return the smallest upper confidence bound over all windows."""
     h = np.arange(1, len(rewards) + 1)
