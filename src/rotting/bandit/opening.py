@@ -22,7 +22,17 @@ def open_log(url: str, name: str, given: Mapping[str, object], arms: list[str] |
     """Return the log of the bandit of that name; if there is none, make it with these settings (None: not given)."""
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
-    database = Database(url)
+    return open_log_in(Database(url), name, given, arms, fresh)
+
+
+def open_log_in(
+    database: Database,
+    name: str,
+    given: Mapping[str, object],
+    arms: list[str] | None,
+    fresh: BanditSettings | None = None,
+) -> EventLog:
+    """Do the same with a connection that several bandits share, whose calls then wait for each other."""
     with database.lock:  # another thread may fork
         row = _find_or_make(database, name, fresh, arms)
         settings = BanditSettings.from_dict(row.settings)

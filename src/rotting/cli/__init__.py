@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, sweep, tune
+from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, serve, sweep, tune
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -51,6 +51,7 @@ def _options_of(given: Sequence[str]) -> Option:
     command = typer.main.get_command(app)
     for word in given:
         command = getattr(command, "commands", {}).get(word, command)
+    command = getattr(command, "commands", {}).get(getattr(command, "default_command", None), command)
     options = {param.name: max(param.opts, key=len) for param in command.params if param.param_type_name == "option"}
     return options.get
 
@@ -87,3 +88,4 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(bandit.app, name="bandit")
+app.add_typer(serve.app, name="serve")
