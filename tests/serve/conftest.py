@@ -7,7 +7,6 @@ import time
 
 import httpx
 import pytest
-import uvicorn
 
 from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fixtures
 from rotting import Bandit, EffFEWA
@@ -23,7 +22,7 @@ ARMS = ["red", "green", "blue"]
 def serving(url, **options):
     """Yield a client of a server that runs in a thread of this process."""
     service = Service(Options(url=url, **options))
-    server = uvicorn.Server(running._config(service))
+    server = running.Server(service)
     with running._listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -17,9 +17,9 @@ PAST = 3000  # decisions that are there from the start
 PER_SECOND = 25.0
 # Click rates: fresh, worn, and the exposures that it takes to lose half of the difference.
 ARMS = {
-    "Summer sale": (0.30, 0.04, 500.0),
-    "Free shipping": (0.24, 0.16, 2500.0),
-    "New arrivals": (0.20, 0.02, 900.0),
+    "Summer sale": (0.30, 0.04, 350.0),
+    "Free shipping": (0.24, 0.10, 1500.0),
+    "New arrivals": (0.22, 0.02, 400.0),
     "Gift cards": (0.13, 0.12, 5000.0),
 }
 

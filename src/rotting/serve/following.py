@@ -23,6 +23,7 @@ MOST_POINTS = 200
 MOST_PERIODS = 120
 DELAYS = 1000  # the last so many rewards
 LAST_DECISIONS = 20
+RECENT = 500  # decisions, for the shares of late
 PORTION = 20_000  # events read at once
 BREATH = 0.02  # seconds between portions: those who decide come first
 PAUSE = 1.0  # seconds between looks at a log
@@ -110,6 +111,7 @@ class Tally:
         self.curves: list[Curve] = []
         self.shares = Shares()
         self.last_decisions: deque[int] = deque(maxlen=LAST_DECISIONS)  # their seqs
+        self.recent_arms: deque[int] = deque(maxlen=RECENT)  # the arms of the last decisions
         self.last_rewards: deque[tuple[int, float]] = deque(maxlen=DELAYS)  # seqs of decisions, times
         self._id = bandit_id
 
@@ -156,6 +158,7 @@ class Tally:
             self.curves[number].add(rewards)
         self.settled += int((expired | (kind == "rewarded")).sum())
         self.last_decisions.extend(np.array(seqs, np.int64)[decided][-LAST_DECISIONS:].tolist())
+        self.recent_arms.extend(arm[decided][-RECENT:].tolist())
         self.last_rewards.extend(
             (targets[place], times[place]) for place in np.flatnonzero(kind == "rewarded")[-DELAYS:]
         )

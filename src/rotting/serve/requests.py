@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -157,7 +157,7 @@ class BanditReply(Reply):
     policy: str
     arms: list[Arm]
     events: int
-    settings: dict[str, object]
+    settings: dict[str, Any]
 
 
 class Bandits(Reply):

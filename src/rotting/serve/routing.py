@@ -43,7 +43,7 @@ class Query(NamedTuple):
     meaning: str
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Route:
     """One method of one path.
 

@@ -59,7 +59,7 @@ def serve(options: Options, host: str, port: int, say: Callable[[str], None]) ->
     with _listen(host, port) as listening:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         if options.workers == 1:
-            server = _Server(_config(Service(options)), lambda: say(greeting(options, address)))
+            server = Server(Service(options), lambda: say(greeting(options, address)))
             server.run(sockets=[listening])
             return bool(server.started)
         say(greeting(options, address))
@@ -87,7 +87,7 @@ def _supervise(options: Options, listening: socket.socket) -> None:
 
 
 def _work(options: Options, listening: socket.socket) -> None:
-    uvicorn.Server(_config(Service(options))).run(sockets=[listening])
+    Server(Service(options)).run(sockets=[listening])
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -117,12 +117,17 @@ def _config(service: Service) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
-    """Says when it has started."""
+class Server(uvicorn.Server):
+    """Says when it has started; ends the streams of open pages first when it stops, or it would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]):
-        super().__init__(config)
+    def __init__(self, service: Service, started: Callable[[], None] = lambda: None):
+        super().__init__(_config(service))
+        self._service = service
         self._say = started
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.changes.close()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

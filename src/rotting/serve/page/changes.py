@@ -11,12 +11,14 @@ class Changes:
     def __init__(self) -> None:
         self._events: dict[str, asyncio.Event] = {}
         self.closed = False
+        self.streams = 0  # pages that are open
 
     def note(self, bandit: str) -> None:
-        """Wake those who wait for a bandit."""
-        event = self._events.pop(bandit, None)
-        if event is not None:
-            event.set()
+        """Wake those who wait for a bandit, and those who wait for any ("")."""
+        for name in (bandit, ""):
+            event = self._events.pop(name, None)
+            if event is not None:
+                event.set()
 
     async def wait(self, bandit: str, seconds: float) -> bool:
         """Wait until a bandit changes, so many seconds at most; say whether it did."""
