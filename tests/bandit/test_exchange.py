@@ -225,7 +225,9 @@ def test_tables_of_the_first_release_in_postgresql_are_migrated(postgres):
     with engine.begin() as connection:  # as version 1 made them
         for statement in (
             "DROP INDEX rotting_keys",
-            "ALTER TABLE rotting_events DROP COLUMN key, DROP COLUMN batch",
+            "DROP TABLE rotting_seals",
+            "ALTER TABLE rotting_events DROP COLUMN key, DROP COLUMN batch, DROP COLUMN holdout, DROP COLUMN happened, "
+            "DROP COLUMN details",
             "ALTER TABLE rotting_events ADD CONSTRAINT rotting_events_kind_check CHECK (kind IN ('decided', 'shown', "
             "'rewarded', 'expired', 'added', 'retired', 'restored'))",
             "UPDATE rotting_schema SET version = 1",

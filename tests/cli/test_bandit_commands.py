@@ -141,7 +141,7 @@ def test_export(played, tmp_path, name):
         (("decide", "--n", "2000000"), "--n 2000000 is out of range; expected a whole number >= 1 and <= 1000000"),
         (
             ("init", "--arm", "red", "--policy", "FEWA(sigma=0.2)"),
-            "which bandit 'hero' was made with; leave --policy out",
+            "which bandit 'hero' has; leave --policy out, or change it",
         ),
         (("init", "--arm", "red", "--policy", "Fewa("), "policy 'Fewa(' cannot be read"),
         (("init", "--arm", "red", "--epsilon", "lots"), "--epsilon 'lots': expected a number"),

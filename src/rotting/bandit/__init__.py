@@ -14,14 +14,17 @@ from rotting.bandit.errors import (
     NoArms,
     RetiredArm,
     RewardConflict,
+    RewardOutOfRange,
     SettingsConflict,
     StorageError,
+    TimedOut,
     UnknownArm,
     UnknownBandit,
     UnknownDecision,
     VerificationFailed,
     WrongSchema,
 )
+from rotting.bandit.holdout import HoldoutReport
 from rotting.bandit.reporting import ArmReport, Report
 from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.verifying import Verification
@@ -38,6 +41,7 @@ __all__ = [
     "ClosedBandit",
     "DamagedLog",
     "Decide",
+    "HoldoutReport",
     "KeyConflict",
     "NoArms",
     "Outcome",
@@ -46,9 +50,11 @@ __all__ = [
     "RetiredArm",
     "Reward",
     "RewardConflict",
+    "RewardOutOfRange",
     "SettingsConflict",
     "Shown",
     "StorageError",
+    "TimedOut",
     "UnknownArm",
     "UnknownBandit",
     "UnknownDecision",

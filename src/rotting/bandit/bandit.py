@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
+from rotting._core.validation import whole_number
 from rotting.bandit import planning, verifying
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
-from rotting.bandit.exchanging import EXPIRY_PORTION, Exchange
+from rotting.bandit.events import Event
+from rotting.bandit.exchanging import EXPIRY_PORTION
+from rotting.bandit.group_commit import GroupCommit
 from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward
-from rotting.bandit.settings import BanditSettings
+from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
 from rotting.errors import MissingExtra, quoted
@@ -21,8 +26,9 @@ from rotting.policies import Policy
 if TYPE_CHECKING:
     import pandas
 
-    from rotting.bandit.event_log import EventLog
+    from rotting.bandit.event_log import EventLog, Planner
     from rotting.bandit.reporting import Report
+    from rotting.bandit.streaming import Time
 
 
 class Bandit:
@@ -50,6 +56,7 @@ class Bandit:
 
     def __init__(self, log: EventLog):
         self._log = log
+        self._group = GroupCommit(log)
 
     @classmethod
     def open(
@@ -65,11 +72,18 @@ class Bandit:
         reward_wait: float | None = None,
         default_reward: float | None = None,
         seed: int | None = None,
+        reward_range: tuple[float, float] | None = None,
+        holdout: float | None = None,
+        control: str | None = None,
+        min_exposures: Limit | None = None,
+        max_exposures: Limit | None = None,
+        exposure_period: float | None = None,
+        update_arms: bool = False,
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
-        Settings never change. Those given for a bandit that exists must be the ones that it was made with, and the
-        arms must be among those it has.
+        Settings given for a bandit that exists must be those that it has (`change` changes them), and the arms must be
+        among its arms, unless `update_arms` says that new ones are added.
 
         Parameters
         ----------
@@ -95,6 +109,21 @@ class Bandit:
             accepted.
         seed
             Of all random choices (0).
+        reward_range
+            Bounds of rewards, (low, high); others are refused. By default every finite number is a reward.
+        holdout
+            Share of decisions (0) that the policy does not take, to measure what it earns more than they do.
+        control
+            The arm that the holdout shows. By default it shows any available arm, each as likely.
+        min_exposures
+            Number of decisions below which an arm is chosen before the policy chooses: one for all arms, or a mapping
+            from names of arms.
+        max_exposures
+            Number of decisions after which an arm is no longer chosen, given in the same way.
+        exposure_period
+            Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
+        update_arms
+            Add the arms that the bandit does not have.
         """
         open_log = _import_open_log()
         given = {
@@ -105,16 +134,31 @@ class Bandit:
             "reward_wait": reward_wait,
             "default_reward": default_reward,
             "seed": seed,
+            "reward_range": reward_range,
+            "holdout": holdout,
+            "control": control,
+            "min_exposures": min_exposures,
+            "max_exposures": max_exposures,
+            "exposure_period": exposure_period,
         }
         names = None if arms is None else good_arms("arms", arms)
         bandit = cls(open_log(url, good_name("bandit", name), given, names))
+        if update_arms:
+            bandit._add_new_arms(names or [])
         for arm in names or ():
             planning.known_arm(bandit._state, arm)
         return bandit
 
+    def _add_new_arms(self, names: list[str]) -> None:
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
+
+        if not all(name in self._state.index for name in names):
+            self._change(plan, timeout=None)
+
     # Many requests at once.
 
-    def exchange(self, requests: Iterable[Request]) -> list[Outcome]:
+    def exchange(self, requests: Iterable[Request], timeout: float | None = None) -> list[Outcome]:
         """Carry out the requests of many strangers in one transaction, and return an outcome for each, in their order.
 
         Decisions come first, then exposures and rewards in the order given. The outcome of a request that is refused
@@ -142,14 +186,11 @@ class Bandit:
                 )
         if not listed:
             return []
-        exchange = Exchange(listed, self._log.identifiers)
-        while not exchange.is_done(self._log.append(exchange.plan)):
-            pass
-        return exchange.outcomes
+        return self._group.submit(listed, Deadline(timeout))
 
-    def _ask(self, request: Request) -> Outcome:
+    def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
-        (outcome,) = self.exchange([request])
+        (outcome,) = self._group.submit([request], Deadline(timeout))
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome
@@ -157,13 +198,27 @@ class Bandit:
     # Deciding.
 
     @overload
-    def decide(self, n: None = None, among: Iterable[str] | None = None, *, key: str | None = None) -> Choice: ...
+    def decide(
+        self,
+        n: None = None,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Choice: ...
 
     @overload
-    def decide(self, n: int, among: Iterable[str] | None = None, *, key: str | None = None) -> list[Choice]: ...
+    def decide(
+        self, n: int, among: Iterable[str] | None = None, *, key: str | None = None, timeout: float | None = None
+    ) -> list[Choice]: ...
 
     def decide(
-        self, n: int | None = None, among: Iterable[str] | None = None, *, key: str | None = None
+        self,
+        n: int | None = None,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
     ) -> Choice | list[Choice]:
         """Choose an arm: of all that are not retired, or of those named by `among`.
 
@@ -171,38 +226,50 @@ class Bandit:
         reward is overdue are settled first, 500 of them at most. The same `key` again gives the same decisions, also
         after a restart and in another process.
         """
-        return self._ask(Decide(n, among, key))  # type: ignore[return-value]
+        return self._ask(Decide(n, among, key), timeout)  # type: ignore[return-value]
 
     # Outcomes.
 
-    def shown(self, decision: str) -> bool:
+    def shown(self, decision: str, *, timeout: float | None = None) -> bool:
         """Log that a decision has really been shown; False if that was known."""
-        return self.shown_many([decision]) == 1
+        return self.shown_many([decision], timeout=timeout) == 1
 
-    def shown_many(self, decisions: Iterable[str]) -> int:
+    def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
         """Log that many decisions have been shown, all or none of them; returns how many were new."""
         listed = tuple(name_list("decisions", decisions))
-        return self._ask(AllShown(listed)) if listed else 0  # type: ignore[return-value]
+        return self._ask(AllShown(listed), timeout) if listed else 0  # type: ignore[return-value]
 
-    def reward(self, decision: str, value: float) -> bool:
+    def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
         """Log the reward of a decision, however late; False if it was known.
 
         The same reward again changes nothing; another one is a `RewardConflict`.
         """
-        return self.reward_many([(decision, value)]) == 1
+        return self.reward_many([(decision, value)], timeout=timeout) == 1
 
     @overload
     def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: Literal[False] = False
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: Literal[False] = False,
+        timeout: float | None = None,
     ) -> int: ...
 
     @overload
     def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: Literal[True]
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: Literal[True],
+        timeout: float | None = None,
     ) -> list[bool | BanditError]: ...
 
     def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, partial: bool = False
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: bool = False,
+        timeout: float | None = None,
     ) -> int | list[bool | BanditError]:
         """Log many rewards in one transaction, in the order given: all or none of them; returns how many were new.
 
@@ -210,11 +277,11 @@ class Bandit:
         or which error it is.
         """
         if partial:
-            return self._reward_some(reward_pairs(rewards))
+            return self._reward_some(reward_pairs(rewards), timeout)
         pairs = tuple((decision, good_reward(value)) for decision, value in reward_pairs(rewards))
-        return self._ask(AllRewards(pairs)) if pairs else 0  # type: ignore[return-value,arg-type]
+        return self._ask(AllRewards(pairs), timeout) if pairs else 0  # type: ignore[return-value,arg-type]
 
-    def _reward_some(self, pairs: list[tuple[object, object]]) -> list[bool | BanditError]:
+    def _reward_some(self, pairs: list[tuple[object, object]], timeout: float | None) -> list[bool | BanditError]:
         outcomes: list[bool | BanditError] = []
         good: list[Request] = []
         for decision, value in pairs:
@@ -223,20 +290,34 @@ class Bandit:
                 outcomes.append(False)
             except BanditError as error:
                 outcomes.append(error)
-        rest = iter(self.exchange(good))
+        rest = iter(self.exchange(good, timeout))
         return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
 
-    def expire(self) -> int:
+    def expire(self, *, timeout: float | None = None) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
 
         `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
         decision is only dropped from those that are waited for. Many are settled in portions, so that other writers do
         not wait for all of them.
         """
-        settled = 0
-        while some := self._log.append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION)):
+        settled, deadline = 0, Deadline(timeout)
+        while some := self._append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION), deadline):
             settled += len(some)
         return settled
+
+    def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
+        """Append what may bring other arms or another policy, for which much is to be learnt."""
+        self._log.expect(plan)
+        return self._append(plan, Deadline(timeout), changes_policy=True)
+
+    def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
+        def work() -> list[Event]:
+            self._log.prepare()
+            events = self._log.append(plan, deadline, changes_policy=changes_policy)
+            self._log.snapshot_if_due()
+            return events
+
+        return self._group.take_turn(work, deadline)
 
     # Arms.
 
@@ -252,10 +333,50 @@ class Bandit:
         """Make a retired arm available again, with its history. False if it was not retired."""
         return self.change_arms(restore=[name]) == 1
 
-    def change_arms(self, *, add: Iterable[str] = (), retire: Iterable[str] = (), restore: Iterable[str] = ()) -> int:
+    def change_arms(
+        self,
+        *,
+        add: Iterable[str] = (),
+        retire: Iterable[str] = (),
+        restore: Iterable[str] = (),
+        timeout: float | None = None,
+    ) -> int:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
-        return len(self._log.append(lambda state, now, _: planning.arm_changes(state, now, new, old, back)))
+
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.arm_changes(state, now, new, old, back)
+
+        return len(self._change(plan, timeout))
+
+    # Settings.
+
+    def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
+        """Change settings, all or none; returns the names of those that were different.
+
+        The change is an event of the log: decisions before it are verified with the old settings, those after it are
+        taken with the new ones. A new policy learns all rewards there have been. A number as `sigma` is the new
+        parameter of the policy, "auto" begins an estimate with the rewards that follow. `count` and `seed` are never
+        changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import EffFEWA
+        >>> bandit = Bandit.open(f"sqlite:///{tempfile.mkdtemp()}/fatigue.db", "hero", EffFEWA(), ["red", "green"])
+        >>> bandit.change(epsilon=0.05, sigma=0.3)
+        ['policy', 'epsilon']
+        >>> bandit.change(epsilon=0.05)
+        []
+        """
+        events = self._change(lambda state, now, _: planning.setting_changes(state, now, settings), timeout)
+        return list(json.loads(events[0].details or "")) if events else []
+
+    @property
+    def settings(self) -> BanditSettings:
+        """The settings as they are now."""
+        with self._log.reading():
+            return self._state.settings
 
     @property
     def arms(self) -> dict[str, bool]:
@@ -276,12 +397,39 @@ class Bandit:
         with self._log.reading():
             return self._state.policy
 
-    def history(self) -> pandas.DataFrame:
-        """Return the log: one row per event, in order."""
-        from rotting.bandit.reporting import history_frame
+    def history(
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> pandas.DataFrame:
+        """Return the log, or a part of it: one row per event, in order.
 
-        with self._log.lock:
-            return history_frame(self._log.events(), self._state.names)
+        Parameters
+        ----------
+        since, until
+            Events from this time on, and before that one: a `datetime`, or a text such as "2026-01-31 12:00"; without
+            a zone, in UTC.
+        arm
+            Events of this arm only.
+        after, limit
+            Events after that number, and so many of them.
+        """
+        from rotting.bandit.streaming import Range, frame, portions
+
+        wanted = Range(since, until, arm, after, limit)
+        return frame([row for rows in portions(self._log, wanted) for row in rows])
+
+    def history_portions(
+        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+    ) -> Iterator[pandas.DataFrame]:
+        """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
+        from rotting.bandit.streaming import Range, frame, portions
+
+        return map(frame, portions(self._log, Range(since, until, arm), whole_number("size", size, 1)))
 
     def report(self) -> Report:
         """Return how the arms are doing."""
@@ -290,17 +438,26 @@ class Bandit:
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
 
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
-        from rotting.bandit.reporting import check_export, write_history
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+    ) -> int:
+        """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
+
+        The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
+        not grow with it.
+        """
+        from rotting.bandit.exporting import check_export, write_log
+        from rotting.bandit.streaming import Range, portions
 
         if not isinstance(path, str | os.PathLike):
             raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
         self.refuse_own_file(path)
-        check_export(Path(path))  # before the whole log is read
-        frame = self.history()
-        write_history(frame, Path(path))
-        return len(frame)
+        check_export(Path(path))
+        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
         """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
@@ -337,11 +494,6 @@ class Bandit:
     def __repr__(self) -> str:
         state = self._state
         return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
-
-    @property
-    def settings(self) -> BanditSettings:
-        """What the bandit was made with."""
-        return self._log.settings
 
     @property
     def _state(self) -> BanditState:

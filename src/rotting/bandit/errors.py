@@ -1,4 +1,8 @@
-"""What can go wrong with a bandit: one class per kind of error. Whenever one is raised, nothing has been written."""
+"""What can go wrong with a bandit: one class per kind of error.
+
+Whenever one is raised, nothing has been written, unless it says that this is not known (`may_be_written`): a database
+that does not answer, or a connection that breaks, may still have written what it was told to.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,10 @@ class BadName(BanditError, BadValue):
 
 class BadReward(BanditError, BadValue):
     """The reward is not a finite number."""
+
+
+class RewardOutOfRange(BadReward):
+    """The reward lies outside the bandit's `reward_range`."""
 
 
 class BadSettings(BanditError, BadValue):
@@ -73,6 +81,12 @@ class BadAddress(BanditError, BadValue):
 
 class StorageError(BanditError, OSError):
     """The database, or a file, cannot be reached, read or written."""
+
+    may_be_written = False
+
+
+class TimedOut(StorageError, TimeoutError):
+    """The call waited for other writers or for the database until its deadline."""
 
 
 class ClosedBandit(BanditError, ValueError):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from rotting.bandit import planning
+from rotting.bandit.choosing import Counts, counts_at
 from rotting.bandit.errors import BanditError, KeyConflict
 from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers, seq_of
@@ -34,24 +35,24 @@ class LogReader(Protocol):
 class Exchange:
     """Requests that are independent of each other, carried out in one transaction.
 
-    `plan` may be called several times, each time with a newer state; `outcomes` are those of the last call. A request
-    that is refused has its error there, and nothing else changes because of it.
+    `outcomes` are those of the last `plan`. A request that is refused has its error there, and nothing else changes
+    because of it.
     """
 
-    def __init__(self, requests: Sequence[Request], identifiers: Identifiers):
+    def __init__(self, requests: Sequence[Request], identifiers: Identifiers, settle_overdue: bool = True):
         self.requests = requests
         self.outcomes: list[Outcome] = []
         self._identifiers = identifiers
-        self._expired = False
+        self._settle_overdue = settle_overdue
 
     def plan(self, state: BanditState, now: float, log: LogReader) -> list[Event]:
-        """Return the events to append. If they settle what is overdue, `is_done` is False: call it again after them."""
+        """Return the events to append. If they settle what is overdue ("expired"), plan again after them."""
         draft = _Draft(state, now, self._identifiers, _look_up(state, self.requests, log))
         keys = [request.key for request in self.requests if isinstance(request, Decide) and request.key is not None]
         draft.keyed = log.with_keys(keys) if keys else {}
         self.outcomes = [False] * len(self.requests)
         self._plan(draft, [place for place, each in enumerate(self.requests) if isinstance(each, Decide)])
-        if draft.events and not self._expired and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
+        if draft.events and self._settle_overdue and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
             return overdue
         self._plan(draft, [place for place, each in enumerate(self.requests) if not isinstance(each, Decide)])
         return draft.events
@@ -63,11 +64,6 @@ class Exchange:
             except BanditError as error:
                 self.outcomes[place] = error
 
-    def is_done(self, events: Sequence[Event]) -> bool:
-        """Say whether these planned events, which are durable by now, were all; if not, plan and append again."""
-        self._expired = self._expired or bool(events and events[0].kind == "expired")
-        return not (events and events[0].kind == "expired")
-
 
 class _Draft:
     """Events that are planned on top of a state, one request after the other."""
@@ -77,7 +73,7 @@ class _Draft:
         self.keyed: dict[str, list[Event]] = {}  # the decisions taken with each key
         self._state, self._now, self._identifiers = state, now, identifiers
         self._found = planning.Found(found)
-        self._in_flight = list(state.in_flight)
+        self._counts = Counts(*map(list, counts_at(state, now)))
         self._shown: dict[int, Event] = {}  # planned exposures and rewards, by the number of the decision
         self._rewarded: dict[int, Event] = {}
 
@@ -106,7 +102,7 @@ class _Draft:
             return self._repeated(request, self.keyed[request.key])
         arms = planning.arms_among(state, among)
         events, reasons = planning.decisions(
-            state, self._now, self._identifiers, request.n or 1, arms, among is not None, self._next, self._in_flight
+            state, self._now, self._identifiers, request.n or 1, arms, among is not None, self._next, self._counts
         )
         if request.key is not None:
             events[0] = events[0]._replace(key=request.key, batch=len(events))

@@ -35,9 +35,9 @@ def open_log_in(
     """Do the same with a connection that several bandits share, whose calls then wait for each other."""
     with database.lock:  # another thread may fork
         row = _find_or_make(database, name, fresh, arms)
-        settings = BanditSettings.from_dict(row.settings)
-        settings.check_same(name, given)
-        return EventLog(database, row, settings)
+        log = EventLog(database, row, BanditSettings.from_dict(row.settings))
+        log.state.settings.check_same(name, given)
+        return log
 
 
 def _find_or_make(database: Database, name: str, settings: BanditSettings | None, arms: list[str] | None) -> BanditRow:
@@ -77,6 +77,7 @@ def _find_or_add(
     assert settings is not None
     if not arms:
         raise NoArms(f"a new bandit {quoted(name)} needs arms", hint="give them as {arms}")
+    settings.check_arms(name, arms)
     row = storage.add_bandit(connection, name, settings.to_dict())
     now = time.time()
     events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]

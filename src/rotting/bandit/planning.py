@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Protocol
 
 from rotting.bandit.checking import listed
+from rotting.bandit.choosing import Counts, counts_at, pick
 from rotting.bandit.errors import BadName, NoArms, RetiredArm, RewardConflict, UnknownArm, UnknownDecision
-from rotting.bandit.events import Event, Kind, Pending, check_event
+from rotting.bandit.events import NO_ARM, Event, Kind, Pending, check_event
 from rotting.bandit.identifiers import Identifiers, seq_of
 from rotting.bandit.state import BanditState
 from rotting.errors import quoted
@@ -74,24 +75,30 @@ def decisions(
     arms: Sequence[int],
     restricted: bool,
     first: int | None = None,
-    in_flight: list[int] | None = None,
+    counts: Counts | None = None,
 ) -> tuple[list[Event], list[str]]:
     """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all.
 
-    `first` is the number of the first event, and `in_flight` counts the exposures until then, if others are planned
+    `first` is the number of the first event, and `counts` is what choices depend on by then, if others are planned
     before; it is brought up to date.
     """
     among = json.dumps(arms) if restricted else None
     first = state.seq + 1 if first is None else first
-    in_flight = list(state.in_flight) if in_flight is None else in_flight
+    counts = Counts(*map(list, counts_at(state, now))) if counts is None else counts
+    working = Counts(*map(list, counts))  # so that nothing is counted for what is refused
     counted = state.settings.count == "decided"
     events, reasons = [], []
     for seq in range(first, first + number):
-        arm, why, probability = state.pick(seq, arms, in_flight)
-        in_flight[arm] += counted
+        arm, why, probability, holdout = pick(state, seq, arms, working)
+        working.in_flight[arm] += counted
+        working.limited[arm] += 1
         reasons.append(why)
         identifier = identifiers.make(seq, now)
-        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, among))
+        events.append(
+            Event(seq, "decided", now, arm, None, identifier, None, None, probability, among, holdout=holdout)
+        )
+    for mine, theirs in zip(counts, working, strict=True):
+        mine[:] = theirs
     return events, reasons
 
 
@@ -106,6 +113,7 @@ def expiry(state: BanditState, now: float, portion: int | None = None) -> list[E
             waiting.arm,
             target=seq,
             value=default if state.counts(waiting) else None,
+            holdout=waiting.holdout,
         )
         for place, (seq, waiting) in enumerate(islice(state.overdue(now), portion), start=1)
     ]
@@ -156,20 +164,24 @@ def rewards(
     first, new = state.seq + 1 if first is None else first, dict[int, Event]()
     for decision, value in pairs:
         seq, waiting = _look_up(state, decision)
-        arm = _arm_to_reward(state, log, seq, decision, value) if waiting is None else waiting.arm
+        waited = _to_reward(state, log, seq, decision, value) if waiting is None else waiting
         if settled := new.get(seq) or planned.get(seq):
             _check_reward(decision, value, settled)
-        elif arm is not None:
-            new[seq] = Event(first + len(new), "rewarded", now, arm, None, None, seq, value)
+        elif waited is not None:
+            state.settings.check_reward(value)
+            place = first + len(new)
+            new[seq] = Event(place, "rewarded", now, waited.arm, target=seq, value=value, holdout=waited.holdout)
     return list(new.values())
 
 
-def _arm_to_reward(state: BanditState, log: DecisionReader, seq: int, decision: object, value: float) -> int | None:
-    """Return the arm of a decision that does not wait for a reward, or None if this is the reward it has."""
+def _to_reward(
+    state: BanditState, log: DecisionReader, seq: int, decision: object, value: float
+) -> Pending | Event | None:
+    """Return a decision that does not wait for a reward, or None if this is the reward it has."""
     about = _read(state, log, seq, decision)
     settled = [event for event in about if event.value is not None]
     if not settled:
-        return about[0].arm  # expired, but without a reward
+        return about[0]  # expired, but without a reward
     _check_reward(decision, value, settled[0])
     return None
 
@@ -209,6 +221,19 @@ def _unknown(state: BanditState, decision: object) -> UnknownDecision:
         value=decision,
         expected="the id of a choice of this bandit",
     )
+
+
+# Settings.
+
+
+def setting_changes(state: BanditState, now: float, changes: Mapping[str, object]) -> list[Event]:
+    """Return the event that changes settings; none if they are so already."""
+    settings = state.settings.with_changes(changes)
+    settings.check_arms(state.bandit_name, state.names)
+    differences = state.settings.differences(settings)
+    if not differences:
+        return []
+    return [Event(state.seq + 1, "changed", now, NO_ARM, details=json.dumps(differences))]
 
 
 # Arms.

@@ -53,7 +53,7 @@ events = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", Text, nullable=False),  # see `rotting.bandit.events`
     Column("at", Float(53), nullable=False),  # seconds since 1970, never decreasing
-    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added
+    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added; -1: none
     Column("name", Text),  # of an arm that is added
     Column("decision", Text),  # identifier of a decision that is taken
     Column("target", BigInteger),  # seq of the decision that is shown, rewarded or expired
@@ -62,6 +62,9 @@ events = Table(
     Column("among", Text),  # JSON: the numbers of the arms in `among`, where it was given
     Column("key", Text),  # of a request that may be repeated, in the first of its decisions
     Column("batch", Integer),  # how many decisions belong to the key
+    Column("holdout", Integer),  # 1 in decisions of the holdout and their rewards, 0 in others while there is one
+    Column("happened", Float(53)),  # when an imported reward came, seconds since 1970
+    Column("details", Text),  # JSON: settings that were changed, and the like
 )
 # Finds the outcomes of a decision, and keeps each from being written twice.
 _IS_OUTCOME = events.c.target.is_not(None)
@@ -88,16 +91,30 @@ snapshots = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+# Compacted parts of logs: what the state was after event `seq`, and the rewards since the part before.
+seals = Table(
+    "rotting_seals",
+    metadata,
+    Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Float(53), nullable=False),  # the time of event `seq`
+    Column("checksum", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
 
-def _add_keys(connection: Connection) -> None:
-    """Make version 2: events have a key and a batch, and which kinds there are is for the package to know."""
+
+def _from_1_to_2(connection: Connection) -> None:
+    """Add columns and a table; which kinds of events there are is for the package to know."""
+    seals.create(connection)
     if connection.dialect.name == "postgresql":
-        for change in ("ADD COLUMN key TEXT", "ADD COLUMN batch INTEGER", "DROP CONSTRAINT rotting_events_kind_check"):
-            connection.exec_driver_sql(f"ALTER TABLE {events.name} {change}")
+        connection.exec_driver_sql(f"ALTER TABLE {events.name} DROP CONSTRAINT IF EXISTS rotting_events_kind_check")
+        for column in (column for column in events.columns if column.name not in _COLUMNS_OF_1):
+            kind = column.type.compile(connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {events.name} ADD COLUMN {column.name} {kind}")
         _KEYS.create(connection)
         return
     # SQLite cannot drop a constraint: the table is made anew.
-    columns = "bandit, seq, kind, at, arm, name, decision, target, value, probability, among"
+    columns = ", ".join(_COLUMNS_OF_1)
     connection.exec_driver_sql("DROP INDEX rotting_outcomes")
     connection.exec_driver_sql(f"ALTER TABLE {events.name} RENAME TO rotting_events_1")
     events.create(connection)
@@ -105,8 +122,9 @@ def _add_keys(connection: Connection) -> None:
     connection.exec_driver_sql("DROP TABLE rotting_events_1")
 
 
+_COLUMNS_OF_1 = ["bandit", "seq", "kind", "at", "arm", "name", "decision", "target", "value", "probability", "among"]
 # The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _add_keys}
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1_to_2}
 
 _RESTORE = "restore it from a backup"
 

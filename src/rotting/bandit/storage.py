@@ -15,13 +15,13 @@ from sqlalchemy import (
     CursorResult,
     Dialect,
     bindparam,
-    delete,
     func,
     insert,
     select,
     type_coerce,
     union_all,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.types import NullType
 
@@ -203,11 +203,28 @@ class StoredLog:
                 found[event.key] = self.after(event.seq - 1, event.seq - 1 + (event.batch or 1))
         return found
 
-    def rewards_until(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
+    def page(self, after: int, upto: int, arm: int | None, number: int) -> list[tuple[Event, str | None]]:
+        """Return so many events after `after`, of one arm or of all, and the identifiers of their targets."""
+        table, target = schema.events, schema.events.alias()
+        mine = (table.c.bandit == self._bandit_id) & (table.c.seq > after) & (table.c.seq <= upto)
+        same = (target.c.bandit == table.c.bandit) & (target.c.seq == table.c.target) & (target.c.kind == "decided")
+        query = select(*_COLUMNS, target.c.decision).select_from(table.outerjoin(target, same))
+        query = query.where(mine if arm is None else mine & (table.c.arm == arm)).order_by(table.c.seq).limit(number)
+        return [(Event._make(row[:-1]), row[-1]) for row in self._connection.execute(query)]
+
+    def decisions_before_seal(self) -> dict[int, str]:
+        """Return the identifiers of the decisions that were compacted while they waited for a reward."""
+        return {}
+
+    def sealed_at(self) -> float | None:
+        """Return the time of the last event that was compacted, None without one."""
+        return None
+
+    def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards up to an event, in the order in which they came."""
         table = schema.events.c
         query = select(table.seq, table.arm, table.value).where(
-            table.bandit == self._bandit_id, table.seq <= seq, table.value.is_not(None)
+            table.bandit == self._bandit_id, table.seq > after, table.seq <= seq, table.value.is_not(None)
         )
         rows = self._connection.execute(query.order_by(table.seq)).all()
         for number, arm, value in rows:
@@ -242,9 +259,11 @@ class StoredLog:
         """Replace the snapshot, unless the one that is there is newer."""
         if self.snapshot_seq() > seq:
             return
-        self._connection.execute(delete(schema.snapshots).where(schema.snapshots.c.bandit == self._bandit_id))
         row = {"bandit": self._bandit_id, "seq": seq, "checksum": checksum(content), "content": content}
-        self._connection.execute(insert(schema.snapshots), row)
+        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
+        statement = dialect.insert(schema.snapshots).values(row)
+        replaced = {name: value for name, value in row.items() if name != "bandit"}
+        self._connection.execute(statement.on_conflict_do_update(index_elements=["bandit"], set_=replaced))
 
     def get_snapshot(self) -> bytes | None:
         """Return the newest snapshot, or None if there is none that is whole."""

@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rotting.bandit.errors import VerificationFailed
+from rotting.bandit.choosing import counts_at, pick
+from rotting.bandit.errors import NoArms, RewardOutOfRange, VerificationFailed
 from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.state import BanditState
-from rotting.errors import quoted
+from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
     from rotting.bandit.event_log import EventLog
@@ -46,7 +47,8 @@ class Replay:
 
     def __init__(self, state: BanditState, identifiers: Identifiers):
         self.state = state
-        self.decided: dict[int, int] = {}  # the arm of each decision, by the number of its event
+        # The arm of each decision, and whether it belongs to the holdout, by the number of its event.
+        self.decided: dict[int, tuple[int, int | None]] = {}
         self._shown: dict[int, int] = {}  # which event showed a decision, ...
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
         self._identifiers = identifiers
@@ -56,7 +58,7 @@ class Replay:
         self.state.check(event)
         if event.kind == "decided":
             self._check_decision(event)
-            self.decided[event.seq] = event.arm
+            self.decided[event.seq] = event.arm, event.holdout
         elif event.target is not None:
             self._check_outcome(event, event.target)
         self.state.apply(event)
@@ -66,12 +68,17 @@ class Replay:
         arms = state.available() if event.among is None else json.loads(event.among)
         if not arms or not all(state.live[arm] for arm in arms):
             raise _changed(f"event {event.seq} decides among {arms}, of which some are retired")
-        arm, _, probability = state.pick(event.seq, arms, state.in_flight)
+        try:
+            arm, _, probability, holdout = pick(state, event.seq, arms, counts_at(state, event.at))
+        except NoArms as error:
+            raise _changed(f"event {event.seq} is a decision, but {literal(str(error))}") from None
         if (arm, probability) != (event.arm, event.probability):
             raise _changed(
                 f"event {event.seq} decides for {quoted(state.names[event.arm])} with probability "
                 f"{event.probability}; the policy decides for {quoted(state.names[arm])} with {probability}"
             )
+        if holdout != event.holdout:
+            raise _changed(f"event {event.seq} says {event.holdout} of whether it is of the holdout, not {holdout}")
         if not self._identifiers.belongs(event.decision, event.seq, event.at):
             raise _changed(
                 f"event {event.seq} is a decision with the id {quoted(event.decision)}, expected "
@@ -80,13 +87,24 @@ class Replay:
 
     def _check_outcome(self, event: Event, decision: int) -> None:
         what = f"event {event.seq} says that decision {decision} was {event.kind}"
-        if self.decided.get(decision) != event.arm:
+        arm, holdout = self.decided.get(decision, (None, None))
+        if arm != event.arm:
             raise _changed(f"{what} with arm {event.arm}; there is no such decision")
+        if event.kind != "shown" and holdout != event.holdout:
+            raise _changed(f"{what} with holdout {event.holdout}, the decision with {holdout}")
+        if event.kind == "rewarded":
+            self._check_range(event)
         if event.kind == "expired" and decision not in self.state.pending:
             raise _changed(f"{what}; it no longer waited for a reward")
         for known, applies in ((self._shown, event.kind == "shown"), (self._rewarded, event.value is not None)):
             if applies and known.setdefault(decision, event.seq) != event.seq:
                 raise _changed(f"{what}; event {known[decision]} had done that")
+
+    def _check_range(self, event: Event) -> None:
+        try:
+            self.state.settings.check_reward(event.value or 0.0)
+        except RewardOutOfRange as error:
+            raise _changed(f"event {event.seq}: {literal(str(error))}") from None
 
 
 def _changed(problem: str) -> VerificationFailed:

@@ -41,12 +41,18 @@ def init(
     from rotting.bandit import Bandit
     from rotting.policies import parse_policy
 
-    numbers = {
-        option: None if text is None else _number(text, option)
-        for option, text in {"epsilon": epsilon, "reward_wait": reward_wait, "default_reward": default_reward}.items()
-    }
-    chosen = parse_policy(policy)
-    with Bandit.open(url, name, chosen, arms, sigma=sigma, count=count, seed=seed, **numbers) as bandit:
+    with Bandit.open(
+        url,
+        name,
+        parse_policy(policy),
+        arms,
+        sigma=sigma,
+        epsilon=_number(epsilon, "epsilon"),
+        count=count,
+        reward_wait=_number(reward_wait, "reward_wait"),
+        default_reward=_number(default_reward, "default_reward"),
+        seed=seed,
+    ) as bandit:
         typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
 
 
@@ -155,8 +161,10 @@ def _opened(url: str, name: str) -> Bandit:
         raise InputError(error.problem, value=error.value, hint="make it with: rotting bandit init") from None
 
 
-def _number(text: str, name: str) -> float:
+def _number(text: str | None, name: str) -> float | None:
     """Return the number that an option was given."""
+    if text is None:
+        return None
     try:
         return float(text)
     except ValueError:
