@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from rotting._core.validation import expectation, finite_number, whole_number
+from rotting._core.validation import LARGEST_WHOLE, expectation, finite_number, whole_number
 from rotting.errors import BadValue
 
 
@@ -112,7 +112,7 @@ def _checked(owner: str, field: dataclasses.Field[Any], value: Any) -> Any:
         return value
     if rules["whole"] or field.type in _WHOLE:
         least = rules["minimum"] if rules["above"] is None else math.floor(rules["above"]) + 1
-        limits = {"minimum": least, "maximum": rules["maximum"]}
+        limits = {"minimum": least, "maximum": LARGEST_WHOLE if rules["maximum"] is None else rules["maximum"]}
         return whole_number(field.name, value, **limits, owner=owner, or_none=rules["optional"], from_float=True)
     bounds = {name: rules[name] for name in ("above", "minimum", "maximum")}
     return finite_number(field.name, value, **bounds, owner=owner, or_none=rules["optional"])

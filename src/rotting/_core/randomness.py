@@ -155,7 +155,7 @@ def stream_key(seed: int, *path: int) -> np.uint64:
     words = [seed & mask]
     while seed := seed >> 64:
         words.append(seed & mask)
-    # Digits of pi, a start with nothing up its sleeve; long seeds start elsewhere, lest they pass for longer paths.
+    # Digits of pi, an arbitrary constant; long seeds start elsewhere, so that none equals a short one and a path.
     key = 0x243F6A8885A308D3 + len(words) - 1
     for step in (*words, *path):
         z = ((key ^ step) + int(_GAMMA)) & mask

@@ -10,12 +10,14 @@ from sqlalchemy import Connection
 from rotting.bandit import schema, storage
 from rotting.bandit.checking import listed
 from rotting.bandit.database import Database
-from rotting.bandit.errors import NoArms, UnknownBandit
+from rotting.bandit.errors import BadSettings, NoArms, UnknownBandit
 from rotting.bandit.event_log import EventLog
 from rotting.bandit.events import Event
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.storage import BanditRow, StoredLog
-from rotting.errors import quoted
+from rotting.errors import KernelError, literal, quoted
+from rotting.policies import Policy
+from rotting.policies._engine.views import check_views
 
 
 def open_log(url: str, name: str, given: Mapping[str, object], arms: list[str] | None) -> EventLog:
@@ -49,7 +51,21 @@ def _find_or_make(database: Database, name: str, settings: BanditSettings | None
             found = _find(connection, name, settings)
         if found is not None:
             return found
+    if settings is not None:
+        _check_choices(settings.policy)
     return database.write(lambda connection: _find_or_add(connection, name, settings, arms))
+
+
+def _check_choices(policy: Policy) -> None:
+    """Refuse a user's policy that could not choose among the arms that are left once others are retired."""
+    try:
+        check_views(policy)
+    except KernelError as error:
+        raise BadSettings(
+            f"cannot be used for a bandit, whose arms may be retired: {literal(str(error))}",
+            name="policy",
+            value=policy,
+        ) from None
 
 
 def _find(connection: Connection, name: str, settings: BanditSettings | None) -> BanditRow | None:

@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from rotting._core.noise import NoiseEstimate
+from rotting._core.validation import LARGEST_WHOLE
 from rotting.bandit.events import Pending
 from rotting.errors import DamagedFile
 from rotting.policies import Agent
@@ -121,7 +122,7 @@ class Snapshot:
         """Refuse values that no state has; `rows` is the number of waiting decisions in the file."""
         arms = len(self.names)
         for name, good in {
-            "seq": type(self.seq) is int and self.seq >= 0,
+            "seq": type(self.seq) is int and 0 <= self.seq <= LARGEST_WHOLE,
             "at": type(self.at) is float and math.isfinite(self.at),
             "names": _are_all(self.names, str, arms) and len(set(self.names)) == arms,
             "live": _are_all(self.live, bool, arms),

@@ -67,7 +67,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class DiscountedUCB(Policy, state=DiscountedState, select=select, update=update):
+class DiscountedUCB(Policy, state=DiscountedState, select=select, update=update, shared_memory=True):
     """Pull the arm with the largest discounted mean + 2 scale sqrt(xi ln(n) / N).
 
     The last reward weighs 1, the one s rounds before it gamma^s; N is the sum of the weights of an arm's

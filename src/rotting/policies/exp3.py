@@ -85,7 +85,7 @@ def check_range(policy: Policy, low: float, high: float) -> None:
 
 
 @dataclass(frozen=True)
-class Exp3(Policy, state=Exp3State, select=select, update=update, randomised=True):
+class Exp3(Policy, state=Exp3State, select=select, update=update, randomised=True, shared_memory=True):
     """Draw arms by exponential weights, mixed with a share gamma of uniform draws.
 
     Rewards are mapped from [low, high] to [0, 1]; what lies outside is clipped. The weight of the

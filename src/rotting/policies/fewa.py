@@ -134,6 +134,9 @@ class FEWA(
     An arm is dropped at window h when the mean of its last h rewards lies more than 2 c(h, delta_t) below the best,
     c(h, delta) = sqrt(2 sigma^2 log(1 / delta) / h), delta_t = delta0 / t^alpha.
 
+    The paper's pseudo-code increments h before it tests whether h is as long as an active arm's history, and so never
+    filters at that last window, which the proofs need; here every window 1, 2, ..., N is filtered.
+
     Theory asks for alpha = 5; the paper's experiments use 0.03 to 0.1. With probability at least 1 - delta, for
     alpha > 3 and delta0 = 2 delta / zeta(alpha - 2), see `rotting.theory`.
 

@@ -42,7 +42,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update, randomised=True):
+class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update, randomised=True, shared_memory=True):
     """Play Exp3, restarted every ceil((K ln K)^(1/3) (T / V)^(2/3)) rounds.
 
     V is how much the means may vary in T rounds (the sum over rounds of the largest change of any arm),

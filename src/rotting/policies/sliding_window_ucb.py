@@ -78,7 +78,7 @@ def _begin_pass(state):
 
 
 @dataclass(frozen=True)
-class SlidingWindowUCB(Policy, state=SlidingWindowState, select=select, update=update):
+class SlidingWindowUCB(Policy, state=SlidingWindowState, select=select, update=update, shared_memory=True):
     """Pull the arm with the largest mean over the last tau rounds + scale sqrt(xi ln(min(t, tau)) / N_tau).
 
     Arms without a pull in the last tau rounds go first. `scale` is the paper's B, the range of the rewards.

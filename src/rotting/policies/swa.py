@@ -73,7 +73,15 @@ def first_state(settings: list[float], n_arms: int, horizon: int) -> SWAState:
 
 
 @dataclass(frozen=True)
-class SWA(Policy, state=SWAState, select=select, update=update, knows=("horizon",), keeps_history=True):
+class SWA(
+    Policy,
+    state=SWAState,
+    select=select,
+    update=update,
+    knows=("horizon",),
+    keeps_history=True,
+    shared_memory=True,
+):
     """Pull the arms in turn until each has M pulls, then the arm with the best mean of its last M rewards.
 
     M = ceil(alpha 4^(2/3) sigma^(2/3) K^(-2/3) T^(2/3) ln(sqrt(2) T)^(1/3)) for a known horizon T. In a simulation

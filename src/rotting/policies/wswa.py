@@ -43,7 +43,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class WSWA(Policy, state=WSWAState, select=select, update=update, keeps_history=True):
+class WSWA(Policy, state=WSWAState, select=select, update=update, keeps_history=True, shared_memory=True):
     """SWA for an unknown horizon: the horizon is 1 and doubles whenever it is used up.
 
     By default samples are kept and only M grows, which is what the published figures show; arms that lack pulls for the

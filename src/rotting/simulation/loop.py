@@ -60,6 +60,9 @@ def play(state, problem, streams, journal, first, last):
         _record(journal, arm, mean, t)
         if state.pulls[arm] != n + 1:
             return t, arm
+    for arm in range(n_arms):
+        if state.pulls[arm] != journal.pulls[arm]:
+            return last, arm
     return 0, 0
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
 MOST_ROUNDS = 256
-LAST_RUN = 2**62  # runs are numbered with 64 bits
+LAST_RUN = 2**62  # runs and rounds are numbered with 64 bits
 
 
 def simulate(
@@ -71,7 +71,8 @@ def simulate(
         The number of the first run: 100 adds to an earlier result of 100 runs, which were numbers 0 to 99.
     check
         Play compiled policies in plain Python with every index checked: slow, for authors of kernels, who are led to
-        the line that breaks the kernel contract. Results are the same.
+        the line that breaks the kernel contract. Results are the same, except that Python stops at 1.0 / 0.0 and
+        log(0.0), which compiled code takes for infinities.
 
     Returns
     -------
@@ -91,8 +92,8 @@ def simulate(
     """
     if not isinstance(problem, Problem):
         raise BadType("is not a rotting.Problem", name="problem", value=problem, hint="rotting.problems has named ones")
-    horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1)
-    runs, seed = whole_number("runs", runs, minimum=1), checked_seed(seed)
+    horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1, maximum=LAST_RUN)
+    runs, seed = whole_number("runs", runs, minimum=1, maximum=LAST_RUN), checked_seed(seed)
     threads = whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
     first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
     recorded = recorded_rounds(rounds, horizon)

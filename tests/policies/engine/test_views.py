@@ -14,15 +14,6 @@ for each in rotting.policies.POLICIES.values():
     except (TypeError, ValueError):
         pass
 POLICIES += [rotting.EffFEWA(grid=1.3), rotting.FEWA(alpha=5.0, sigma=0.2), rotting.FEWA(sigma=0.0)]
-# What these remember is not kept per arm: a round is a round, whichever arm was pulled in it.
-SHARED_MEMORY = (
-    rotting.SlidingWindowUCB,
-    rotting.DiscountedUCB,
-    rotting.Exp3,
-    rotting.Rexp3,
-    rotting.SWA,
-    rotting.WSWA,
-)
 KEY = np.uint64(12345)
 
 
@@ -44,7 +35,7 @@ def test_other_arms_do_not_exist(policy, rounds):
     whole = played(policy, arms, rewards, list(range(6)))
     before = whole.to_bytes()
     for keep in ([0, 1, 2, 3, 4, 5], [1, 3, 4], [0, 5], [2]):
-        if isinstance(policy, SHARED_MEMORY) and len(keep) < 6:
+        if policy.shared_memory and len(keep) < 6:
             continue
         alone = played(policy, arms, rewards, keep)
         chosen, left = whole.select_among(keep, KEY)

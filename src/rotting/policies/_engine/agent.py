@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core.errors import NumbaError
 
+from rotting._core.compiling import belongs_to_package
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
-from rotting._core.validation import whole_number
+from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
 from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import cannot_be_compiled, decide, learn, learn_many
+from rotting.policies._engine.kernel import cannot_be_compiled, compile_errors_in_short, decide, learn, learn_many
 from rotting.policies._engine.views import view_of
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ class Agent:
         self._t = int(state.pulls.sum())
         self._n_arms = len(state.pulls)
         self._room = 0  # pulls that surely fit into the state as it is
+        # A user's update may count pulls of other arms, too: then all counts are compared, which takes a microsecond.
+        self._compare_counts = not belongs_to_package(type(state))
         self._decide = decide.compiled_for(type(state))
         self._learn = learn.compiled_for(type(state))
 
     @classmethod
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
         """Return an agent that has not pulled anything yet."""
-        n_arms = whole_number("n_arms", n_arms, minimum=1)
+        n_arms = whole_number("n_arms", n_arms, minimum=1, maximum=LARGEST_WHOLE)
         return cls(policy, fresh_state(policy, n_arms), stream_key(checked_seed(seed), CHOICE))
 
     @property
@@ -74,6 +77,10 @@ class Agent:
             raise self._broken("select gave an arm that does not exist")
         return arm
 
+    def select_at(self, t: int, key: np.uint64) -> int:
+        """Return the arm to pull in round t, with the random stream that starts at `key`."""
+        return int(self._decide(self._state, t, key))
+
     def update(self, arm: int, reward: float) -> None:
         """Take in the reward of one pull of `arm`; a bad arm or reward is refused and changes nothing."""
         # The ordinary case first, cheaply: this is called once per decision.
@@ -84,11 +91,12 @@ class Agent:
         if self._room == 0:
             self._reserve(64 + self._t // 8)
         try:
+            before = self.pulls if self._compare_counts else None
             counted = self._learn(self._state, arm, reward)
         except NumbaError as error:
             raise cannot_be_compiled(self.policy, error) from error
-        if not counted:
-            raise self._broken("update did not count one pull in state.pulls")
+        if not counted or (before is not None and not self._counted_only(before, [arm])):
+            raise self._broken("update did not count one pull of the arm, and only that, in state.pulls")
         self._room -= 1
         self._t += 1
 
@@ -108,8 +116,11 @@ class Agent:
             raise BadValue(f"{len(numbers)} arms and {len(values)} rewards do not go together", expected="one of each")
         if len(numbers) > self._room:
             self._reserve(len(numbers) + self._t // 8)
-        if not learn_many.compiled_for(type(self._state))(self._state, numbers, values):
-            raise self._broken("update did not count one pull in state.pulls")
+        before = self.pulls
+        with compile_errors_in_short(self.policy):
+            counted = learn_many.compiled_for(type(self._state))(self._state, numbers, values)
+        if not counted or not self._counted_only(before, numbers):
+            raise self._broken("update did not count one pull of the arm, and only that, in state.pulls")
         self._room -= len(numbers)
         self._t += len(numbers)
 
@@ -120,7 +131,8 @@ class Agent:
         left. It is None for others, and while one of the arms has no pull. `key` starts the random stream to use.
         """
         view = view_of(self.policy, self._state, arms)
-        place = self._decide(view, self._t + 1, key)
+        with compile_errors_in_short(self.policy):
+            place = self._decide(view, self._t + 1, key)
         if place < 0:
             raise self._broken("select gave an arm that does not exist")
         if not self.policy.filters or not view.pulls.all():
@@ -177,6 +189,10 @@ class Agent:
         self._state = self.policy.reserve(self._state, pulls)
         self._room = pulls
 
+    def _counted_only(self, before: np.ndarray, arms: Sequence[int] | np.ndarray) -> bool:
+        """Say whether the state counts these pulls, and no others, more than `before`."""
+        return np.array_equal(before + np.bincount(arms, minlength=self._n_arms), self._state.pulls)
+
     def _broken(self, problem: str) -> KernelError:
         return KernelError(
             f"{problem}, in round {self._t + 1}",
@@ -198,7 +214,7 @@ class Agent:
 
     def _checked_arms(self, arms: Iterable[int]) -> np.ndarray:
         """Return arms as an array; many at a time are checked as an array, and one by one only if some are bad."""
-        listed = arms if isinstance(arms, np.ndarray) else list(arms)
+        listed = _listed("arms", arms)
         if isinstance(listed, np.ndarray) or set(map(type, listed)) <= {int}:
             with contextlib.suppress(OverflowError):
                 numbers = np.asarray(listed, None if isinstance(listed, np.ndarray) else np.int64)
@@ -227,10 +243,23 @@ def checked_reward(reward: object) -> float:
 
 def checked_rewards(rewards: Iterable[float]) -> np.ndarray:
     """Return rewards as an array; many at a time are checked as an array, and one by one only if some are bad."""
-    listed = rewards if isinstance(rewards, np.ndarray) else list(rewards)
+    listed = _listed("rewards", rewards)
     if isinstance(listed, np.ndarray) or set(map(type, listed)) <= {float, int}:
         with contextlib.suppress(OverflowError):
             values = np.asarray(listed, None if isinstance(listed, np.ndarray) else np.float64)
-            if values.ndim == 1 and values.dtype.kind in "biuf" and np.all(np.abs(values) <= LARGEST_REWARD):
-                return values.astype(np.float64)
+            if values.ndim == 1 and values.dtype.kind in "biuf":
+                values = values.astype(np.float64)  # first: float16 and float32 have no LARGEST_REWARD but infinity
+                if np.all(np.abs(values) <= LARGEST_REWARD):
+                    return values
     return np.array([checked_reward(reward) for reward in listed], np.float64)
+
+
+def _listed(name: str, values: object) -> np.ndarray | list[Any]:
+    """Return many values as an array or a list."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise BadValue("holds masked values", name=name, hint="leave them out, or fill them with what they stand for")
+    if isinstance(values, np.ndarray) and values.ndim > 0:
+        return values
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | np.ndarray):
+        raise BadType("is not a sequence", name=name, value=values, expected="one of them for each pull")
+    return list(values)

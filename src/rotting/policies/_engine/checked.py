@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import traceback
-from types import FunctionType
+from types import CellType, FunctionType, ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +30,28 @@ def uncompiled(function: Any, _made: dict[Any, Any] | None = None) -> Any:
     plain = getattr(function, "py_func", function)
     if plain not in made:
         own = dict(plain.__globals__)
-        copied = FunctionType(plain.__code__, own, plain.__name__, plain.__defaults__, plain.__closure__)
+        cells = tuple(CellType() for _ in plain.__closure__ or ())
+        copied = FunctionType(plain.__code__, own, plain.__name__, plain.__defaults__, cells or None)
         made[plain] = copied  # before going on: functions may call themselves
+        for cell, original in zip(cells, plain.__closure__ or (), strict=True):
+            cell.cell_contents = _uncompiled_value(original.cell_contents, plain.__code__.co_names, made)
         for name in plain.__code__.co_names:
-            if isinstance(own.get(name), Dispatcher):
-                own[name] = uncompiled(own[name], made)
+            if name in own:
+                own[name] = _uncompiled_value(own[name], plain.__code__.co_names, made)
     return made[plain]
+
+
+def _uncompiled_value(value: Any, names: tuple[str, ...], made: dict[Any, Any]) -> Any:
+    """Return what a function calls as plain Python: a compiled function, or a module that has some."""
+    if isinstance(value, Dispatcher):
+        return uncompiled(value, made)
+    if isinstance(value, ModuleType):
+        compiled = {name: getattr(value, name, None) for name in names}
+        compiled = {name: part for name, part in compiled.items() if isinstance(part, Dispatcher)}
+        if compiled:
+            plain = {name: uncompiled(part, made) for name, part in compiled.items()}
+            return SimpleNamespace(**{**vars(value), **plain})
+    return value
 
 
 class CheckedArray(np.ndarray[Any, Any]):

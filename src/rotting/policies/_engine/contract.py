@@ -15,7 +15,7 @@ from numba.core import ir, types
 from numba.core.errors import NumbaError
 
 from rotting._core.compiling import OPTIONS, belongs_to_package
-from rotting.errors import KernelError
+from rotting.errors import BadValue, KernelError, RottingError, literal
 from rotting.policies._engine.kernel import cannot_be_compiled, kernel_of
 from rotting.problems.curve_kernels import CurveArrays
 from rotting.problems.dynamics import ProblemArrays
@@ -29,7 +29,12 @@ _checked: set[type] = set()
 
 def fresh_state(policy: Policy, n_arms: int) -> Any:
     """Return a policy's first state, as an instance of the policy's own state class."""
-    state = policy.initial_state(n_arms)
+    try:
+        state = policy.initial_state(n_arms)
+    except RottingError:
+        raise
+    except (MemoryError, OverflowError, ValueError) as error:  # NumPy's words for arrays that are too large
+        raise BadValue(f"no state for {n_arms} arms can be made: {literal(str(error))}", owner=str(policy)) from None
     own = policy.State
     if not isinstance(state, tuple) or getattr(state, "_fields", None) != own._fields:  # type: ignore[attr-defined]
         fields = ", ".join(own._fields)  # type: ignore[attr-defined]
@@ -65,11 +70,21 @@ def _check_thoroughly(policy: Policy, state: Any, n_arms: int) -> None:
             raise _broken(policy, f"{name} is {kind}", "arrays of numbers; a single number is an array of length one")
         if not array.flags.c_contiguous:
             raise _broken(policy, f"{name} is not contiguous", "np.ascontiguousarray of it")
+    _refuse_overlaps(policy, state)
     for name, array in _shared(state, policy.initial_state(n_arms)):
         if array.flags.writeable:
             raise _broken(policy, f"{name} is shared by all states", "a new array from each call of initial_state")
     if not belongs_to_package(policy.State) and not numba.config.DISABLE_JIT:
         _refuse_truncation(policy, state)
+
+
+def _refuse_overlaps(policy: Policy, state: Any) -> None:
+    """Refuse two arrays of one state that share memory without being the same array: saved and loaded, they part."""
+    arrays = list(leaves(state))
+    for place, (name, array) in enumerate(arrays):
+        for other, earlier in arrays[:place]:
+            if array is not earlier and np.may_share_memory(array, earlier) and array.flags.writeable:
+                raise _broken(policy, f"{name} and {other} overlap", "the very same array, or arrays of their own")
 
 
 def _shared(one: Any, other: Any, prefix: str = "state") -> Iterator[tuple[str, np.ndarray]]:
@@ -96,7 +111,8 @@ def _refuse_truncation(policy: Policy, state: Any) -> None:
         for statement in block.body:
             if isinstance(statement, ir.SetItem | ir.StaticSetItem):
                 array, value = annotation.typemap[statement.target.name], annotation.typemap[statement.value.name]
-                if isinstance(value, types.Float) and isinstance(getattr(array, "dtype", None), types.Integer):
+                whole = isinstance(getattr(array, "dtype", None), types.Integer | types.Boolean)
+                if isinstance(value, types.Float) and whole:
                     raise _broken(
                         policy,
                         f"update puts a float into an array of {array.dtype} ({statement.loc})",

@@ -129,6 +129,12 @@ def check_traits(policy: type, state: type, kernel: Kernel, base: type) -> None:
                 value=getattr(policy, trait),
                 expected=f"both {trait} in the class line and a method {method}, or neither",
             )
+    if policy.initial_state is base.initial_state:  # type: ignore[attr-defined]
+        raise PolicyDefinitionError(
+            "initial_state is missing",
+            owner=owner,
+            expected="a method initial_state(n_arms) that makes the first state",
+        )
 
 
 def _uses_argument(function: Callable[..., Any], place: int) -> bool:
@@ -141,11 +147,22 @@ def _uses_argument(function: Callable[..., Any], place: int) -> bool:
     )
 
 
-def refuse_methods(policy: type) -> None:
-    """Refuse kernels given as methods, which nothing would ever call."""
+def refuse_shadowing(policy: type, base: type) -> None:
+    """Refuse names that mean something else here: kernels as methods, which nothing would call; taken parameters."""
     owner = policy.__name__
+    for name in vars(policy).get("__annotations__", {}):
+        if hasattr(base, name) or name in ("select", "update", "state"):
+            raise PolicyDefinitionError(
+                f"{name} cannot be the name of a parameter: every policy has it already",
+                owner=owner,
+                hint="choose another name",
+            )
+    if "State" in vars(policy) and "_kernel" not in vars(policy):
+        raise PolicyDefinitionError(
+            "State is made from the class line", owner=owner, expected=f"class {owner}(Policy, state=..., ...)"
+        )
     for name in ("select", "update"):
-        if name in vars(policy):
+        if hasattr(policy, name):
             raise PolicyDefinitionError(
                 f"{name} is a method",
                 owner=owner,

@@ -309,9 +309,9 @@ def _split(proofs, stretch):
 
 @outlined
 def _prove(state, stretch, theta):
-    """Find out how long each of the two arms is surely spared by the filters of a stretch.
+    """Find out how long each of the two arms is surely kept by the filters of a stretch.
 
-    Their sums lie in bands around straight lines; for the rest see `exact_filter.quiet`.
+    Their sums lie in bands around straight lines; for the rest see `exact_filter.surely_drops_nobody`.
     """
     proofs, history = state.proofs, state.history
     h, end = _start_of(proofs, stretch), _end_of(proofs, stretch)

@@ -14,7 +14,7 @@ from rotting.policies._engine.definition import (
     check_name,
     check_traits,
     define_kernel,
-    refuse_methods,
+    refuse_shadowing,
     register_kernel,
 )
 from rotting.policies._engine.kernel import Kernel
@@ -55,6 +55,9 @@ class Policy(Parameters):
         What a simulation tells it: "horizon", "problem". It overrides `informed`.
     keeps_history
         Whether its state grows with the pulls. It overrides `reserve`.
+    shared_memory
+        Whether what it remembers is not kept per arm (a window of rounds, say), so that among some of the arms it does
+        not choose as if the others had never existed. Its arrays have a place per arm all the same.
     scratch
         Fields of the state that hold no more than working memory: any content is as good as the first.
     abstract
@@ -68,6 +71,7 @@ class Policy(Parameters):
     filters: ClassVar[bool] = False
     knows: ClassVar[tuple[str, ...]] = ()
     keeps_history: ClassVar[bool] = False
+    shared_memory: ClassVar[bool] = False
     scratch: ClassVar[tuple[str, ...]] = ()
     _kernel: ClassVar[Kernel | None] = None
 
@@ -81,6 +85,7 @@ class Policy(Parameters):
         filters: bool | None = None,
         knows: tuple[str, ...] | None = None,
         keeps_history: bool | None = None,
+        shared_memory: bool | None = None,
         scratch: tuple[str, ...] | None = None,
         abstract: bool = False,
     ) -> None:
@@ -90,6 +95,7 @@ class Policy(Parameters):
             "filters": filters if filters is not None or select is None else False,
             "knows": knows,
             "keeps_history": keeps_history,
+            "shared_memory": shared_memory,
             "scratch": scratch if scratch is not None or state is None else (),
         }
         for name, value in traits.items():
@@ -98,10 +104,10 @@ class Policy(Parameters):
         if abstract:
             return
         check_name(cls, Policy.known)
-        refuse_methods(cls)
+        refuse_shadowing(cls, Policy)
         # A dataclass with slots is made twice, the second time without its class line but with all it led to.
         given = {"state": state, "select": select, "update": update}
-        if cls._kernel is None or any(given.values()):
+        if "_kernel" not in vars(cls) or any(given.values()):
             own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given)
             cls.State, cls._kernel = own, kernel
             register_kernel(own, kernel)

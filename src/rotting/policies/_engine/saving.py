@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from rotting._core.files import replacing
-from rotting.errors import BadValue, DamagedFile, FileError
+from rotting.errors import BadValue, DamagedFile, FileError, literal
 from rotting.policies._engine.contract import fresh_state, leaves
 from rotting.policies._engine.policy import Policy, parse_policy
 from rotting.problems.curve_kernels import CurveArrays
@@ -99,11 +99,17 @@ def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:
 
 
 def _readable(policy: Policy, n_arms: int) -> None:
-    """Refuse to write what could not be read back."""
+    """Refuse to write what could not be read back, or as another policy."""
     try:
-        parse_policy(repr(policy)).initial_state(n_arms)
+        same = parse_policy(repr(policy)) == policy
+        fresh_state(policy, n_arms)
     except ValueError as error:
-        raise BadValue(f"{policy} cannot be saved, since it could not be loaded: {error}") from None
+        raise BadValue(f"{policy} cannot be saved, since it could not be loaded: {literal(str(error))}") from None
+    if not same:
+        raise BadValue(
+            f"{policy} cannot be saved: its text, read back, is another policy",
+            hint="its class was defined again under the same name; save agents of the newest",
+        )
 
 
 def _filled(policy: Policy, n_arms: int, arrays: dict[str, np.ndarray]) -> Any:

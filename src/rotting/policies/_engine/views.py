@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rotting._core.compiling import belongs_to_package
+from rotting.errors import KernelError
 from rotting.policies._engine.history import History
 
 if TYPE_CHECKING:
@@ -20,6 +22,32 @@ def view_of(policy: Policy, state: Any, arms: Sequence[int]) -> Any:
     Whatever selecting writes to is copied, so the whole state stays as it is. Reward histories are shared.
     """
     return _view(state, _anatomy(policy), np.array(arms, np.int64))
+
+
+def check_views(policy: Policy) -> None:
+    """Refuse a user's policy that does not choose among some arms as if the others had never existed.
+
+    Which array has a place per arm is seen from its shape. Numbers of arms in a state, or two arrays in one, would go
+    wrong in silence, so a few games are played and compared.
+    """
+    if belongs_to_package(policy.State) or policy.shared_memory:
+        return
+    for rounds in (3, 20, 90):
+        random = np.random.default_rng(rounds)
+        arms, rewards = random.integers(0, 4, rounds), random.integers(0, 2, rounds).astype(float)
+        whole = policy.start(4)
+        whole.update_many(arms, rewards)
+        for keep in ([1, 2, 3], [0, 2], [0, 1, 3]):
+            among = np.isin(arms, keep)
+            alone = policy.start(len(keep))
+            alone.update_many(np.searchsorted(keep, arms[among]), rewards[among])
+            if whole.select_among(keep, np.uint64(7))[0] != keep[alone.select_at(rounds + 1, np.uint64(7))]:
+                raise KernelError(
+                    "its choice among some of the arms depends on the others, or its state holds numbers of arms",
+                    owner=str(policy),
+                    expected="arrays with one place per arm (as long as there are arms), and nothing else about arms",
+                    hint="shared_memory=True in the class line says that this is meant",
+                )
 
 
 def _view(part: Any, anatomy: tuple[Any, ...], arms: np.ndarray) -> Any:
