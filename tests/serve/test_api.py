@@ -4,10 +4,8 @@ import csv
 import io
 import json
 
-import pytest
-
 from rotting import Bandit
-from serve.conftest import ARMS, make_bandit, serving
+from serving import ARMS, client, make_bandit, serving, sqlite
 
 
 def decide(client, **body):
@@ -92,6 +90,12 @@ def test_bandits_are_made_shown_and_changed(client):
     assert client.patch(f"{path}/arms", json={"retire": ["nobody"]}).status_code == 404
     assert client.patch(f"{path}/arms", json={"add": ["c"]}).status_code == 422
     assert client.get(path).json() == changed
+    settings = client.patch(path, json={"epsilon": 0.3, "reward_range": [0, 1]}).json()["settings"]
+    assert (settings["epsilon"], settings["reward_range"]) == (0.3, [0.0, 1.0])
+    assert client.patch(path, json={"epsilon": 2}).status_code == 422
+    [choice] = client.post(f"{path}/decisions").json()["decisions"]
+    forged = client.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1000})
+    assert (forged.status_code, forged.json()["type"]) == (422, "/reference#RewardOutOfRange")
 
 
 def test_the_report_is_that_of_the_library(client):
@@ -119,33 +123,33 @@ def test_the_log_is_read_in_pages_and_as_lines(client):
     assert [row["arm"] for row in rows[:3]] == ARMS
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status", "says"),
-    [
-        ("POST", "/v1/bandits/nobody/decisions", {}, 404, "no bandit 'nobody'"),
-        ("POST", "/v1/bandits/hero/decisions", {"n": 0}, 422, "`int` >= 1 - at `$.n`"),
-        ("POST", "/v1/bandits/hero/decisions", {"n": 1001}, 422, "<= 1000"),
-        ("POST", "/v1/bandits/hero/decisions", {"m": 1}, 422, "unknown field `m`"),
-        ("POST", "/v1/bandits/hero/decisions", {"among": []}, 422, "length >= 1"),
-        ("POST", "/v1/bandits/hero/decisions", {"among": ["rad"]}, 404, "did you mean 'red'?"),
-        ("PUT", "/v1/decisions/x-1-y/reward", {"value": 1}, 404, "no bandit took a decision 'x-1-y'"),
-        ("PUT", "/v1/decisions/x-1-y/reward", {"value": "1"}, 422, "Expected `float`"),
-        ("PUT", "/v1/decisions/x-1-y/reward", {}, 422, "missing required field `value`"),
-        ("PUT", "/v1/bandits/new", {"arms": ["a", "a"]}, 422, "given twice"),
-        ("PUT", "/v1/bandits/new", {"arms": ["a"], "policy": "Nonsense()"}, 422, "Nonsense"),
-        ("PUT", "/v1/bandits/%20", {"arms": ["a"]}, 422, "cannot be seen"),
-        ("GET", "/v1/bandits/hero/events?limit=x", None, 422, "limit='x'"),
-        ("GET", "/v1/bandits/hero/events?colour=x", None, 422, "no parameter 'colour'"),
-        ("GET", "/v1/bandits/hero/", None, 404, "nothing at this address"),
-        ("GET", "/v1/bandits/%ff", None, 400, "not UTF-8"),
-        ("DELETE", "/v1/bandits/hero", None, 405, "expected GET, PUT"),
-    ],
-)
-def test_mistakes_are_refused_in_the_words_of_the_library(client, method, path, body, status, says):
-    reply = client.request(method, path, json=body) if body is not None else client.request(method, path)
-    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
-    assert reply.json()["status"] == status
-    assert says in reply.json()["detail"]
+MISTAKES = [
+    ("POST", "/v1/bandits/nobody/decisions", {}, 404, "no bandit 'nobody'"),
+    ("POST", "/v1/bandits/hero/decisions", {"n": 0}, 422, "`int` >= 1 - at `$.n`"),
+    ("POST", "/v1/bandits/hero/decisions", {"n": 1001}, 422, "<= 1000"),
+    ("POST", "/v1/bandits/hero/decisions", {"m": 1}, 422, "unknown field `m`"),
+    ("POST", "/v1/bandits/hero/decisions", {"among": []}, 422, "length >= 1"),
+    ("POST", "/v1/bandits/hero/decisions", {"among": ["rad"]}, 404, "did you mean 'red'?"),
+    ("PUT", "/v1/decisions/x-1-y/reward", {"value": 1}, 404, "no bandit took a decision 'x-1-y'"),
+    ("PUT", "/v1/decisions/x-1-y/reward", {"value": "1"}, 422, "Expected `float`"),
+    ("PUT", "/v1/decisions/x-1-y/reward", {}, 422, "missing required field `value`"),
+    ("PUT", "/v1/bandits/new", {"arms": ["a", "a"]}, 422, "given twice"),
+    ("PUT", "/v1/bandits/new", {"arms": ["a"], "policy": "Nonsense()"}, 422, "Nonsense"),
+    ("PUT", "/v1/bandits/%20", {"arms": ["a"]}, 422, "cannot be seen"),
+    ("GET", "/v1/bandits/hero/events?limit=x", None, 422, "limit='x'"),
+    ("GET", "/v1/bandits/hero/events?colour=x", None, 422, "no parameter 'colour'"),
+    ("GET", "/v1/bandits/hero/", None, 404, "nothing at this address"),
+    ("GET", "/v1/bandits/%ff", None, 400, "not UTF-8"),
+    ("DELETE", "/v1/bandits/hero", None, 405, "expected GET, PATCH, PUT"),
+]
+
+
+def test_mistakes_are_refused_in_the_words_of_the_library(client):
+    for method, path, body, status, says in MISTAKES:
+        reply = client.request(method, path, json=body) if body is not None else client.request(method, path)
+        assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json"), path
+        assert reply.json()["status"] == status
+        assert says in reply.json()["detail"]
 
 
 def test_what_is_no_json_is_refused(client):

@@ -8,7 +8,7 @@ from rotting.serve import keys
 from rotting.serve.access import Access, RateLimit
 from rotting.serve.errors import TooManyRequests
 from rotting.serve.running import check_listening
-from serve.conftest import bearer, make_bandit, make_key, serving
+from serving import bearer, client, make_bandit, make_key, serving, sqlite
 
 # Something that each role is for, with the role.
 ASKED = {

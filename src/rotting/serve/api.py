@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncGenerator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, convert, to_builtins
+from msgspec import Meta, to_builtins
 
 from rotting.bandit import Bandit, BanditError, Choice, Decide, Outcome, Request, Reward, Shown
+from rotting.bandit.event_log import warm_up
+from rotting.bandit.streaming import LogRow, Range, portions
 from rotting.errors import RottingError
 from rotting.policies import parse_policy
 from rotting.serve import requests as bodies
 from rotting.serve.access import check_bandit
-from rotting.serve.bandits import warm
-from rotting.serve.logs import COLUMNS, LARGEST_PAGE, LogReader
 from rotting.serve.problems import problem_of
 from rotting.serve.requests import encode
 from rotting.serve.routing import Answer, Query, Route
@@ -25,6 +25,8 @@ from rotting.serve.routing import Request as HttpRequest
 
 if TYPE_CHECKING:
     from rotting.serve.app import Service
+
+LARGEST_PAGE = 1000  # events
 
 
 async def decide(service: Service, request: HttpRequest) -> Answer:
@@ -141,7 +143,7 @@ async def make_bandit(service: Service, request: HttpRequest) -> Answer:
     new = not service.directory.knows(name)
 
     def make() -> None:
-        warm(policy)  # not in the thread that writes, which must not wait for a compiler
+        warm_up(policy)  # not in the thread that writes, which must not wait for a compiler
         Bandit.open(service.options.url, name, policy, body.arms, **settings).close()
 
     await service.in_thread(make)
@@ -157,12 +159,30 @@ async def change_arms(service: Service, request: HttpRequest) -> Answer:
 
 
 async def change(service: Service, name: str, changes: bodies.ArmChanges) -> None:
-    """Change the arms of a bandit."""
-    entry = await service.entry(name)
-    await service.writers.of(entry).call(
-        name,
-        lambda bandit: bandit.change_arms(add=changes.add, retire=changes.retire, restore=changes.restore),
-    )
+    """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
+    await service.entry(name)
+
+    def work() -> None:
+        with Bandit.open(service.options.url, name) as bandit:
+            bandit.change_arms(add=changes.add, retire=changes.retire, restore=changes.restore)
+
+    await service.in_thread(work)
+    service.follower.want(name)
+
+
+async def change_settings(service: Service, request: HttpRequest) -> Answer:
+    """Change settings of a bandit, as an event of its log."""
+    given = to_builtins(request.decoded(bodies.Settings))
+    name = (await service.entry(request.params["bandit"])).name
+    if "policy" in given:
+        given["policy"] = parse_policy(given["policy"])
+
+    def work() -> None:
+        with Bandit.open(service.options.url, name) as bandit:
+            bandit.change(**given)
+
+    await service.in_thread(work)
+    return Answer(200, encode(await _described(service, name)))
 
 
 # Reading.
@@ -176,52 +196,57 @@ async def report(service: Service, request: HttpRequest) -> Answer:
         with Bandit.open(service.options.url, name) as bandit:
             return bandit.report().to_dict()
 
-    return Answer(200, encode(convert(await service.in_thread(make), bodies.Report)))
+    return Answer(200, encode(await service.in_thread(make)))
 
 
 async def log(service: Service, request: HttpRequest) -> Answer:
     """Read the log: a page of it as JSON, or all of the rest as lines."""
-    entry = await service.entry(request.params["bandit"])
+    name = (await service.entry(request.params["bandit"])).name
     query = request.query()
-    after, limit, form = query.get("after", 0), query.get("limit"), query.get("format", "json")
-    names, last = await service.writers.of(entry).call(entry.name, _names_and_last)
-    reader = LogReader(service.database, entry.id, names, last)
+    limit, form = query.get("limit"), query.get("format", "json")
     if form == "json":
         size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
-        found = await service.in_thread(lambda: reader.read(after, size))
-        following = found[-1].seq if len(found) == size else None
-        return Answer(200, encode(bodies.LogPage(events=found, next=following)))
+        wanted = Range(after=query.get("after"), limit=size)
+        rows = [row async for portion in _portions(service, name, wanted) for row in portion]
+        following = rows[-1].seq if len(rows) == size else None
+        return Answer(200, encode({"events": [row._asdict() for row in rows], "next": following}))
     kind = b"text/csv; charset=utf-8" if form == "csv" else b"application/x-ndjson"
-    return Answer(200, _lines(service, reader, after, limit, form), kind)
+    found = _portions(service, name, Range(after=query.get("after"), limit=limit))
+    first: list[LogRow] = await anext(found, [])  # what cannot be read is refused now, not in the middle
+    return Answer(200, _lines(first, found, form), kind)
 
 
-def _names_and_last(bandit: Bandit) -> tuple[list[str], int]:
-    names = list(bandit.arms)  # this looks at the log for what other servers have written
-    return names, bandit._log.state.seq
+async def _portions(service: Service, name: str, wanted: Range) -> AsyncGenerator[list[LogRow]]:
+    """Yield a log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
+    bandit = await service.in_thread(lambda: Bandit.open(service.options.url, name))
+    try:
+        found = portions(bandit._log, wanted, LARGEST_PAGE)
+        while portion := await service.in_thread(lambda: next(found, None)):
+            yield portion
+    finally:
+        bandit.close()
 
 
-async def _lines(service: Service, reader: LogReader, after: int, limit: int | None, form: str) -> AsyncIterator[bytes]:
-    """Yield the log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
+async def _lines(first: list[LogRow], rest: AsyncGenerator[list[LogRow]], form: str) -> AsyncGenerator[bytes]:
+    make = _as_csv if form == "csv" else _as_lines
     if form == "csv":
-        yield (",".join(COLUMNS) + "\r\n").encode()
-    while limit is None or limit > 0:
-        size = LARGEST_PAGE if limit is None else min(limit, LARGEST_PAGE)
-        found = await service.in_thread(partial(reader.read, after, size))
-        if found:
-            yield _as_csv(found) if form == "csv" else b"".join(encode(event) + b"\n" for event in found)
-            after = found[-1].seq
-        limit = None if limit is None else limit - len(found)
-        if len(found) < size:
-            return
+        yield (",".join(LogRow._fields) + "\r\n").encode()
+    async with contextlib.aclosing(rest):
+        yield make(first)
+        async for portion in rest:
+            yield make(portion)
 
 
-def _as_csv(found: list[bodies.LoggedEvent]) -> bytes:
+def _as_csv(rows: list[LogRow]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text)
-    for event in found:
-        cells = [getattr(event, column) for column in COLUMNS]
-        writer.writerow(encode(cell).decode() if isinstance(cell, list) else cell for cell in cells)
+    for row in rows:
+        writer.writerow(encode(cell).decode() if isinstance(cell, list) else cell for cell in row)
     return text.getvalue().encode()
+
+
+def _as_lines(rows: list[LogRow]) -> bytes:
+    return b"".join(encode(row._asdict()) + b"\n" for row in rows)
 
 
 _AFTER = Query("after", Annotated[int, Meta(ge=0, le=2**62)], "Only events after this number.")
@@ -297,6 +322,16 @@ ROUTES = (
         summary="Make a bandit",
         body=bodies.NewBandit,
         replies={201: bodies.BanditReply, 200: bodies.BanditReply},
+        errors=(404, 409, 503),
+    ),
+    Route(
+        method="PATCH",
+        path=BANDIT,
+        handler=change_settings,
+        role="admin",
+        summary="Change settings of a bandit",
+        body=bodies.Settings,
+        replies={200: bodies.BanditReply},
         errors=(404, 409, 503),
     ),
     Route(

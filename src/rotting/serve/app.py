@@ -17,9 +17,10 @@ from sqlalchemy import Connection, update
 
 from rotting.bandit import BanditError, schema
 from rotting.bandit.database import Database
+from rotting.bandit.event_log import warm_up
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
-from rotting.serve.bandits import Directory, Entry, warm
+from rotting.serve.bandits import Directory, Entry
 from rotting.serve.errors import TooLarge, TooSlow
 from rotting.serve.following import Follower
 from rotting.serve.keys import Key, read_keys
@@ -43,7 +44,7 @@ WARMED_BANDITS = 100  # opened and compiled before the first request
 ROUTER = Router((*api.ROUTES, *ofrep.ROUTES, *health.ROUTES, *pages.ROUTES))
 _ALWAYS: Headers = [
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with "no-referrer", browsers hide where forms come from
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"),
@@ -101,7 +102,7 @@ class Service:
         for name in self.directory.names()[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
                 policy = await self.writers.of(self.directory.find(name)).call(name, lambda bandit: bandit.policy)
-                await self.in_thread(partial(warm, policy))
+                await self.in_thread(partial(warm_up, policy))
         if self.options.demo:
             from rotting.serve.demo import live
 

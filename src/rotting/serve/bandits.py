@@ -7,14 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from sqlalchemy import select
 
 from rotting.bandit import Bandit, UnknownBandit, UnknownDecision, schema
 from rotting.bandit.database import Database
 from rotting.bandit.opening import open_log_in
 from rotting.errors import quoted
-from rotting.policies import Policy
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
 
@@ -102,12 +100,3 @@ class OpenBandits:
     def close(self) -> None:
         """Close the connection."""
         self.database.close()
-
-
-def warm(policy: Policy) -> None:
-    """Compile what decisions and rewards need, so that no client waits for it."""
-    agent = policy.start(2)
-    for arm in (0, 1):
-        agent.update(arm, 0.5)
-    agent.update_many([0, 1], [0.5, 0.5])
-    agent.select_among((0, 1), np.uint64(0))

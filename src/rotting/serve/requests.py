@@ -16,6 +16,10 @@ ArmName = Annotated[str, Meta(min_length=1, max_length=200, description="The nam
 DecisionId = Annotated[str, Meta(max_length=100, description="The `id` of a decision.")]
 RewardValue = Annotated[float, Meta(ge=-LARGEST_REWARD, le=LARGEST_REWARD)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0)]
+Count = Annotated[int, Meta(ge=0, le=2**62)]
+Limit = Count | dict[ArmName, Count]  # for all arms, or for some
+PolicyText = Annotated[str, Meta(max_length=500, description="For example EffFEWA(sigma=0.5).")]
 
 
 class Body(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -58,13 +62,35 @@ class NewBandit(Body):
     """The settings of a bandit, as in `Bandit.open`."""
 
     arms: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)]
-    policy: Annotated[str, Meta(max_length=500, description="For example EffFEWA(sigma=0.5).")] = "EffFEWA(sigma=0.5)"
+    policy: PolicyText = "EffFEWA(sigma=0.5)"
     sigma: Literal["auto"] | None = None
     epsilon: Share | None = None
     count: Literal["decided", "shown"] | None = None
-    reward_wait: Annotated[float, Meta(ge=0.0)] | None = None
+    reward_wait: Seconds | None = None
     default_reward: RewardValue | None = None
+    reward_range: tuple[RewardValue, RewardValue] | None = None
+    holdout: Share | None = None
+    control: ArmName | None = None
+    min_exposures: Limit | None = None
+    max_exposures: Limit | None = None
+    exposure_period: Seconds | None = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+
+
+class Settings(Body):
+    """New values of settings, as in `Bandit.change`; null switches off what can be switched off."""
+
+    policy: PolicyText | UnsetType = UNSET
+    sigma: float | Literal["auto"] | UnsetType | None = UNSET
+    epsilon: Share | UnsetType = UNSET
+    reward_wait: Seconds | UnsetType | None = UNSET
+    default_reward: RewardValue | UnsetType | None = UNSET
+    reward_range: tuple[RewardValue, RewardValue] | UnsetType | None = UNSET
+    holdout: Share | UnsetType = UNSET
+    control: ArmName | UnsetType | None = UNSET
+    min_exposures: Limit | UnsetType = UNSET
+    max_exposures: Limit | UnsetType | None = UNSET
+    exposure_period: Seconds | UnsetType | None = UNSET
 
 
 class ArmChanges(Body):
@@ -166,28 +192,14 @@ class Bandits(Reply):
     bandits: list[str]
 
 
-class ArmReport(Reply):
-    """How one arm is doing; the fields are those of `rotting.bandit.ArmReport`."""
-
-    arm: str
-    available: bool
-    shows: int
-    pending: int
-    rewards: int
-    means: dict[str, float | None]
-    wear_start: float | None
-    wear_now: float | None
-    active: bool | None
-    window: int | None
-
-
 class Report(Reply):
-    """How the arms are doing."""
+    """How the arms are doing: what `Bandit.report().to_dict()` returns."""
 
     bandit: str
     policy: str
     estimated_sigma: float | None
-    arms: list[ArmReport]
+    arms: Annotated[list[dict[str, Any]], Meta(description="The fields are those of rotting.bandit.ArmReport.")]
+    holdout: Annotated[dict[str, Any] | None, Meta(description="What the policy earns more than the holdout.")]
 
 
 class LoggedEvent(Reply):
@@ -201,6 +213,9 @@ class LoggedEvent(Reply):
     reward: float | None
     probability: float | None
     among: list[str] | None
+    holdout: bool | None
+    happened: float | None
+    details: str | None
 
 
 class LogPage(Reply):

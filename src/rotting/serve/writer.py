@@ -21,6 +21,7 @@ from rotting.serve.metrics import Metrics
 
 LARGEST_TRANSACTION = 1000  # requests
 LONGEST_QUEUE = 10_000  # requests
+PATIENCE = 10.0  # seconds that a transaction may wait for the database and for other servers
 REMEMBERED_REASONS = 50  # of the last decisions of a bandit, which the log does not hold
 
 
@@ -128,7 +129,7 @@ class Writer:
     def _exchange(self, name: str, group: list[Job]) -> list[list[Outcome]]:
         requests = [request for job in group for request in job.requests]
         start = time.perf_counter()
-        outcomes = self._bandits.get(name).exchange(requests)
+        outcomes = self._bandits.get(name).exchange(requests, timeout=PATIENCE)
         self._metrics.committed(time.perf_counter() - start, len(requests))
         self._remember(name, outcomes)
         self._wrote(name)

@@ -1,4 +1,4 @@
-"""Servers for the tests: real ones, on a port of their own."""
+"""Servers for the tests of the service: real ones, on a port of their own; and fixtures, which tests import."""
 
 import contextlib
 import socket
@@ -8,7 +8,7 @@ import time
 import httpx
 import pytest
 
-from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fixtures
+from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fixtures, too
 from rotting import Bandit, EffFEWA
 from rotting.bandit import schema
 from rotting.bandit.database import Database
