@@ -20,6 +20,7 @@ from rotting.serve.access import is_loopback
 from rotting.serve.app import Options, Service
 from rotting.serve.bandits import Directory
 from rotting.serve.keys import read_keys
+from rotting.serve.protocol import PatientForAWhile
 
 __all__ = ["check_listening", "check_workers", "is_loopback", "serve"]
 
@@ -108,6 +109,7 @@ def _config(service: Service) -> uvicorn.Config:
         service,
         access_log=False,  # a key in a mistyped address would be in it
         log_level="warning",
+        http=PatientForAWhile,
         server_header=False,
         ws="none",
         lifespan="on",

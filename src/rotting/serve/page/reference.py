@@ -78,6 +78,8 @@ def _short(schema: Any) -> str:
         return " or ".join(_short(each) for each in schema["anyOf"])
     if "enum" in schema:
         return " or ".join(json.dumps(each) for each in schema["enum"])
+    if "prefixItems" in schema:
+        return f"[{', '.join(_short(each) for each in schema['prefixItems'])}]"
     if schema.get("type") == "array":
         return f"list of {_short(schema.get('items', {}))}"
     limits = {"minimum": ">=", "maximum": "<=", "minLength": "length >=", "maxLength": "length <="}
