@@ -11,6 +11,7 @@ import time
 
 import httpx
 import pytest
+from sqlalchemy.event import listen
 
 from rotting import Bandit
 from serving import client, free_port, make_bandit, postgres, postgres_server, serving, sqlite
@@ -39,10 +40,12 @@ class Load:
     """Clients that decide and reward, and remember what they were told."""
 
     def __init__(self, port, clients=6):
+        # Keys of two loads on one bandit must not meet.
+        self._name = f"{port}"
         self.decided, self.rewarded, self.refused = {}, {}, []
         self._stop = threading.Event()
         self._address = f"http://127.0.0.1:{port}"
-        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(clients)]
+        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(clients)]
         for thread in self._threads:
             thread.start()
 
@@ -51,7 +54,7 @@ class Load:
             turn = 0
             while not self._stop.is_set():
                 turn += 1
-                key = f"{number}-{turn}"
+                key = f"{self._name}-{number}-{turn}"
                 with contextlib.suppress(httpx.TransportError):
                     reply = http.post("/v1/bandits/hero/decisions", headers={"Idempotency-Key": key})
                     if reply.status_code != 201:
@@ -71,6 +74,12 @@ class Load:
                 return
             time.sleep(0.05)
         raise AssertionError(f"only {len(self.decided)} decisions")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
 
     def stop(self):
         self._stop.set()
@@ -92,12 +101,10 @@ class Load:
 def test_a_killed_server_has_kept_what_it_answered_and_keys_give_the_same_decision_later(sqlite):
     make_bandit(sqlite)
     port = free_port()
-    with server_process(sqlite, port) as process:
-        load = Load(port)
+    with server_process(sqlite, port) as process, Load(port) as load:
         load.wait_for(60)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        load.stop()
     load.check(sqlite)
     key, decision = next(iter(load.decided.items()))
     with serving(sqlite) as again:
@@ -108,15 +115,12 @@ def test_a_killed_server_has_kept_what_it_answered_and_keys_give_the_same_decisi
 def test_a_terminated_server_carries_out_what_waits(sqlite):
     make_bandit(sqlite)
     port = free_port()
-    with server_process(sqlite, port) as process:
-        load = Load(port)
+    page = f"http://127.0.0.1:{port}/bandits/hero/stream"
+    with server_process(sqlite, port) as process, Load(port) as load:
         load.wait_for(30)
-        stream = httpx.Client()
-        with stream.stream("GET", f"http://127.0.0.1:{port}/bandits/hero/stream"):  # an open page does not hold it up
+        with httpx.stream("GET", page, timeout=60.0):  # a page that is open does not hold it up
             process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=20) == 0
-        stream.close()
-        load.stop()
+            assert process.wait(timeout=60) == 0
     assert load.refused == []
     load.check(sqlite)
 
@@ -127,28 +131,25 @@ def test_two_servers_share_one_postgresql(postgres):
     with serving(postgres) as one, serving(postgres) as other:
         first, second = one.post(**ask).json(), other.post(**ask).json()
         assert first["decisions"][0]["id"] == second["decisions"][0]["id"]
-        loads = [Load(each.base_url.port, clients=2) for each in (one, other)]
-        for load in loads:
-            load.wait_for(20)
-        for load in loads:
-            load.stop()
+        with Load(one.base_url.port, clients=2) as here, Load(other.base_url.port, clients=2) as there:
+            here.wait_for(20)
+            there.wait_for(20)
         [choice] = one.post("/v1/bandits/hero/decisions").json()["decisions"]
         assert other.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1}).status_code == 201
         one.put("/v1/bandits/later", json={"arms": ["x", "y"]})
         time.sleep(1.1)  # names that are not known are looked for once a second
         assert other.post("/v1/bandits/later/decisions").status_code == 201
         assert "hero" in other.get("/").text
-    for load in loads:
-        load.check(postgres)
+    here.check(postgres)
+    there.check(postgres)
 
 
 def test_several_processes_share_one_address_on_postgresql(postgres):
     make_bandit(postgres)
     port = free_port()
     with server_process(postgres, port, "--workers", "2") as process:
-        load = Load(port, clients=4)
-        load.wait_for(30)
-        load.stop()
+        with Load(port, clients=4) as load:
+            load.wait_for(30)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
     load.check(postgres)
@@ -179,9 +180,10 @@ def _rest(connection):
 def test_a_full_disk_is_said_and_survived(client, caplog):
     [writer] = client.service.writers._writers
     client.post("/v1/bandits/hero/decisions")
-    driver = writer._bandits.database.driver
-    pages = driver.execute("PRAGMA page_count").fetchone()[0]
-    driver.execute(f"PRAGMA max_page_count = {pages}")
+    database = writer._bandits.database
+    room = [database.driver.execute("PRAGMA page_count").fetchone()[0] + 10]
+    listen(database.engine, "connect", lambda made, _: made.execute(f"PRAGMA max_page_count = {room[0]}"))
+    database.driver.execute(f"PRAGMA max_page_count = {room[0]}")
     replies = [client.post("/v1/bandits/hero/decisions", json={"n": 1000}) for _ in range(3)]
     full = [reply for reply in replies if reply.status_code != 201]
     assert {reply.status_code for reply in full} == {503}
@@ -189,7 +191,8 @@ def test_a_full_disk_is_said_and_survived(client, caplog):
     assert "database cannot be used now" in full[0].json()["detail"]
     assert "sqlite" not in full[0].text
     assert "full" in caplog.text  # the operator is told
-    writer._bandits.database.driver.execute("PRAGMA max_page_count = 1000000")
+    room[0] = 1_000_000
+    database.disconnect()
     assert client.post("/v1/bandits/hero/decisions", json={"n": 1000}).status_code == 201
     with Bandit.open(client.service.options.url, "hero") as bandit:
         assert bandit.verify().decisions == 1 + 1000 * (1 + sum(reply.status_code == 201 for reply in replies))

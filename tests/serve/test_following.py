@@ -39,6 +39,16 @@ def test_shares_hold_every_decision_in_at_most_120_periods():
     assert shares.counts.tolist() == expected.tolist()
 
 
+def test_shares_survive_long_silences():
+    shares = Shares()
+    for at in (1e9, 1e9 + 7e6, 1e9 + 7e6 + 1):
+        shares.add(np.array([at]), np.array([0]), 1)
+    assert shares.counts.sum() == 3
+    fresh = Shares()
+    fresh.add(np.array([1e9, 1e9 + 7e6]), np.array([0, 0]), 1)
+    assert fresh.counts.sum() == 2
+
+
 def test_a_tally_agrees_with_the_bandit(sqlite, monkeypatch):
     monkeypatch.setattr("rotting.serve.following.PORTION", 100)
     bandit = Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), ["a", "b"], reward_wait=0.0, default_reward=0.25)

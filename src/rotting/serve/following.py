@@ -71,7 +71,7 @@ class Shares:
         last = max(float(times[-1]), self.start)
         while (last - self.start) / self.seconds >= MOST_PERIODS:
             padded = np.pad(self.counts, ((0, len(self.counts) % 2), (0, 0)))
-            self.counts = padded.reshape(-1, 2, padded.shape[1]).sum(axis=1)
+            self.counts = padded[0::2] + padded[1::2]
             self.seconds *= 2
         places = np.maximum(((times - self.start) / self.seconds).astype(np.int64), 0)
         rows = max(len(self.counts), int(places.max()) + 1)

@@ -98,6 +98,8 @@ def reply_headers(error: Exception) -> list[tuple[bytes, bytes]]:
         return [(b"allow", error.allowed.encode())]
     if status == HTTPStatus.UNAUTHORIZED:
         return [(b"www-authenticate", b'Bearer realm="rotting"')]
+    if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
+        return [(b"connection", b"close")]  # the rest of the body is not waited for
     if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         return [(b"retry-after", str(RETRY_AFTER).encode())]
     return []
