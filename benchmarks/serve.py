@@ -104,7 +104,7 @@ def serve(url: str, mode: str) -> None:
     async def echo(service: app.Service, request: Request) -> Answer:
         body = request.decoded(requests.Decide)
         choice = {"id": "440a0f7bce-3-c1266a17a539", "arm": "red", "why": "never tried", "probability": 1.0}
-        return Answer(201, requests.encode({"decisions": [choice] * body.n}))
+        return Answer(201, requests.encode({"decisions": [choice] * int(body.n)}))
 
     app.ROUTER = Router((*app.ROUTER.routes, Route(method="POST", path=ECHO, handler=echo, role="client")))
     if mode == "one commit per request":

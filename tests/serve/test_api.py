@@ -125,7 +125,7 @@ def test_the_log_is_read_in_pages_and_as_lines(client):
 
 MISTAKES = [
     ("POST", "/v1/bandits/nobody/decisions", {}, 404, "no bandit 'nobody'"),
-    ("POST", "/v1/bandits/hero/decisions", {"n": 0}, 422, "`int` >= 1 - at `$.n`"),
+    ("POST", "/v1/bandits/hero/decisions", {"n": 0}, 422, "`float` >= 1.0 - at `$.n`"),
     ("POST", "/v1/bandits/hero/decisions", {"n": 1001}, 422, "<= 1000"),
     ("POST", "/v1/bandits/hero/decisions", {"m": 1}, 422, "unknown field `m`"),
     ("POST", "/v1/bandits/hero/decisions", {"among": []}, 422, "length >= 1"),

@@ -34,7 +34,7 @@ async def decide(service: Service, request: HttpRequest) -> Answer:
     body = request.decoded(bodies.Decide)
     key = request.header(b"idempotency-key")
     among = None if body.among is None else tuple(body.among)
-    return Answer(201, encode({"decisions": await choices(service, request.params["bandit"], body.n, among, key)}))
+    return Answer(201, encode({"decisions": await choices(service, request.params["bandit"], int(body.n), among, key)}))
 
 
 async def choices(

@@ -29,7 +29,7 @@ class Body(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True)
 class Decide(Body):
     """Choose an arm, or `n` times one, of all that are available or of those in `among`."""
 
-    n: Annotated[int, Meta(ge=1, le=LARGEST_BATCH)] = 1
+    n: Annotated[float, Meta(ge=1, le=LARGEST_BATCH, multiple_of=1)] = 1  # to JSON, 3.0 is a whole number, too
     among: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)] | None = None
 
 
