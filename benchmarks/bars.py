@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 
+import long_runs
 import numba
 import numpy as np
 import peers
+import readiness
+from bar import Bar
 from literal import play_literally
 from timing import fastest, run_time, runs_time, seconds_of
 
@@ -18,24 +20,22 @@ from rotting.problems.noise import draw_reward
 from rotting.simulation.loop import streams_of
 
 
-@dataclasses.dataclass(frozen=True)
-class Bar:
-    """A measured ratio and what it must not exceed (or fall below)."""
-
-    name: str
-    value: float
-    limit: float
-    at_least: bool = False
-
-    @property
-    def holds(self) -> bool:
-        """Say whether the measured ratio is good enough."""
-        return self.value >= self.limit if self.at_least else self.value <= self.limit
-
-
 def every_bar(turns: int) -> Iterator[Bar]:
     """Measure them all, the quick ones first."""
-    for measure in (price_of_exactness, literal, raw_ucb, noise, many_arms, growth, from_python, threads):
+    for measure in (
+        price_of_exactness,
+        literal,
+        raw_ucb,
+        noise,
+        many_arms,
+        growth,
+        from_python,
+        threads,
+        long_runs.whole_calls,
+        long_runs.memory,
+        readiness.many_rewards,
+        readiness.cold,
+    ):
         yield from measure(turns)
 
 
@@ -62,9 +62,19 @@ def literal(turns: int) -> Iterator[Bar]:
 
 
 def raw_ucb(turns: int) -> Iterator[Bar]:
-    """Exact RAW-UCB against EFF-RAW-UCB."""
-    exact, efficient = _compare(RAWUCB(), EffRAWUCB(), ten_arm(), turns)
-    yield Bar("RAWUCB(1.4) / EffRAWUCB(1.4), 10-arm, T = 25 000", exact / efficient, 4)
+    """Exact RAW-UCB against EFF-RAW-UCB, in short runs and in long ones."""
+    for name, problem in (("2-arm, T = 10 000, L = 0.233", two_arm(0.233)), ("10-arm, T = 25 000", ten_arm())):
+        exact, efficient = _compare(RAWUCB(), EffRAWUCB(), problem, turns)
+        yield Bar(f"RAWUCB(1.4) / EffRAWUCB(1.4), {name}", exact / efficient, 2.5)
+    for exponent, limit in ((6, 3), (7, 4)):
+        rounds = 10**exponent
+        for name, problem in (("2-arm, L = 0.233", two_arm(0.233, horizon=rounds)), ("10-arm", ten_arm())):
+            exact, efficient = fastest(
+                1,
+                lambda problem=problem, rounds=rounds: run_time(RAWUCB(), problem, rounds),
+                lambda problem=problem, rounds=rounds: run_time(EffRAWUCB(), problem, rounds),
+            )
+            yield Bar(f"RAWUCB(1.4) / EffRAWUCB(1.4), {name}, T = 10^{exponent}", exact / efficient, limit)
 
 
 def noise(turns: int) -> Iterator[Bar]:
@@ -109,19 +119,18 @@ def growth(turns: int) -> Iterator[Bar]:
 
 def from_python(turns: int) -> Iterator[Bar]:
     """One decision and one reward from Python, against river's UCB."""
-    for n_arms, limit in ((10, 1.0), (1000, 0.1)):
-        for policy in (EffFEWA(), FEWA()):
-            agent = policy.start(n_arms)
-            peers.feed(agent, n_arms, 100_000)
-            peer = peers.river_ucb(n_arms)
-            calls = 2000 if n_arms == 10 else 200
-            ours, theirs = fastest(
-                turns,
-                lambda agent=agent, calls=calls: seconds_of(lambda: peers.drive(agent, calls)),
-                lambda peer=peer, calls=calls: seconds_of(lambda: peers.drive(peer, calls)),
-            )
-            name = f"{type(policy).__name__} select + update from Python, K = {n_arms}, 10^5 pulls / river's bandit.UCB"
-            yield Bar(name, ours / theirs, limit)
+    for n_arms, policy, limit in ((10, EffFEWA(), 0.6), (10, FEWA(), 1.0), (1000, EffFEWA(), 0.1), (1000, FEWA(), 0.1)):
+        agent = policy.start(n_arms)
+        peers.feed(agent, n_arms, 100_000)
+        peer = peers.river_ucb(n_arms)
+        calls = 2000 if n_arms == 10 else 200
+        ours, theirs = fastest(
+            turns,
+            lambda agent=agent, calls=calls: seconds_of(lambda: peers.drive(agent, calls)),
+            lambda peer=peer, calls=calls: seconds_of(lambda: peers.drive(peer, calls)),
+        )
+        name = f"{type(policy).__name__} select + update from Python, K = {n_arms}, 10^5 pulls / river's bandit.UCB"
+        yield Bar(name, ours / theirs, limit)
 
 
 def threads(turns: int) -> Iterator[Bar]:

@@ -15,6 +15,7 @@ from rotting import Policy
 from rotting.problems import Power, ten_arm
 
 ROUNDS = (300, 1000, 3000, 10_000, 30_000, 100_000, 300_000)
+LONG = (1_000_000, 10_000_000)  # also measured for policies drawn in colour
 ARMS = (2, 5, 10, 30, 100, 300, 1000)
 # Drawn in colour; all others in grey.
 HIGHLIGHTS = {
@@ -39,7 +40,10 @@ def every_policy() -> dict[str, Policy]:
 def time_against_rounds() -> dict[str, dict[int, float]]:
     """Return nanoseconds per decision and reward, averaged over the first T rounds of the 10-arm problem."""
     problem = ten_arm()
-    return {name: {T: _per_round(policy, problem, T) for T in ROUNDS} for name, policy in every_policy().items()}
+    return {
+        name: {T: _per_round(policy, problem, T) for T in ROUNDS + (LONG if name in HIGHLIGHTS else ())}
+        for name, policy in every_policy().items()
+    }
 
 
 def time_against_arms() -> dict[str, dict[int, float]]:

@@ -269,3 +269,38 @@ def test_a_closed_bandit_says_so_to_everybody(bandit):
     bandit._log.database._closed = True
     held.until(3)
     assert [type(each) for each in join()] == [ClosedBandit] * 3
+
+
+# Round trips.
+
+
+def test_one_round_trip_alone_and_two_among_others(postgres_bandit, monkeypatch):
+    trips, wait = [], postgres.BoundedConnection.wait
+    monkeypatch.setattr(
+        postgres.BoundedConnection, "wait", lambda *given, **rest: trips.append(1) or wait(*given, **rest)
+    )
+    choice = postgres_bandit.decide()
+    assert len(trips) == 1
+    postgres_bandit.reward(choice.id, 1.0)
+    assert len(trips) == 2
+    postgres_bandit.exchange([Decide(3), *[Reward(choice.id, 1.0)]])
+    assert len(trips) == 4  # the log was asked about a decision that has its reward
+    postgres_bandit._log._empty_catch_ups = 0
+    trips.clear()
+    postgres_bandit.decide()
+    postgres_bandit.decide(100)
+    assert len(trips) == 4
+
+
+def test_two_writers_disturb_neither_the_terminal_nor_each_others_connection(postgres, capfd):
+    """Nothing fails because another was quicker: an error would close the connection, and be in the server's log."""
+    one, two = (Bandit.open(postgres, "hero", HALF, COLOURS) for _ in range(2))
+    one.decide(), two.decide()
+    connections = [each._log.database.driver for each in (one, two)]
+    for place in range(90):
+        (one if place % 30 else two).decide()  # again and again, one of them believes to be alone
+    assert [each._log.database.driver for each in (one, two)] == connections
+    in_threads([lambda: [one.decide() for _ in range(20)], lambda: [two.decide() for _ in range(20)]])()
+    assert [each._log.database.driver for each in (one, two)] == connections
+    assert capfd.readouterr().err == ""
+    assert one.verify().decisions == 132

@@ -9,6 +9,7 @@ from sqlalchemy import update
 
 from rotting import FEWA, UCB1, Bandit, EffFEWA
 from rotting.bandit import DamagedLog, NoArms, VerificationFailed, schema
+from rotting.bandit.database import Database
 from rotting.bandit.holdout import HOLDOUT, POLICY, HoldoutTally, holdout_report
 
 COLOURS = ["red", "green", "blue"]
@@ -87,10 +88,9 @@ def test_another_holdout_is_another_comparison(sqlite):
 
 
 def test_late_and_default_rewards_belong_to_their_group(sqlite, monkeypatch):
-    from rotting.bandit import event_log
 
     now = [1000.0]
-    monkeypatch.setattr(event_log.time, "time", lambda: now[0])
+    monkeypatch.setattr(Database, "clock", lambda _: now[0])
     with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS, holdout=0.5, reward_wait=10.0) as bandit:
         first = bandit.decide(40)
         now[0] += 100.0
@@ -188,10 +188,9 @@ def test_every_arm_has_its_minimum(url):
 
 
 def test_limits_may_be_those_of_a_day(sqlite, monkeypatch):
-    from rotting.bandit import event_log
 
     now = [86400.0 * 20000 + 100]
-    monkeypatch.setattr(event_log.time, "time", lambda: now[0])
+    monkeypatch.setattr(Database, "clock", lambda _: now[0])
     settings = {"max_exposures": 4, "min_exposures": {"blue": 2}, "exposure_period": 86400.0}
     with Bandit.open(sqlite, "hero", UCB1(), COLOURS, **settings) as bandit:
         for _ in range(3):

@@ -7,7 +7,8 @@ import pandas
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import BadSettings, UnknownArm, event_log, streaming
+from rotting.bandit import BadSettings, UnknownArm, streaming
+from rotting.bandit.database import Database
 
 COLOURS = ["red", "green", "blue"]
 MIDNIGHT = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
@@ -17,7 +18,7 @@ MIDNIGHT = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 def now(monkeypatch):
     """Return a clock of one element that stands still."""
     clock = [MIDNIGHT.timestamp()]
-    monkeypatch.setattr(event_log.time, "time", lambda: clock[0])
+    monkeypatch.setattr(Database, "clock", lambda _: clock[0])
     return clock
 
 

@@ -302,3 +302,16 @@ def test_paper_refuses_what_it_does_not_know(run):
     assert (code, out) == (2, "")
     assert "'fig3'" in err
     assert "fig1, fig2, table1" in err
+
+
+def test_warm_up_refuses_where_nothing_can_be_kept(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = subprocess.run(
+        [sys.executable, "-m", "rotting", "warm-up"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "set NUMBA_CACHE_DIR to a folder that can" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from reference import raw_ucb
 from reference.worlds import WORLDS, rewards_in
+from rotting import Agent
 from rotting.policies.raw_ucb import RAWUCB
 from side_by_side import assert_same_run, assert_survives_extremes
 
@@ -120,6 +121,39 @@ def test_decides_as_the_literal_rule_now_and_then(world, seed):
         compare=same_indices,
         look=lambda t: t % 101 == 0,
     )
+
+
+@pytest.mark.parametrize("world", ["close", "coins", "drift", "levels"])
+def test_decides_as_the_literal_rule_among_some_arms(world):
+    """Arms are retired and come back: decisions among those left are made in views, which share the history."""
+    rng = np.random.default_rng(3)
+    policy, reference = pair(5, 1.4, 0.3)
+    rewards = rewards_in(world, 5, 3000, 3)
+    agent = policy.start(5)
+    for t in range(3000):
+        arms = sorted(rng.choice(5, rng.integers(1, 6), replace=False).tolist()) if t % 7 == 0 else [0, 1, 2, 3, 4]
+        chosen, _ = agent.select_among(arms, np.uint64(0))
+        if t % 49 == 0 and t > 5:
+            reference.select()
+            assert chosen == max(arms, key=lambda arm: (reference.indices[arm], -arm))
+        agent.update(chosen, rewards[chosen][agent.pulls[chosen]])
+        reference.update(chosen, rewards[chosen][reference.history.pulls(chosen)])
+
+
+def test_goes_on_after_loading(tmp_path):
+    """Proofs are not saved: they are found anew, and decisions stay the same."""
+    rewards = rewards_in("close", 2, 6000, 5)
+    agent = RAWUCB().start(2)
+    for t in range(6000):
+        if t % 1500 == 700:
+            agent.save(tmp_path / "agent.npz")
+            loaded = Agent.load(tmp_path / "agent.npz")
+            assert not loaded._state.proofs.notes.any()
+        arm = agent.select()
+        agent.update(arm, rewards[arm][agent.pulls[arm]])
+        if t >= 700:
+            assert loaded.select() == arm
+            loaded.update(arm, rewards[arm][loaded.pulls[arm]])
 
 
 def test_a_large_offset_costs_no_digit():

@@ -123,3 +123,21 @@ def arm(name, share=0.0, worn=False, available=True, rewards=100):
 )
 def test_the_sentence(arms, says):
     assert overview.lead(arms) == says
+
+
+def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
+    bandit = Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), ["a", "b"])
+    for _ in range(30):
+        bandit.reward_many([(choice.id, 0.5) for choice in bandit.decide(2)])
+    bandit.compact(bandit._log.state.seq + 1, tmp_path / "old.jsonl")
+    bandit.reward_many([(choice.id, 0.25) for choice in bandit.decide(4)])
+    tally = Tally("hero", bandit._log.bandit_id)
+    with bandit._log.database.lock, bandit._log.database.reading() as connection:
+        tally.read(connection)
+    tally.know_names(bandit.arms)
+    found = overview.overview(tally, overview.judge(bandit), [], [], {})
+    assert [arm.name for arm in found.arms] == ["a", "b"]
+    assert sum(arm.decisions for arm in found.arms) == 64
+    assert sum(tally.decided) == 4
+    assert found.sealed > 0
+    bandit.close()

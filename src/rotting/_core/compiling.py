@@ -29,10 +29,14 @@ from typing import Any
 import numba
 import numpy as np
 
+from rotting._core import compile_notice
+from rotting._core.linking import LINKED, linked
+
 _PACKAGE = Path(__file__).parents[1]
 # Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
 _KERNEL_SOURCES = (
     "_core/compiling.py",
+    "_core/linking.py",
     "_core/randomness.py",
     "_core/summation.py",
     "policies",
@@ -45,20 +49,20 @@ _KERNEL_SOURCES = (
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 # A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
-INLINED: dict[str, Any] = OPTIONS | {"forceinline": True}
+INLINED: dict[str, Any] = OPTIONS | LINKED | {"forceinline": True}
 _KEEP_SECONDS = 30 * 24 * 3600
 
 
 def helper(function: Callable[..., Any]) -> Any:
     """Compile a function that is only called from other compiled functions."""
     _check_source(function)
-    return numba.njit(function, **INLINED)
+    return linked(function, **INLINED)
 
 
 def outlined(function: Callable[..., Any]) -> Any:
     """Compile a helper for a rare case: it is called, not inlined, and stays out of the way of the common case."""
     _check_source(function)
-    return numba.njit(function, **OPTIONS)
+    return linked(function, **OPTIONS)
 
 
 class entry:  # noqa: N801 (used as a decorator)
@@ -77,6 +81,7 @@ class entry:  # noqa: N801 (used as a decorator)
         if numba.config.DISABLE_JIT:
             self._cached = self._fresh = _quietly(function)
             return
+        _install_notice()
         with _cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
@@ -142,6 +147,16 @@ def _cache_root() -> Path:
     else:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "rotting"
+
+
+def is_kept() -> bool:
+    """Say whether compiled code can be kept on this machine, in `kernel_folder()`."""
+    return _ready(kernel_folder())
+
+
+@cache
+def _install_notice() -> None:
+    compile_notice.install(kernel_folder(), is_kept())
 
 
 @contextlib.contextmanager

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from rotting._core.validation import whole_number
-from rotting.bandit import planning, verifying
+from rotting.bandit import planning
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BadAddress, BadSettings, BanditError, StorageError
+from rotting.bandit.errors import BanditError, CannotCopy
 from rotting.bandit.events import Event
 from rotting.bandit.exchanging import EXPIRY_PORTION
 from rotting.bandit.group_commit import GroupCommit
-from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward
-from rotting.bandit.settings import BanditSettings, Limit, SettingsChange
+from rotting.bandit.metrics import Observer
+from rotting.bandit.reading import ReadableBandit
+from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
+from rotting.bandit.settings import Limit, SettingsChange
 from rotting.bandit.state import BanditState
-from rotting.bandit.verifying import Verification
+from rotting.bandit.warming import WarmSource, WarmStart, import_events, read_warm_start
 from rotting.errors import MissingExtra, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
-    import pandas
-
+    from rotting.bandit.compacting import Compaction
     from rotting.bandit.event_log import EventLog, Planner
-    from rotting.bandit.reporting import Report
     from rotting.bandit.streaming import Time
 
 
-class Bandit:
+class Bandit(ReadableBandit):
     """A decision maker that keeps an append-only log in a database; made and opened by `Bandit.open`.
 
     Methods may be called from several threads, and several processes may open the same bandit. Every method that
@@ -51,7 +50,7 @@ class Bandit:
     >>> [later.arm for later in bandit.decide(3)]
     ['green', 'red', 'green']
     >>> bandit.verify()
-    Verification(events=7, decisions=4, rewards=1)
+    Verification(events=7, decisions=4, rewards=1, since=1)
     """
 
     def __init__(self, log: EventLog):
@@ -79,6 +78,7 @@ class Bandit:
         max_exposures: Limit | None = None,
         exposure_period: float | None = None,
         update_arms: bool = False,
+        warm_start: WarmSource | None = None,
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
@@ -124,6 +124,10 @@ class Bandit:
             Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
         update_arms
             Add the arms that the bandit does not have.
+        warm_start
+            Rewards that a new bandit has learnt before its first decision: another bandit, or rows (a table, or a list
+            of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`. Without `arms`, the
+            arms are those of the rewards. A bandit that exists is opened as it is: see the method `warm_start`.
         """
         open_log = _import_open_log()
         given = {
@@ -142,7 +146,8 @@ class Bandit:
             "exposure_period": exposure_period,
         }
         names = None if arms is None else good_arms("arms", arms)
-        bandit = cls(open_log(url, good_name("bandit", name), given, names))
+        warm = None if warm_start is None else read_warm_start(warm_start)
+        bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
@@ -176,17 +181,10 @@ class Bandit:
         >>> first.arm, again.id == first.id
         ('red', True)
         >>> bandit.exchange([Reward(first.id, 1.0), Reward("nonsense", 1.0)])
-        [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'; expected the id of a choice of this bandit")]
+        [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'")]
         """
-        listed = list(requests)
-        for each in listed:
-            if not isinstance(each, Request):
-                raise BadSettings(
-                    "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
-                )
-        if not listed:
-            return []
-        return self._group.submit(listed, Deadline(timeout))
+        listed = checked(requests)
+        return self._group.submit(listed, Deadline(timeout)) if listed else []
 
     def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
@@ -349,6 +347,15 @@ class Bandit:
 
         return len(self._change(plan, timeout))
 
+    def warm_start(self, source: WarmSource) -> int:
+        """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
+
+        They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
+        """
+        warm = read_warm_start(source)
+        self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
+        return len(warm.rewards)
+
     # Settings.
 
     def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
@@ -372,107 +379,41 @@ class Bandit:
         events = self._change(lambda state, now, _: planning.setting_changes(state, now, settings), timeout)
         return list(json.loads(events[0].details or "")) if events else []
 
-    @property
-    def settings(self) -> BanditSettings:
-        """The settings as they are now."""
-        with self._log.reading():
-            return self._state.settings
+    # Upkeep.
 
-    @property
-    def arms(self) -> dict[str, bool]:
-        """The arms in the order of being added, and whether each is available (that is, not retired)."""
-        with self._log.reading():
-            return dict(zip(self._state.names, self._state.live, strict=True))
-
-    # Reading.
-
-    @property
-    def name(self) -> str:
-        """The name of the bandit."""
-        return self._log.name
-
-    @property
-    def policy(self) -> Policy:
-        """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
-        with self._log.reading():
-            return self._state.policy
-
-    def history(
+    def compact(
         self,
-        since: Time | None = None,
-        until: Time | None = None,
-        arm: str | None = None,
-        *,
-        after: int | None = None,
-        limit: int | None = None,
-    ) -> pandas.DataFrame:
-        """Return the log, or a part of it: one row per event, in order.
+        before: Time | int,
+        export: str | os.PathLike[str],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Compaction:
+        """Replace the beginning of the log by a seal, and keep its events in a file.
+
+        The part is verified first. The seal holds the state after it and its rewards; the event that says so holds the
+        checksums of the seal and of the file. Decisions that wait for a reward go on waiting; rewards of others in that
+        part are refused as `CompactedDecision`, and keys of requests in it are forgotten.
 
         Parameters
         ----------
-        since, until
-            Events from this time on, and before that one: a `datetime`, or a text such as "2026-01-31 12:00"; without
-            a zone, in UTC.
-        arm
-            Events of this arm only.
-        after, limit
-            Events after that number, and so many of them.
+        before
+            A time, as in `history`: what happened before it is compacted. Or the number of the last event to compact.
+        export
+            A file for the events, in one of the formats of `export`.
+        progress
+            Called after every 1000 events with the number of events done and of all of them.
         """
-        from rotting.bandit.streaming import Range, frame, portions
+        from rotting.bandit.compacting import compact
 
-        wanted = Range(since, until, arm, after, limit)
-        return frame([row for rows in portions(self._log, wanted) for row in rows])
+        self.refuse_own_file(export)
+        return compact(self._log, before, Path(export), progress)
 
-    def history_portions(
-        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
-    ) -> Iterator[pandas.DataFrame]:
-        """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
-        from rotting.bandit.streaming import Range, frame, portions
+    @staticmethod
+    def delete(url: str, name: str) -> int:
+        """Delete a bandit with its log, for good; returns the number of its last event."""
+        _import_open_log()  # says what is missing
+        from rotting.bandit.compacting import delete_bandit
 
-        return map(frame, portions(self._log, Range(since, until, arm), whole_number("size", size, 1)))
-
-    def report(self) -> Report:
-        """Return how the arms are doing."""
-        from rotting.bandit.reporting import make_report
-
-        with self._log.reading() as stored:
-            return make_report(self._state, stored.exposures_until(self._state.seq))
-
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        since: Time | None = None,
-        until: Time | None = None,
-        arm: str | None = None,
-    ) -> int:
-        """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
-
-        The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
-        not grow with it.
-        """
-        from rotting.bandit.exporting import check_export, write_log
-        from rotting.bandit.streaming import Range, portions
-
-        if not isinstance(path, str | os.PathLike):
-            raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
-        self.refuse_own_file(path)
-        check_export(Path(path))
-        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
-
-    def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
-        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
-        if self._log.database.owns_file(path):
-            raise StorageError(
-                f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
-            )
-
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
-        """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.
-
-        Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
-        done and of all events.
-        """
-        return verifying.verify(self._log, progress)
+        return delete_bandit(url, good_name("bandit", name))
 
     def snapshot(self) -> None:
         """Store the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
@@ -485,22 +426,24 @@ class Bandit:
         """
         self._log.database.close()
 
+    def observe(self, observer: Observer) -> None:
+        """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
+        self._group.observers.append(observer)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise CannotCopy(
+            f"bandit {quoted(self.name)} has a connection of its own, which cannot be copied or pickled",
+            hint="open it again where it is needed, with the same address and name",
+        )
+
     def __enter__(self) -> Bandit:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        state = self._state
-        return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
 
-    @property
-    def _state(self) -> BanditState:
-        return self._log.state
-
-
-def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None], EventLog]:
+def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None, WarmStart | None], EventLog]:
     """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
     try:
         from rotting.bandit.opening import open_log

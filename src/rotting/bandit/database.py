@@ -266,6 +266,10 @@ class Database:
             assert self.greeting is not None
             postgres.lock(self.driver, self.greeting.namespace, bandit_id, deadline)
 
+    def clock(self) -> float:
+        """Return the time in seconds since 1970: that of the database where it has a clock of its own."""
+        return time.time() if self.greeting is None else self.greeting.ahead + time.monotonic()
+
     # The connection.
 
     def _connect(self, deadline: Deadline) -> Connection:

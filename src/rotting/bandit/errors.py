@@ -67,6 +67,10 @@ class UnknownDecision(BanditError, LookupError):
     """The bandit never took this decision."""
 
 
+class CompactedDecision(UnknownDecision):
+    """The decision no longer waited for a reward when the log was compacted, and nothing else is known of it."""
+
+
 class RewardConflict(BanditError, ValueError):
     """The decision already has another reward."""
 
@@ -91,6 +95,10 @@ class TimedOut(StorageError, TimeoutError):
 
 class ClosedBandit(BanditError, ValueError):
     """The bandit was closed."""
+
+
+class CannotCopy(BanditError, TypeError):
+    """A bandit can be opened several times, but not copied or pickled."""
 
 
 class WrongSchema(BanditError):

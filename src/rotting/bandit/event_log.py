@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from sqlalchemy import Connection
 
+from rotting.bandit.clocks import LogClock
 from rotting.bandit.database import Database
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BanditError, DamagedLog
+from rotting.bandit.errors import BanditError, DamagedLog, UnknownBandit
 from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
+from rotting.bandit.seals import damaged_seal
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.state import BanditState
@@ -58,6 +59,7 @@ class EventLog:
         self.lock = database.lock
         self.bandit_id = row.id
         self.name = row.name
+        self.token = row.token
         self.identifiers = Identifiers(row.token, row.secret)
         self.settings = settings
         self.state = self.fresh_state()
@@ -65,8 +67,11 @@ class EventLog:
         # state is loaded again before it is used.
         self._state_is_complete = False
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
+        self.caught_up = 0  # events of other processes so far
+        self._clock = LogClock()
         self._snapshot_seq = 0
         self._snapshot_size = 0
+        self.bytes_per_event = BYTES_PER_EVENT  # fewer: large snapshots are taken less often, and opening takes longer
         self.refresh()
 
     # Appending.
@@ -123,7 +128,7 @@ class EventLog:
 
     def prepare(self) -> None:
         """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
-        warm_up(self.settings.policy)
+        warm_up(self.state.settings.policy)
         if not self._state_is_complete or self.state.learnable_since is None:
             return
         with self.database.reading() as connection:
@@ -218,11 +223,12 @@ class EventLog:
                 raise deadline.error("other writers")
 
     def _note_catch_up(self, events: int) -> None:
+        self.caught_up += events
         self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
 
     def _now(self) -> float:
         """Return the time for the next events: in a log, it never runs backwards."""
-        return max(time.time(), self.state.at)
+        return self._clock.next_time(self.database.clock(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False
@@ -260,6 +266,11 @@ class EventLog:
             rows = stored.after(self.state.seq - 1)
         last, new = (rows[0] if rows else None), rows[1:]
         if last is None or (last.seq, last.at) != (self.state.seq, self.state.at):
+            if (sealed := stored.sealed()) is not None and sealed[0] >= self.state.seq:
+                self._load(stored)  # the log was compacted, beyond what is known here
+                return 1
+            if stored.is_deleted():
+                raise UnknownBandit(f"bandit {quoted(self.name)} was deleted", value=self.name)
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "
                 "copy has taken the place of the log",
@@ -270,10 +281,13 @@ class EventLog:
 
     def _load(self, stored: StoredLog) -> None:
         """Make the state from the newest snapshot and the events after it."""
-        if stored.time_of(1) is None:
+        sealed = stored.sealed()
+        if sealed is None and stored.time_of(1) is None:
             raise self._missing(1)  # the log begins with arms
-        state = self.stored_state(stored) or self.fresh_state()
-        if state.seq > 0 and stored.time_of(state.seq) != state.at:
+        state = self.stored_state(stored)
+        if state is None or (sealed is not None and state.seq < sealed[0]):
+            state = self.first_state(stored)
+        elif state.seq > 0 and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
                 "have, or not at the same time: events are missing or changed",
@@ -299,6 +313,16 @@ class EventLog:
     def fresh_state(self) -> BanditState:
         """Return the state before the first event."""
         return BanditState(self.name, self.settings, self._read_rewards)
+
+    def first_state(self, stored: StoredLog) -> BanditState:
+        """Return the state before the first event that is still in the log."""
+        seal = stored.newest_seal()
+        if seal is None:
+            return self.fresh_state()
+        try:
+            return BanditState.from_snapshot(self.name, self.settings, self._read_rewards, seal.snapshot)
+        except NOT_A_SNAPSHOT:
+            raise damaged_seal("is not one of this bandit") from None
 
     def stored_state(self, stored: StoredLog) -> BanditState | None:
         """Return the state of the newest snapshot. One that makes no sense is not used: the log has everything."""
@@ -327,7 +351,7 @@ class EventLog:
 
     def snapshot_if_due(self) -> None:
         """Store the state after so many events that opening the bandit would take long."""
-        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // BYTES_PER_EVENT)
+        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // self.bytes_per_event)
         if self.state.seq < self._snapshot_seq + interval:
             return
         # A snapshot only saves time: if it fails, what has just been appended is durable all the same.

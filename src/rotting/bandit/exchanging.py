@@ -23,7 +23,7 @@ REPEATED = "decided before, with the same key"
 class LogReader(Protocol):
     """Where decisions that are no longer in the state are looked up."""
 
-    def about(self, decisions: Iterable[int]) -> dict[int, list[Event]]:
+    def about(self, decisions: Iterable[int], sealed: int) -> dict[int, list[Event]]:
         """Return for each of these decisions the decision itself, if there is one, and its outcomes."""
         ...
 
@@ -151,4 +151,4 @@ def _look_up(state: BanditState, requests: Iterable[Request], log: LogReader) ->
             case AllRewards(pairs):
                 named += [decision for decision, _ in pairs]
     numbers = {seq for each in named if (seq := seq_of(each)) is not None and seq not in state.pending}
-    return log.about(sorted(seq for seq in numbers if 0 < seq <= state.seq)) if numbers else {}
+    return log.about(sorted(seq for seq in numbers if 0 < seq <= state.seq), state.sealed) if numbers else {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ from rotting.bandit.deadlines import Deadline
 from rotting.bandit.errors import BanditError, StorageError, TimedOut
 from rotting.bandit.events import Event
 from rotting.bandit.exchanging import Exchange
+from rotting.bandit.metrics import Measurement, Observer, notify
 from rotting.bandit.requests import Outcome, Request
 from rotting.bandit.state import BanditState
 
@@ -85,6 +87,7 @@ class GroupCommit:
         self._database = log.database
         # A group whose leader was interrupted, or lost the connection: it may have been written.
         self._unfinished: _Group | None = None
+        self.observers: list[Observer] = []
 
     def submit(self, requests: Sequence[Request], deadline: Deadline) -> list[Outcome]:
         """Carry out requests in one transaction, with those of others, and return the outcomes once it is durable."""
@@ -147,12 +150,16 @@ class GroupCommit:
         self._unfinished = group
         try:
             self._log.prepare()
+            group.begin()
             while not group.is_written(self._log.append(group.plan, mine.deadline, optimistic=not group.attempts)):
                 pass
         except BanditError as error:
             self._fail(group, mine, error)
+            notify(self.observers, group.measurement(type(error).__name__))
             return
         self._unfinished = group.deliver()
+        if self.observers:
+            notify(self.observers, group.measurement(None))
         self._log.snapshot_if_due()
 
     def _fail(self, group: _Group, mine: Ticket, error: BanditError) -> None:
@@ -199,9 +206,35 @@ class _Group:
         self._owner = owner
         self._expired = False
         self._found: _Attempt | None = None
+        self._begun = self._turn = time.perf_counter()
+        self._settled = self._caught_up = 0
+
+    def begin(self) -> None:
+        """Note that the transaction begins."""
+        self._begun = self._turn = time.perf_counter()
+        self._caught_up = self._log.caught_up
+
+    def measurement(self, error: str | None) -> Measurement:
+        """Return what the transaction was like."""
+        found = self._found or _Attempt([], [], self.tickets)
+        return Measurement(
+            bandit=self._log.name,
+            seconds=time.perf_counter() - self._begun,
+            lock_wait=self._turn - self._begun,
+            requests=len(found.outcomes),
+            refused=sum(isinstance(outcome, BanditError) for outcome in found.outcomes),
+            calls=len(found.tickets),
+            events=len(found.events) + self._settled,
+            expired=self._settled,
+            conflicts=max(0, len(self.attempts) - 1),
+            caught_up=self._log.caught_up - self._caught_up,
+            pending=len(self._log.state.pending),
+            error=error,
+        )
 
     def plan(self, state: BanditState, now: float, stored: StoredLog) -> list[Event]:
         """Return the events to append for all tickets, and for those that have come into the line meanwhile."""
+        self._turn = time.perf_counter() if not self.attempts else self._turn
         self._found = next((each for each in self.attempts if each.is_in(state, stored)), None)
         if self._found is not None:
             return []
@@ -225,6 +258,7 @@ class _Group:
         """Say whether these events, which are durable by now, were all; if not, append again."""
         if events and events[0].kind == "expired":
             self._expired, self.attempts = True, []
+            self._settled += len(events)
             return False
         if events:
             self._found = self.attempts[-1]

@@ -14,7 +14,15 @@ from typing import Protocol
 
 from rotting.bandit.checking import listed
 from rotting.bandit.choosing import Counts, counts_at, pick
-from rotting.bandit.errors import BadName, NoArms, RetiredArm, RewardConflict, UnknownArm, UnknownDecision
+from rotting.bandit.errors import (
+    BadName,
+    CompactedDecision,
+    NoArms,
+    RetiredArm,
+    RewardConflict,
+    UnknownArm,
+    UnknownDecision,
+)
 from rotting.bandit.events import NO_ARM, Event, Kind, Pending, check_event
 from rotting.bandit.identifiers import Identifiers, seq_of
 from rotting.bandit.state import BanditState
@@ -208,6 +216,12 @@ def _look_up(state: BanditState, decision: object) -> tuple[int, Pending | None]
 def _read(state: BanditState, log: DecisionReader, seq: int, decision: object) -> list[Event]:
     """Return a decision, which must exist, and its outcomes from the log."""
     about = log.about(seq)
+    if seq <= state.sealed and not about:
+        raise CompactedDecision(
+            f"decision {quoted(decision)} lies in the part of the log of bandit {quoted(state.bandit_name)} that was "
+            "compacted: it had its reward, or was no longer waited for",
+            value=decision,
+        )
     for event in about:
         check_event(event, len(state.names))
     if not about or about[0].decision != decision:

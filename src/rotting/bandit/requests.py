@@ -87,6 +87,17 @@ Request = Decide | Shown | Reward | AllShown | AllRewards
 Outcome = Choice | list[Choice] | bool | int | BanditError
 
 
+def checked(requests: Iterable[Request]) -> list[Request]:
+    """Return requests as a list; refuse what is none."""
+    listed = list(requests)
+    for each in listed:
+        if not isinstance(each, Request):
+            raise BadSettings(
+                "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
+            )
+    return listed
+
+
 def _check_key(key: object) -> None:
     if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_NAME or not key.isprintable():
         raise BadSettings(

@@ -61,7 +61,7 @@ class BanditState:
         self.holdout = HoldoutTally()
         self.sealed = 0  # the last event that was compacted
         self.pending: dict[int, Pending] = {}  # by the decision's seq, in the order of `since`
-        self._read_rewards = read_rewards
+        self.read_rewards = read_rewards
         self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
         self._agent: Agent | None = None
@@ -99,6 +99,10 @@ class BanditState:
             raise damaged(event, "holdout", f"{waiting.holdout}, as in decision {event.target}")
         if event.kind == "changed":
             self._settings_after(event)
+        if event.kind == "sealed":
+            upto = json.loads(event.details or "").get("upto")
+            if type(upto) is not int or not self.sealed < upto < event.seq:
+                raise damaged(event, "details", f"an event after {self.sealed} as 'upto'")
 
     def _added(self, event: Event) -> None:
         assert event.name is not None
@@ -181,6 +185,7 @@ class BanditState:
         if estimate is not None and self._noise is not None:
             self.policy = dataclasses.replace(new.policy, sigma=estimate)  # type: ignore[call-arg]
         self._drop_agent()
+        self._coming = None
 
     def _settings_after(self, event: Event) -> BanditSettings:
         """Return the settings after a change of them."""
@@ -230,7 +235,7 @@ class BanditState:
 
     def rewards(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards so far, from the log."""
-        arms, values = self._read_rewards(self.seq)
+        arms, values = self.read_rewards(self.seq)
         counts = np.bincount(arms, minlength=len(self.names)).tolist()
         if counts != self.received:
             raise DamagedLog(

@@ -47,13 +47,17 @@ class LogRow(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """Which events: after the number `after`, from the time `since` on, before `until`, of one arm, at most `limit`."""
+    """Which events: from the time `since` on and before `until`, after the number `after` and up to `upto`.
+
+    If `arm` is given, those of one arm; if `limit` is, at most so many.
+    """
 
     since: Time | None = None
     until: Time | None = None
     arm: str | None = None
     after: int | None = None
     limit: int | None = None
+    upto: int | None = None
 
     def __post_init__(self) -> None:
         for name, minimum in (("after", 0), ("limit", 1)):
@@ -81,9 +85,9 @@ def portions(log: EventLog, wanted: Range, size: int = PORTION) -> Iterator[list
     """Yield the events that are wanted, in order."""
     with log.reading() as stored:
         state = log.state
-        names, earlier = list(state.names), stored.decisions_before_seal()
+        names, earlier = list(state.names), _waiting_at_seal(stored, state.sealed)
         arm = None if wanted.arm is None else planning.known_arm(state, wanted.arm)
-        after, upto = _bounds(stored, wanted, state.sealed, state.seq)
+        after, upto = bounds(stored, wanted, state.sealed, state.seq)
     left = wanted.limit
     while after < upto and (left is None or left > 0):
         number = size if left is None else min(size, left)
@@ -110,9 +114,9 @@ def _missing(bandit: str, after: int, page: Sequence[tuple[Event, str | None]]) 
     return DamagedLog(f"event {first} of bandit {quoted(bandit)} is missing", hint="restore a backup of the database")
 
 
-def _bounds(stored: StoredLog, wanted: Range, sealed: int, last: int) -> tuple[int, int]:
+def bounds(stored: StoredLog, wanted: Range, sealed: int, last: int) -> tuple[int, int]:
     """Return between which events, the first excluded, what is wanted lies."""
-    after, upto = sealed, last
+    after, upto = sealed, last if wanted.upto is None else min(last, wanted.upto)
     if wanted.after is not None:
         after = max(after, wanted.after)
     since, until = wanted.seconds("since"), wanted.seconds("until")
@@ -131,8 +135,14 @@ def _bounds(stored: StoredLog, wanted: Range, sealed: int, last: int) -> tuple[i
 
 
 def _is_before_seal(stored: StoredLog, since: float | None) -> bool:
-    sealed_at = stored.sealed_at()
-    return since is not None and sealed_at is not None and since < sealed_at
+    seal = stored.sealed()
+    return since is not None and seal is not None and since < seal[1]
+
+
+def _waiting_at_seal(stored: StoredLog, sealed: int) -> dict[int, str]:
+    """Return the identifiers of the decisions that were compacted while they waited for a reward."""
+    seal = stored.newest_seal() if sealed else None
+    return {} if seal is None else seal.waiting
 
 
 def _first_at(stored: StoredLog, time: float, sealed: int, last: int) -> int:

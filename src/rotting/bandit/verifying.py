@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rotting.bandit.choosing import counts_at, pick
@@ -23,35 +23,48 @@ PROGRESS_EVERY = 1000  # events
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """What `Bandit.verify` has checked."""
+    """What `Bandit.verify` has checked: everything from event `since` on, which is 1 unless the log was compacted."""
 
     events: int
     decisions: int
     rewards: int
+    since: int = 1
 
 
 def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verification:
     """Check a log, and the states that were made of it."""
     with log.reading() as stored:
-        last, replay = log.state.seq, Replay(log.fresh_state(), log.identifiers)
-        for event in stored.stream(upto=last):
+        last, replay = log.state.seq, replay_from(log, stored)
+        first, rewards = replay.state.seq + 1, sum(replay.state.received)
+        for event in stored.stream(first - 1, upto=last):
             replay.apply(event)
             if progress is not None and event.seq % PROGRESS_EVERY == 0:
                 progress(event.seq, last)
         _check_states(log, stored, replay.state)
-    return Verification(last, len(replay.decided), sum(replay.state.received))
+    return Verification(last - first + 1, replay.decisions, sum(replay.state.received) - rewards, first)
+
+
+def replay_from(log: EventLog, stored: StoredLog) -> Replay:
+    """Return a replay that begins with the first event that is still in the log."""
+    return Replay(log.first_state(stored), log.identifiers, stored.seal_checksums())
 
 
 class Replay:
-    """Applies a log from its beginning, and refuses whatever does not follow from what came before."""
+    """Applies a log from its beginning, or from a seal, and refuses whatever does not follow from what came before."""
 
-    def __init__(self, state: BanditState, identifiers: Identifiers):
+    def __init__(self, state: BanditState, identifiers: Identifiers, seals: Mapping[int, str]):
         self.state = state
+        self.decisions = 0
+        self._seals = seals
         # The arm of each decision, and whether it belongs to the holdout, by the number of its event.
         self.decided: dict[int, tuple[int, int | None]] = {}
-        self._shown: dict[int, int] = {}  # which event showed a decision, ...
+        for seq, waiting in state.pending.items():
+            self.decided[seq] = waiting.arm, waiting.holdout
+        # Which event showed a decision, ...
+        self._shown: dict[int, int] = {seq: state.seq for seq, waiting in state.pending.items() if waiting.shown}
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
         self._identifiers = identifiers
+        self._imports = 0  # rewards that a warm start has announced and that are still to come
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
@@ -59,8 +72,12 @@ class Replay:
         if event.kind == "decided":
             self._check_decision(event)
             self.decided[event.seq] = event.arm, event.holdout
+            self.decisions += 1
         elif event.target is not None:
             self._check_outcome(event, event.target)
+        elif event.kind == "sealed":
+            self._check_seal(event)
+        self._check_imports(event)
         self.state.apply(event)
 
     def _check_decision(self, event: Event) -> None:
@@ -99,6 +116,23 @@ class Replay:
         for known, applies in ((self._shown, event.kind == "shown"), (self._rewarded, event.value is not None)):
             if applies and known.setdefault(decision, event.seq) != event.seq:
                 raise _changed(f"{what}; event {known[decision]} had done that")
+
+    def _check_seal(self, event: Event) -> None:
+        details = json.loads(event.details or "")
+        if self._seals.get(details["upto"]) != details.get("seal"):
+            raise _changed(f"event {event.seq} names a seal with another checksum than the one that is there")
+
+    def _check_imports(self, event: Event) -> None:
+        if (event.kind == "imported") != (self._imports > 0):
+            raise _changed(f"event {event.seq} is {event.kind}, but {self._imports} imported rewards were to follow")
+        if event.kind == "imported":
+            self._check_range(event)
+            self._imports -= 1
+        elif event.kind == "warmed":
+            number = json.loads(event.details or "").get("rewards")
+            if type(number) is not int or number < 1:
+                raise _changed(f"event {event.seq} announces {quoted(number)} imported rewards")
+            self._imports = number
 
     def _check_range(self, event: Event) -> None:
         try:

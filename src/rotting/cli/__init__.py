@@ -13,7 +13,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, serve, sweep, tune
+from rotting.cli import (
+    bandit,
+    bandit_upkeep,
+    compare,
+    diagnose,
+    paper,
+    policies,
+    problems,
+    results,
+    serve,
+    sweep,
+    tune,
+    warm_up,
+)
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -85,7 +98,16 @@ for command in (
     tune.tune,
     diagnose.diagnose,
     paper.paper,
+    warm_up.warm_up,
 ):
     app.command()(command)
+for upkeep in (
+    bandit_upkeep.change,
+    bandit_upkeep.history,
+    bandit_upkeep.compact,
+    bandit_upkeep.delete,
+    bandit_upkeep.segments,
+):
+    bandit.app.command()(upkeep)
 app.add_typer(bandit.app, name="bandit")
 app.add_typer(serve.app, name="serve")

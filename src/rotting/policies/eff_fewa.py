@@ -48,11 +48,11 @@ def select(state, t, word):
 
     The filter ends before a window that some active arm is too young for.
     """
-    pulls, active, windows, sums = state.pulls, state.active, state.windows, state.sums
+    pulls, active, dropped, windows, sums = state.pulls, state.active, state.dropped, state.windows, state.sums
     if least_pulls(pulls) == 0:
         return first_unpulled(pulls)
     theta = filter_width(state.settings, t)
-    left, shortest = keep_first(state, windows.sums[0], theta)
+    left, shortest = keep_first(active, dropped, pulls, windows.sums[0], theta)
     level = 1
     while left > 1 and windows.sizes[level] <= shortest:
         highest, lowest = -np.inf, np.inf
@@ -62,9 +62,10 @@ def select(state, t, word):
             highest, lowest = max(highest, total), min(lowest, total)
         limit = theta * windows.roots[level]
         if highest - lowest > limit:
-            left, shortest = keep_best(state, left, windows.sizes[level], highest, limit)
+            left, shortest = keep_best(active, dropped, pulls, sums, left, windows.sizes[level], highest, limit)
         level += 1
-    return least_pulled(state, left)
+    state.left[0] = left
+    return least_pulled(active, pulls, left)
 
 
 def update(state, arm, reward):

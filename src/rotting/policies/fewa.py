@@ -71,8 +71,8 @@ def select(state, t, word):
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
-    left, shortest = keep_first(state, state.short[0], theta)
-    h, try_band, begun = 2, 0, False
+    left, shortest = keep_first(state.active, state.dropped, state.pulls, state.short[0], theta)
+    h, try_band, begun = np.int64(2), np.int64(0), False
     while left > 1 and h <= shortest:
         if h <= SHORT and (left > 2 or h == 2):
             left, shortest = _filter_short(state, left, shortest, h, theta)
@@ -94,7 +94,8 @@ def select(state, t, word):
         if after == h:
             left, shortest, after = filter_row(state, left, shortest, h, row_size(h, shortest), theta)
         h = after
-    return least_pulled(state, left)
+    state.left[0] = left
+    return least_pulled(state.active, state.pulls, left)
 
 
 def update(state, arm, reward):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -140,10 +140,11 @@ class Tally:
     def _add(self, rows: Sequence[tuple[int, str, float, int, str | None, int | None, float | None]]) -> None:
         for row in rows:
             if row[1] == "added":
-                self._add_arm(str(row[4]))
+                self._know(row[3], str(row[4]))
         seqs, kinds, times, arms, _, targets, values = zip(*rows, strict=True)
         kind, at, arm = np.array(kinds), np.array(times, np.float64), np.array(arms, np.int64)
         value = np.array(values, np.float64)  # None becomes NaN
+        self._make_room(int(arm.max()) + 1)
         decided = kind == "decided"
         paid = ~np.isnan(value) & (arm >= 0)
         expired = kind == "expired"
@@ -164,12 +165,23 @@ class Tally:
         )
         self.seq, self.at = seqs[-1], times[-1]
 
-    def _add_arm(self, name: str) -> None:
-        self.names.append(name)
-        for counts in (self.decided, self.rewarded, self.expired):
-            counts.append(0)
-        self.sums.append(0.0)
-        self.curves.append(Curve())
+    def know_names(self, names: Iterable[str]) -> None:
+        """Take over the names of the arms: those that were added before a log was compacted are not in it."""
+        with self.lock:
+            for arm, name in enumerate(names):
+                self._know(arm, name)
+
+    def _know(self, arm: int, name: str) -> None:
+        self._make_room(arm + 1)
+        self.names[arm] = name
+
+    def _make_room(self, arms: int) -> None:
+        while len(self.names) < arms:
+            self.names.append(f"arm {len(self.names)}")
+            for counts in (self.decided, self.rewarded, self.expired):
+                counts.append(0)
+            self.sums.append(0.0)
+            self.curves.append(Curve())
 
     def delays(self, connection: Connection) -> list[float]:
         """Return how long the last rewards took, in seconds."""

@@ -28,9 +28,15 @@ MANY_PENDING = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Verdicts:
-    """What only the state of a bandit knows: which arms are available and pass the filter, and the settings."""
+    """What only the state of a bandit knows: which arms are available and pass the filter, and the settings.
+
+    Its counts include what was in a log before it was compacted.
+    """
 
     policy: str
+    decided: Mapping[str, int]
+    received: Mapping[str, int]
+    sealed: int
     available: Mapping[str, bool]
     passes: Mapping[str, bool | None]
     pending: int
@@ -45,6 +51,9 @@ def judge(bandit: Bandit) -> Verdicts:
     found = verdicts(state)
     return Verdicts(
         policy=str(state.policy),
+        decided=dict(zip(state.names, state.decided, strict=True)),
+        received=dict(zip(state.names, state.received, strict=True)),
+        sealed=state.sealed,
         available=available,
         passes={name: found.get(arm, (None, None))[0] for arm, name in enumerate(state.names)},
         pending=len(state.pending),
@@ -82,6 +91,7 @@ class Overview:
     pending: int
     seq: int
     read: float  # how much of the log is included, 0 to 1
+    sealed: int  # the last event that was compacted
     at: float
     start: float | None  # of the first period of the shares
     seconds: float  # of a period
@@ -101,6 +111,7 @@ async def make_overview(service: Service, bandit: str) -> Overview:
 
     def read() -> Overview:
         tally = service.follower.read_now(bandit)
+        tally.know_names(found.available)
         with service.database.lock, service.database.reading() as connection:
             delays, last = tally.delays(connection), tally.recent(connection)
         with tally.lock:
@@ -127,6 +138,7 @@ def overview(
         pending=found.pending,
         seq=tally.seq,
         read=1.0 if tally.is_complete else tally.seq / max(1, tally.log_seq),
+        sealed=found.sealed,
         at=tally.at,
         start=tally.shares.start,
         seconds=tally.shares.seconds,
@@ -145,8 +157,8 @@ def _arm(tally: Tally, number: int, found: Verdicts, recent: Mapping[int, int]) 
         name=name,
         available=found.available.get(name, False),
         passes=found.passes.get(name),
-        decisions=tally.decided[number],
-        rewards=rewards,
+        decisions=found.decided.get(name, 0),
+        rewards=found.received.get(name, 0),
         share=recent.get(number, 0) / max(1, sum(recent.values())),
         mean=tally.sums[number] / rewards if rewards else None,
         fresh=fit[0][1] if fit else None,

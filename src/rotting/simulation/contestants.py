@@ -13,10 +13,10 @@ import numpy as np
 from rotting.errors import BadType, BadValue, KernelError
 from rotting.policies import Policy
 from rotting.policies._engine.checked import CheckedAgent
-from rotting.policies._engine.contract import fresh_state
 from rotting.policies._engine.kernel import compile_errors_in_short
 from rotting.problems import Problem
 from rotting.simulation.loop import Journal, Streams, new_journal, play, pull, record, streams_of
+from rotting.simulation.state_pool import StatePool
 
 
 class PlayingAgent(Protocol):
@@ -103,6 +103,7 @@ class CompiledContestant:
 
     def __init__(self, label: str, policy: Policy):
         self.label, self.policy, self.description = label, policy, repr(policy)
+        self._pools: dict[tuple[int, int], StatePool] = {}
 
     def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
         """Compile, by playing no rounds at all."""
@@ -113,7 +114,9 @@ class CompiledContestant:
     def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Start from the policy's first state."""
         # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
-        state = self.policy.reserve(fresh_state(self.policy, problem.n_arms), horizon)
+        size = problem.n_arms, horizon
+        pool = self._pools.get(size) or self._pools.setdefault(size, StatePool(self.policy, *size))
+        state = pool.take()
         compiled = play.compiled_for(type(state))
 
         def turn(journal: Journal, first: int, last: int) -> None:
@@ -121,6 +124,7 @@ class CompiledContestant:
             if broken:
                 raise self._broken(broken, arm, problem.n_arms)
 
+        pool.give_back_after(turn, state)
         return turn
 
     def _broken(self, t: int, arm: int, n_arms: int) -> KernelError:

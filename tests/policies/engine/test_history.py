@@ -203,6 +203,18 @@ def test_reserve_leaves_a_roomy_history_alone():
     assert package.reserve(history, 5000) is not history
 
 
+def test_asking_for_little_room_again_and_again_moves_each_number_about_eight_times():
+    history, moved, longest = package.empty_history(2), 0, 0
+    for _ in range(1500):
+        before = history
+        history = package.reserve(history, 256)
+        moved += len(before.high) if history.high is not before.high else 0
+        longest += history.page is not before.page
+        fill(history, np.zeros(256, np.int64), np.zeros(256))
+    assert moved < 10 * len(history.high)
+    assert longest < 80
+
+
 def nbytes(state):
     """Return the memory of all distinct arrays in a state."""
     arrays = {}

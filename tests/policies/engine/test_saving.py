@@ -141,3 +141,16 @@ def test_too_many_arms_are_refused_without_taking_the_memory(tmp_path):
     np.savez(tmp_path / "agent.npz", **arrays)
     with pytest.raises(DamagedFile, match="1000000000000000 arms"):
         Agent.load(tmp_path / "agent.npz")
+
+
+def test_a_loaded_agent_goes_on_without_copying_its_history(tmp_path):
+    agent = rotting.FEWA().start(2)
+    agent.update_many([0, 1] * 40_000, [0.5] * 80_000)
+    agent.update_many([0] * 3000, [0.5] * 3000)  # grows by an eighth, of which this takes a part
+    agent.save(tmp_path / "agent.npz")
+    loaded = type(agent).load(tmp_path / "agent.npz")
+    before = loaded._state.history.high
+    loaded.update(0, 0.5)
+    assert loaded._state.history.high is before
+    loaded.update_many([0] * 20_000, [0.5] * 20_000)
+    assert loaded._state.history.high is not before

@@ -89,7 +89,7 @@ class Agent:
         if type(reward) is not float or not abs(reward) <= LARGEST_REWARD:
             reward = checked_reward(reward)
         if self._room == 0:
-            self._reserve(64 + self._t // 8)
+            self._reserve(256)
         try:
             before = self.pulls if self._compare_counts else None
             counted = self._learn(self._state, arm, reward)
@@ -115,7 +115,7 @@ class Agent:
         if len(numbers) != len(values):
             raise BadValue(f"{len(numbers)} arms and {len(values)} rewards do not go together", expected="one of each")
         if len(numbers) > self._room:
-            self._reserve(len(numbers) + self._t // 8)
+            self._reserve(len(numbers))
         before = self.pulls
         with compile_errors_in_short(self.policy):
             counted = learn_many.compiled_for(type(self._state))(self._state, numbers, values)
@@ -185,9 +185,13 @@ class Agent:
         return f"<Agent {self.policy} n_arms={self.n_arms} t={self.t}>"
 
     def _reserve(self, pulls: int) -> None:
-        """Make room for so many more pulls."""
-        self._state = self.policy.reserve(self._state, pulls)
-        self._room = pulls
+        """Make room for so many more pulls.
+
+        The package's histories grow by an eighth at a time, and take what room they have first: a loaded agent goes on
+        without copying anything. A user's policy may copy its whole state whenever it is asked, so that is done rarely.
+        """
+        self._room = pulls if belongs_to_package(type(self._state)) else pulls + self._t // 8
+        self._state = self.policy.reserve(self._state, self._room)
 
     def _counted_only(self, before: np.ndarray, arms: Sequence[int] | np.ndarray) -> bool:
         """Say whether the state counts these pulls, and no others, more than `before`."""

@@ -8,6 +8,7 @@ than rounding can matter, they decide; only elsewhere are sums added exactly.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -27,6 +28,11 @@ JUST_BELOW = 1.0 - 2.0**-40  # a threshold times this is below the threshold, ho
 
 def new_rows() -> np.ndarray:
     """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), their inverses, space for two rows."""
+    return _first_rows().copy()
+
+
+@cache
+def _first_rows() -> np.ndarray:
     roots = np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1))])
     return np.concatenate([roots, 1.0 / roots, np.zeros(2 * ROW)])
 
@@ -49,7 +55,7 @@ def filter_sums(state, left, h, highest, theta):
     state.proofs.notes[LAST_DROP] = h
     if state.proofs.notes[DECISION_ONLY] and left > BRANCH_FREE_ABOVE:
         return _keep_many(state, left, highest, limit)
-    return keep_best(state, left, h, highest, limit)
+    return keep_best(state.active, state.dropped, state.pulls, state.sums, left, h, highest, limit)
 
 
 @helper
@@ -113,7 +119,7 @@ def _safe_for_pair(state, h, size, theta):
 
     The second is -1 if the row ends first, or if rough sums cannot tell.
     """
-    between, mine, theirs = pair_of(state, 0, h, size)
+    between, mine, theirs = pair_of(state, np.int64(0), h, size)
     root, below, above = thresholds(state.history, h, size, theta)
     high, roots = state.history.high, state.rows
     far = False

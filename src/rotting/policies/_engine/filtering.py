@@ -2,6 +2,8 @@
 
 The paper compares means: arm i is dropped at window h when its mean lies more than 2 c(h, delta_t) below the best. Both
 sides times h, sums are compared: max_j W_j(h) - W_i(h) > theta sqrt(h), theta = sqrt(8 sigma^2 log(1 / delta_t)).
+
+Functions here are given arrays, not states: they are compiled once for all policies, and sooner.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def first_unpulled(pulls):
 
 
 @helper
-def keep_first(state, sums, limit):
+def keep_first(active, dropped, pulls, sums, limit):
     """Make active the arms whose sum is at most `limit` below the largest; `sums` has one entry per arm.
 
     Returns how many stay and the fewest pulls among them.
@@ -57,39 +59,38 @@ def keep_first(state, sums, limit):
     kept, fewest = 0, MAX_PULLS
     for arm in range(len(sums)):
         if highest - sums[arm] <= limit:
-            state.active[kept] = arm
+            active[kept] = arm
             kept += 1
-            fewest = min(fewest, state.pulls[arm])
+            fewest = min(fewest, pulls[arm])
         else:
-            state.dropped[arm] = 1
+            dropped[arm] = 1
     return kept, fewest
 
 
 @helper
-def keep_best(state, left, h, highest, limit):
-    """Keep those of the first `left` active arms whose sum, in `state.sums`, is at most `limit` below the highest.
+def keep_best(active, dropped, pulls, sums, left, h, highest, limit):
+    """Keep those of the first `left` active arms whose sum, in `sums`, is at most `limit` below the highest.
 
     Returns how many stay and the fewest pulls among them.
     """
     kept, fewest = 0, MAX_PULLS
     for place in range(left):
-        arm = state.active[place]
-        if highest - state.sums[place] <= limit:
-            state.active[kept] = arm
+        arm = active[place]
+        if highest - sums[place] <= limit:
+            active[kept] = arm
             kept += 1
-            fewest = min(fewest, state.pulls[arm])
+            fewest = min(fewest, pulls[arm])
         else:
-            state.dropped[arm] = h
+            dropped[arm] = h
     return kept, fewest
 
 
 @helper
-def least_pulled(state, left):
+def least_pulled(active, pulls, left):
     """Return the arm with the fewest pulls among the first `left` active ones, the lowest-numbered on ties."""
-    best = state.active[0]
+    best = active[0]
     for place in range(1, left):
-        arm = state.active[place]
-        if state.pulls[arm] < state.pulls[best]:
+        arm = active[place]
+        if pulls[arm] < pulls[best]:
             best = arm
-    state.left[0] = left
     return best

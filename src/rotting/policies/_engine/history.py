@@ -76,17 +76,22 @@ def empty_history(n_arms: int) -> History:
 
 
 def reserve(history: History, pulls: int) -> History:
-    """Return a history with room for that many more pulls, whichever arms they fall on."""
-    n_arms = len(history.pulls)
+    """Return a history with room for that many more pulls, whichever arms they fall on.
+
+    What does not fit is moved to arrays that are larger by an eighth at least, so that each number is moved about eight
+    times in all, however often room is asked for.
+    """
+    n_arms, had_pages, had_columns = len(history.pulls), len(history.low) // PAGE, history.page.shape[1]
     pages = int(history.used[0]) + min(pulls, n_arms) + pulls // PAGE + 1
     columns = (int(history.pulls.max()) + pulls) // PAGE + 1
-    if pages <= len(history.low) // PAGE and columns <= history.page.shape[1]:
+    if columns > had_columns:
+        page = np.zeros((n_arms, max(columns, had_columns + had_columns // 8)), np.int32)
+        page[:, :had_columns] = history.page
+        history = history._replace(page=page)
+    if pages <= had_pages:
         return history
-    page = np.zeros((n_arms, max(columns, history.page.shape[1])), np.int32)
-    page[:, : history.page.shape[1]] = history.page
-    pages = max(pages, len(history.low) // PAGE)
+    pages = max(pages, had_pages + had_pages // 8)
     return history._replace(
-        page=page,
         high=_longer(history.high, pages * STEP),
         low=_longer(history.low, pages * PAGE),
         outlines=_longer(history.outlines, pages * NODES),
@@ -215,7 +220,7 @@ def band(history, arm, first, last):
     under <= S[m] - (height + slope * (m - first)) <= over, up to ROUNDING * largest.
     The arm must have been pulled BLOCK times since `last`. The longer ago that is, the longer a stretch is cheap.
     """
-    n, size, level = history.pulls[arm], BLOCK, 0
+    n, size, level = history.pulls[arm], np.int64(BLOCK), np.int64(0)
     # Some eight blocks, but only such as have ended by now.
     while 8 * size <= last - first and ((last >> level) // (2 * BLOCK) + 1) * (2 * size) <= n:
         size *= 2
@@ -233,6 +238,15 @@ def band(history, arm, first, last):
         under = min(under, min(left, right) + history.outlines[node, 0])
         left = right
     return height + slope * (first - start * size), slope, under, over
+
+
+@helper
+def rise_above_line(history, arm, start, size):
+    """Return how far S rises above the straight line from S[start] to S[start + size], an aligned block that ended."""
+    level = 0
+    while BLOCK << level < size:
+        level += 1
+    return history.outlines[_node(history, arm, level, start // size), 1]
 
 
 @helper
@@ -291,7 +305,7 @@ def _close_blocks(history, arm, n):
     for m in range(1, BLOCK):
         deviation = rough_prefix(history, arm, n - BLOCK + m) - (height + slope * m)
         under, over = min(under, deviation), max(over, deviation)
-    level, block = 0, n // BLOCK - 1
+    level, block = np.int64(0), n // BLOCK - 1
     while True:
         node = _node(history, arm, level, block)
         history.outlines[node, 0], history.outlines[node, 1] = under, over

@@ -42,7 +42,9 @@ STRETCHES = 64  # ... and stretches
 RENEW_AFTER = 1024  # pulls after which all proofs are dropped: stretches were split where that is no longer needed
 RETRY_AFTER = 16  # pulls after which to try again what could not be proved
 PARTS = 1024  # parts that a threshold is divided into, see _largest_share
-BOTH = 2
+BOTH = np.int64(
+    2
+)  # typed, as are other constants that kernels hand on: a literal has a type, and so a compilation, of its own
 
 
 class PairProofs(NamedTuple):
@@ -132,7 +134,7 @@ def _pass_rows(state, h, shortest, theta):
 @helper
 def _prove_row(state, row, h, theta, travelled):
     """Compare the arms at a row of windows from h on; say whether it surely drops neither, and note for how long."""
-    root, below, _ = thresholds(state.history, h, ROW, theta)
+    root, below, _ = thresholds(state.history, h, np.int64(ROW), theta)
     share = _largest_share(state, h, root + INVERSES, below)
     if share >= PARTS:
         return False
@@ -144,7 +146,7 @@ def _prove_row(state, row, h, theta, travelled):
 @helper
 def _largest_share(state, h, inverse, below):
     """Return the largest distance of the sums at the windows of a row, in 1 / PARTS of the threshold there."""
-    between, mine, theirs = pair_of(state, 0, h, ROW)
+    between, mine, theirs = pair_of(state, np.int64(0), h, np.int64(ROW))
     high, inverses, scale = state.history.high, state.rows, PARTS / max(below, 2.0**-1000)
     largest = np.int32(0)  # a maximum of integers is vectorised, one of floats is not
     for j in range(np.uint64(ROW)):
@@ -186,7 +188,7 @@ def _ahead_at(state, h, theta):
 @helper
 def _is_kept(state, h, end, theta, ratio, who):
     """Say whether the filters at windows h..end surely keep the arm `who` (0 or 1)."""
-    stretch = 0
+    stretch = np.int64(0)
     while h <= end:
         after, stretch = _pass_over(state, h, end, theta, ratio, stretch, who)
         if after == h:

@@ -3,7 +3,7 @@
 The file is an ordinary `.npz` (a zip of NumPy arrays, each with a CRC; nothing pickled), which `numpy.load` opens:
 
 * `header`: UTF-8 JSON as bytes: `format` (1), `policy` (its repr), `n_arms`, `key` (start of the random stream);
-* `state.NAME`, `state.NAME.NAME`, ...: the arrays of the policy's state.
+* `state.NAME`, `state.NAME.NAME`, ...: the arrays of the policy's state, without its working memory.
 
 Two fields of a state that are one array (such as `pulls` and `history.pulls`) are stored once.
 
@@ -53,7 +53,7 @@ def write_agent(file: IO[bytes], policy: Policy, state: Any, key: np.uint64) -> 
     arrays = {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
     seen: set[int] = set()
     for name, array in leaves(state):
-        if id(array) not in seen:
+        if id(array) not in seen and not is_scratch(policy, name):
             seen.add(id(array))
             arrays[name] = array
     np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -40,6 +40,10 @@ def _summary(found: Overview) -> str:
     partly = ""
     if found.read < 1.0:
         partly = f'<p class="soft">The log is still being read: this is the first {found.read:.0%} of it.</p>'
+    if found.sealed:
+        partly += (
+            f'<p class="soft">The log was compacted: pictures begin after event {with_thousands(found.sealed)}.</p>'
+        )
     return f'<h1>{escape(found.bandit)}</h1><p class="lead">{escape(found.lead)}</p>{rest}{partly}'
 
 

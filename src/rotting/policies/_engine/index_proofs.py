@@ -1,0 +1,243 @@
+"""RAW-UCB's windows: proofs that an arm's upper confidence bounds all lie above a level, now and after later rewards.
+
+The bound at window h is above a level B when W(h) - B h + width sqrt(h) > 0. What W(h) = S[n] - S[n - h] needs of the
+past is S at the window's start m = n - h, and that never changes: proofs are about starts, not about lengths.
+
+The starts of an arm are divided into stretches, aligned blocks of pulls whose outline `history` keeps. On each, a roof
+lies over S: the straight line between its two ends, raised by as much as S rises above it in between. Under a roof,
+(S[n] - roof) - B h + width sqrt(h) is concave in h, so it is positive everywhere if it is at both ends. One look at the
+ends of all roofs, some dozens of numbers side by side, tells for any B, width and S[n] that all windows lie above.
+
+Where an end fails, the stretch is split, down to rows of ROW starts, which have no roof: their prefix sums are compared
+one by one, and so are those of windows that begin after the last stretch. Stretches stay split for RENEW_AFTER pulls,
+so in most rounds all ends are in order.
+
+Nothing here decides: without any stretch the decisions are the same, and slower.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from rotting._core.compiling import helper, outlined
+from rotting.policies._engine.history import (
+    ROUNDING,
+    ROW,
+    place_of,
+    rise_above_line,
+    rough_prefix,
+    rounding,
+    total_of,
+    window_sum,
+)
+
+STRETCHES = 128  # the most stretches of an arm ...
+ROWS = 24  # ... and rows
+RECENT = 2 * ROW  # windows up to here may begin after the last stretch
+REACH = 2  # a stretch is at first no longer than this times the shortest window that begins there
+RENEW_AFTER = 512  # pulls after which all is divided anew: what was split may no longer need it
+RETRY_AFTER = 64  # pulls after which to divide again when there was no room for what had to be split
+MOST_WIDTH = 2.0**900  # beyond it products might overflow: nothing is sure
+
+
+class IndexProofs(NamedTuple):
+    """The roofs over each arm's prefix sums, and the rows without one.
+
+    `notes` has these slots:
+
+    | slot | content |
+    |---|---|
+    | ENDS | how many ends of roofs there are: two per stretch |
+    | ROW_COUNT | how many rows there are |
+    | LAST | where the last stretch or row ends: starts from there on belong to none |
+    | RENEWED | the arm's pulls when it was last divided anew |
+    | RETRY | the pulls before which it is not divided |
+    | FIRST_ROW, ... | the first start of each row |
+    """
+
+    roofs: np.ndarray  # float64 (K, 2, 2 STRETCHES): WHERE each end is, and its HEIGHT; stretches in no order
+    notes: np.ndarray  # int64 (K, 5 + ROWS)
+    tables: np.ndarray  # float64 (2, RECENT): 0, 1, 2, ...; the square roots of RECENT, ..., 2, 1
+
+
+WHERE, HEIGHT = range(2)  # of `roofs`
+ENDS, ROW_COUNT, LAST, RENEWED, RETRY, FIRST_ROW = range(6)  # of `notes`
+STEPS, ROOTS = range(2)  # of `tables`
+
+
+def no_index_proofs(n_arms: int) -> IndexProofs:
+    """Return proofs of nothing."""
+    return IndexProofs(
+        roofs=np.zeros((n_arms, 2, 2 * STRETCHES)),
+        notes=np.zeros((n_arms, FIRST_ROW + ROWS), np.int64),
+        tables=np.stack([np.arange(RECENT, dtype=float), np.sqrt(np.arange(RECENT, 0, -1.0))]),
+    )
+
+
+@helper
+def all_above(history, proofs, arm, width, level):
+    """Say whether the upper confidence bounds of an arm surely lie above `level`, at every window."""
+    n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
+    if n - notes[arm, LAST] > RECENT or not width < MOST_WIDTH:
+        return False
+    total, steep = total_of(history, arm) - rounding(history), _steeper(level, width)
+    below = False
+    for end in range(np.uint64(notes[arm, ENDS])):
+        h = n - roofs[arm, WHERE, end]
+        below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h) > 0.0)
+    if below:
+        return False
+    for piece in range(_pieces(notes, arm, n)):
+        longest, size = _piece(notes, arm, n, piece)
+        if not _row_above(history, proofs.tables, arm, longest, size, width, level):
+            return False
+    return True
+
+
+@helper
+def _steeper(level, width):
+    """Return the level, raised by more than rounding can be worth in any term but the sums, per unit of window."""
+    return level + ROUNDING * (abs(level) + width)
+
+
+@helper
+def _pieces(notes, arm, n):
+    """Return into how many pieces, of up to ROW windows each, those without a roof fall: rows, then recent windows."""
+    return notes[arm, ROW_COUNT] + (n - notes[arm, LAST] + ROW - 1) // ROW
+
+
+@helper
+def _piece(notes, arm, n, piece):
+    """Return the longest window of a piece and how many there are."""
+    recent = piece - notes[arm, ROW_COUNT]
+    if recent < 0:
+        return n - notes[arm, FIRST_ROW + piece], ROW
+    longest = min((recent + 1) * ROW, n - notes[arm, LAST])
+    return longest, longest - recent * ROW
+
+
+@helper
+def _row_above(history, tables, arm, longest, size, width, level):
+    """Say whether the bounds at windows `longest`, `longest` - 1, ..., `size` <= ROW of them, surely lie above `level`.
+
+    Square roots come from a table; for windows too long for it, from a straight line that lies below them.
+    """
+    high, first = history.high, np.uint64(place_of(history, arm, history.pulls[arm] - longest + size - 1) + 1 - size)
+    base = total_of(history, arm) - rounding(history) - _steeper(level, width) * longest
+    table, weight, step = np.uint64(0), 0.0, level
+    if longest <= RECENT:
+        table, weight = np.uint64(RECENT - longest), width
+    else:
+        root = math.sqrt(longest)
+        base += width * root
+        step -= width * (root - math.sqrt(longest - size + 1)) / max(size - 1, 1)
+    below = False
+    for j in range(np.uint64(size)):
+        below |= not (base + step * tables[STEPS, j] + weight * tables[ROOTS, table + j] - high[first + j] > 0.0)
+    return not below
+
+
+@outlined
+def lowest_window(history, proofs, arm, width, level, lowest):
+    """Compute the bounds at the windows without a roof that may not lie above `level` (after `divide` at it).
+
+    Returns the window of the lowest that is below `lowest`, and its mean; 0 and 0.0 if there is none.
+    """
+    n, notes = history.pulls[arm], proofs.notes
+    total, steep = total_of(history, arm) - rounding(history), _steeper(level, width)
+    best, best_mean = 0, 0.0
+    for piece in range(_pieces(notes, arm, n)):
+        longest, size = _piece(notes, arm, n, piece)
+        for h in range(longest - size + 1, longest + 1):
+            root = math.sqrt(h)
+            rough = (total - rough_prefix(history, arm, n - h)) - steep * h + width * root
+            if rough > 0.0 and width < MOST_WIDTH:
+                continue
+            mean = window_sum(history, arm, h) / h
+            if mean + width / root < lowest:
+                lowest, best, best_mean = mean + width / root, h, mean
+    return best, best_mean
+
+
+@outlined
+def divide(history, proofs, arm, width, level):
+    """Divide an arm's starts into stretches with roofs that are in order, and rows; if there is no room, not at all.
+
+    What is in order at a level is so at lower ones.
+    """
+    n, notes = history.pulls[arm], proofs.notes
+    if n >= notes[arm, RENEWED] + RENEW_AFTER or not width < MOST_WIDTH:
+        _forget(notes, arm, n)
+    while n >= notes[arm, RETRY] and width < MOST_WIDTH:
+        _add_stretches(history, proofs, arm)
+        if _split_stretches(history, proofs, arm, width, level):
+            return
+        if notes[arm, RENEWED] == n:
+            notes[arm, RETRY] = n + RETRY_AFTER
+        _forget(notes, arm, n)
+
+
+@helper
+def _forget(notes, arm, n):
+    """Forget all stretches and rows of an arm."""
+    notes[arm, ENDS], notes[arm, ROW_COUNT], notes[arm, LAST], notes[arm, RENEWED] = 0, 0, 0, n
+
+
+@helper
+def _add_stretches(history, proofs, arm):
+    """Make stretches of the starts that are no longer recent: the longer, the longer ago they are."""
+    n, notes = history.pulls[arm], proofs.notes
+    while n - notes[arm, LAST] > RECENT and notes[arm, ENDS] < 2 * STRETCHES:
+        start, size = notes[arm, LAST], ROW
+        while start % (2 * size) == 0 and (2 + 2 * REACH) * size <= REACH * (n - start):
+            size *= 2
+        _write(history, proofs.roofs, arm, notes[arm, ENDS], start, size)
+        notes[arm, ENDS] += 2
+        notes[arm, LAST] = start + size
+
+
+@outlined
+def _write(history, roofs, arm, end, start, size):
+    """Write the two ends of the roof over a stretch."""
+    rise = rise_above_line(history, arm, start, size)
+    for side in range(2):
+        where = start + side * size
+        roofs[arm, WHERE, end + side], roofs[arm, HEIGHT, end + side] = where, rough_prefix(history, arm, where) + rise
+
+
+@helper
+def _split_stretches(history, proofs, arm, width, level):
+    """Split stretches until all roofs are in order, or there are no stretches left but rows; False if there is no room.
+
+    A row takes the place of its stretch; the last stretch then moves to where that was.
+    """
+    n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
+    total, steep = total_of(history, arm) - rounding(history), _steeper(level, width)
+    end = np.int64(0)  # typed: numba would compile `_write` once more for a literal
+    while end < notes[arm, ENDS]:
+        h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, end + 1]
+        here = (total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h)
+        there = (total - roofs[arm, HEIGHT, end + 1]) - steep * g + width * math.sqrt(g)
+        if here > 0.0 and there > 0.0:
+            end += 2
+            continue
+        start, half, last = np.int64(roofs[arm, WHERE, end]), np.int64(h - g) // 2, notes[arm, ENDS]
+        if half < ROW:
+            if notes[arm, ROW_COUNT] == ROWS:
+                return False
+            notes[arm, FIRST_ROW + notes[arm, ROW_COUNT]] = start
+            notes[arm, ROW_COUNT] += 1
+            notes[arm, ENDS] = last - 2
+            for side in range(2):
+                roofs[arm, WHERE, end + side] = roofs[arm, WHERE, last - 2 + side]
+                roofs[arm, HEIGHT, end + side] = roofs[arm, HEIGHT, last - 2 + side]
+        else:
+            if last == 2 * STRETCHES:
+                return False
+            _write(history, roofs, arm, end, start, half)
+            _write(history, roofs, arm, last, start + half, half)
+            notes[arm, ENDS] = last + 2
+    return notes[arm, LAST] + RECENT >= n

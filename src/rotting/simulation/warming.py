@@ -1,0 +1,61 @@
+"""Compile everything that ships, so that nobody waits for it later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from rotting.policies import POLICIES, EffFEWA, EffRAWUCB, Policy
+from rotting.problems import Drop, Power, Problem
+from rotting.simulation.contestants import Player
+from rotting.simulation.simulator import simulate
+
+_HORIZON = 50
+
+
+def compilations() -> list[tuple[str, Callable[[], None]]]:
+    """Return what there is to compile, by name, and functions that compile all that is ever called of each.
+
+    Examples
+    --------
+    >>> name, compile_it = compilations()[0]
+    >>> name
+    'FEWA'
+    """
+    problem = Problem([Drop(1.0, 0.0, 20), Power(0.3), [0.5, 0.4]], sigma=0.5)
+    needs: dict[str, dict[str, Any]] = {
+        "CTO": {"curves": problem.curves},
+        "SWA": {"horizon": _HORIZON},
+        "Oracle": {"problem": problem},
+    }
+    listed: Iterator[Policy] = (kind(**needs.get(name, {})) for name, kind in POLICIES.items())
+    # Finer grids have states of another kind.
+    every = [*listed, EffFEWA(grid=1.5), EffRAWUCB(grid=1.5)]
+    others = ("Python classes", partial(_simulate, _FirstArm, problem))
+    return [*((type(policy).__name__, partial(_compile, policy, problem)) for policy in every), others]
+
+
+def _compile(policy: Policy, problem: Problem) -> None:
+    agent = policy.start(problem.n_arms, seed=0)
+    for _ in range(2 * problem.n_arms):
+        agent.update(agent.select(), 0.5)
+    agent.update_many([0], [0.5])
+    if type(policy).explain is not Policy.explain:
+        agent.explain()
+    _simulate(policy, problem)
+
+
+def _simulate(player: Player, problem: Problem) -> None:
+    simulate(player, problem, horizon=_HORIZON, runs=1, progress=False)
+
+
+class _FirstArm:
+    """A policy that is not compiled, to compile what plays it."""
+
+    def __init__(self, n_arms: int): ...
+
+    def select(self) -> int:
+        return 0
+
+    def update(self, arm: int, reward: float) -> None: ...
