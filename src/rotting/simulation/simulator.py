@@ -85,8 +85,8 @@ def simulate(
     -------
     xarray.Dataset
         `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time, or time of the
-        GPU, spent playing all runs) and `oracle_reward[round]` (`[run, round]` where each run draws its own arms).
-        Its attributes say how it was made, and which oracle regret is measured against.
+        GPU, spent playing all runs) and `oracle_reward[round]` (`[run, round]` where each run draws its own arms). Its
+        attributes say how it was made, and which oracle regret is measured against.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def simulate(
             played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
         else:
             played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance)
-    oracle = oracle_of(problem, recorded, seed, range(first_run, first_run + runs))
-    result = make_dataset(players, problem, horizon, seed, recorded, device, oracle, *played)
+    oracle = oracle_of_runs(problem, recorded, seed, range(first_run, first_run + runs))
+    result = make_dataset(players, problem, horizon, seed, recorded, oracle, device, *played)
     return result.assign_coords(run=result["run"] + int(first_run))
 
 
@@ -255,7 +255,7 @@ def play_run(
     return elapsed
 
 
-def oracle_of(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
+def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
     """Return the oracle; its reward has one row per run where each run draws its own arms."""
     horizon = int(rounds[-1])
     first = problem.oracle(horizon, rounds, seed=seed, run=runs[0])
@@ -281,8 +281,8 @@ def make_dataset(
     horizon: int,
     seed: int,
     rounds: np.ndarray,
-    device: str,
     oracle: OracleResult,
+    device: str,
     earned: np.ndarray,
     pulls: np.ndarray,
     seconds: np.ndarray,

@@ -119,14 +119,14 @@ def compute_on_gpu(plan: Plan, blocks: Sequence[range]) -> list[bytes]:
     encoded = []
     for block in blocks:
         own = list(itertools.islice(played, sum(1 for _ in plan.numbering.pieces(block))))
-        regret = [(_oracles(plan, piece) - earned).ravel() for piece, (earned, _, _) in own]
+        regret = [(_oracle_rewards(plan, piece) - earned).ravel() for piece, (earned, _, _) in own]
         pulls = [pulls.ravel() for _, (_, pulls, _) in own]
         encoded.append(encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls))))
     return encoded
 
 
-def _oracles(plan: Plan, piece: Piece) -> np.ndarray:
-    """Return the oracle's reward: one for all runs of a piece, or one per run where each draws its own arms."""
+def _oracle_rewards(plan: Plan, piece: Piece) -> np.ndarray:
+    """Return what regret of the runs of a piece is measured against: a row for each run that draws its own arms."""
     if not plan.problems[piece.problem].dynamics_model.draws:
         return oracle_reward(plan, piece.problem, 0)
     return np.stack([oracle_reward(plan, piece.problem, piece.first + run) for run in range(piece.runs)])

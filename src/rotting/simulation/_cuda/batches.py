@@ -77,10 +77,10 @@ def grouped(cells: Sequence[Cell]) -> list[Group]:
     sizes: dict[object, int] = {}
     for place, cell in enumerate(cells):
         state = first_state(cell)
-        memory = cell.problem.new_memory()
-        key = _structure(state, {}), _structure(cell.problem.arrays, {}), _structure(memory, {})
+        key = _structure(state, {}), _structure(cell.problem.arrays, {}), _structure(cell.problem.new_memory(), {})
         found.setdefault(key, []).append(place)
-        own = {id(array): array.nbytes for each in (state, memory) for _, array in leaves(each)}
+        memory = cell.problem.new_memory()
+        own = {id(array): array.nbytes for part in (state, memory) for _, array in leaves(part)}
         numbers = 2 * cell.problem.n_arms + len(cell.rounds) + 8
         sizes[key] = max(sizes.get(key, 0), sum(own.values()) + numbers * _BYTES)
     groups = [Group(tuple(places), sizes[key]) for key, places in found.items()]
@@ -139,7 +139,7 @@ def to_device(
         journals=Journal(
             rounds=making.common(rounds),
             earned=stream.zeros((len(runs), rounds.shape[1]), np.dtype(np.float64)),
-            memory=making.assembled([cell.problem.new_memory() for cell in chosen], lambda name: _WOVEN),
+            memory=making.assembled([cell.problem.new_memory() for cell in chosen], _memory_layout, "memory"),
             total=making.woven(np.zeros((len(runs), 2))),
             place=making.woven(np.zeros((len(runs), 1), np.int64)),
         ),
@@ -172,6 +172,11 @@ def _layouts(cell: Cell) -> Callable[[str], int]:
         return _COMMON if name in constant else _GROWING if name in growing else _WOVEN
 
     return layout
+
+
+def _memory_layout(name: str) -> int:
+    """Return how an array of what a run keeps of the past is laid out: pulls are read when all is played."""
+    return _GROWING if name == "memory.pulls" else _WOVEN
 
 
 class _Making:
@@ -223,8 +228,3 @@ class _Making:
         padded[: self.runs] = rows
         apart = padded.reshape(groups, self.lanes, *rows.shape[1:])
         return Woven(self.stream.to_device(np.ascontiguousarray(np.moveaxis(apart, 1, -1))))
-
-
-def unwoven(array: np.ndarray) -> np.ndarray:
-    """Return a woven array with a row per run; rows of no run follow."""
-    return np.moveaxis(array, -1, 1).reshape(-1, *array.shape[1:-1])

@@ -17,7 +17,7 @@ import numpy as np
 from rotting._core.checking import compile_errors_in_short
 from rotting.errors import KernelError, NoDevice
 from rotting.simulation._cuda import device
-from rotting.simulation._cuda.batches import Cell, Part, cut, grouped, to_device, unwoven
+from rotting.simulation._cuda.batches import Cell, Part, cut, grouped, to_device
 from rotting.simulation._cuda.compiling import kernel_for
 from rotting.simulation.contestants import CompiledContestant, Contestant
 
@@ -198,8 +198,10 @@ class _Playing:
 
     def results(self) -> Generator[Played, None, None]:
         """Yield what the runs came to, cell by cell."""
-        earned = self._stream.to_host(self._batch.journals.earned)
-        pulls = unwoven(self._stream.to_host(self._batch.journals.memory.pulls.array))
+        earned, pulls = (
+            self._stream.to_host(self._batch.journals.earned),
+            self._stream.to_host(self._batch.journals.memory.pulls),
+        )
         for part, end in zip(self.parts, self._ends(), strict=True):
             runs = slice(int(end) - part.runs, int(end))
             recorded = len(self.cells[part.cell].rounds)

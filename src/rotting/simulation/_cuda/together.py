@@ -12,7 +12,7 @@ from rotting.problems import Problem
 from rotting.simulation._cuda.batches import Cell
 from rotting.simulation._cuda.playing import play_cells, refuse_python
 from rotting.simulation.contestants import Contestant, Players, contestants
-from rotting.simulation.simulator import make_dataset, oracle_of, recorded_rounds
+from rotting.simulation.simulator import make_dataset, oracle_of_runs, recorded_rounds
 
 if TYPE_CHECKING:
     import xarray
@@ -50,9 +50,10 @@ class _Score:
 
     def dataset(self, seed: int) -> xarray.Dataset:
         """Return what `rotting.simulate` returns."""
-        problem, results = self.game.problem, (self.earned, self.pulls, self.seconds)
-        oracle = oracle_of(problem, self.rounds, seed, range(self.game.runs))
-        return make_dataset(self.players, problem, problem.horizon, seed, self.rounds, "cuda", oracle, *results)
+        results = self.earned, self.pulls, self.seconds
+        problem = self.game.problem
+        oracle = oracle_of_runs(problem, self.rounds, seed, range(self.game.runs))
+        return make_dataset(self.players, problem, problem.horizon, seed, self.rounds, oracle, "cuda", *results)
 
 
 def simulate_together(
