@@ -30,7 +30,7 @@ def simulated(tmp_path_factory):
 
 def test_every_policy_decides_as_on_the_cpu(simulated):
     pulls, regret, outcome = simulated
-    players = {**simulated_gpu.everybody(), "Mine": simulated_gpu.Mine()}
+    players = {**simulated_gpu.everybody(), "OwnOnGpu": simulated_gpu.OwnOnGpu()}
     expected = rotting.simulate(players, simulated_gpu.problem(), **simulated_gpu.GAME)
     assert outcome["labels"] == list(expected["policy"].values)
     for place, label in enumerate(outcome["labels"]):

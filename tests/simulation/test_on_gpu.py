@@ -32,7 +32,7 @@ def test_every_policy_decides_as_on_the_cpu(name):
 def test_a_users_policy_and_smooth_curves():
     """Powers and exponentials come from another library: means may differ by a few units in the last place."""
     problem = Problem([Exponential(0.5, 0.01), Drop(0.5, -0.5, 100), 0.1], noise="gaussian")
-    on_cpu, on_gpu = both([simulated_gpu.Mine(), rotting.FEWA()], problem, horizon=3000, runs=RUNS)
+    on_cpu, on_gpu = both([simulated_gpu.OwnOnGpu(), rotting.FEWA()], problem, horizon=3000, runs=RUNS)
     np.testing.assert_array_equal(on_gpu.pulls, on_cpu.pulls)
     np.testing.assert_allclose(on_gpu.regret, on_cpu.regret, rtol=0, atol=1e-10)
 
