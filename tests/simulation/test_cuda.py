@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rotting
+import simulated_gpu
 from rotting.simulation.loop import streams_of, streams_of_many
-from simulation import simulated_gpu
 
 
 @pytest.fixture(scope="module")

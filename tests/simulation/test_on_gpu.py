@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rotting
+import simulated_gpu
 from rotting.paper.every_policy import PROBLEMS, policies_for
 from rotting.policies import Oracle
 from rotting.problems import NAMED, Drop, Exponential, Problem
-from simulation import simulated_gpu
 
 pytestmark = pytest.mark.gpu
 RUNS = 64
