@@ -185,6 +185,17 @@ def test_what_leaves_nothing_to_compact_is_refused(sqlite, tmp_path, before, wor
             bandit.compact(before, tmp_path / "log.csv")
 
 
+def test_a_warm_start_is_not_torn_apart(sqlite, tmp_path):
+    earlier = [{"arm": "red", "reward": 0.1 * place} for place in range(10)]
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS, warm_start=earlier) as bandit:
+        with pytest.raises(BadSettings, match="inside a warm start, which ends with event 14"):
+            bandit.compact(8, tmp_path / "log.csv")
+        bandit.compact(14, tmp_path / "log.csv")
+        assert [arm.imported for arm in bandit.report().arms] == [10, 0, 0]
+        play(bandit, 5)
+        bandit.verify()
+
+
 def test_a_seal_that_was_tampered_with_is_found(url, tmp_path, tamper):
     with Bandit.open(url, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 20)
@@ -222,8 +233,7 @@ def test_a_deleted_bandit_is_gone_and_others_stay(url, tmp_path, monkeypatch):
             assert again.decide().arm == "new"
 
 
-def test_tests_can_fail(sqlite, tmp_path, tamper):
-    """A seal that is missing altogether is a log without a beginning."""
+def test_a_log_without_its_seal_has_no_beginning(sqlite, tmp_path, tamper):
     with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 20)
         bandit.compact(30, tmp_path / "log.csv")

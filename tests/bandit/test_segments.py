@@ -97,7 +97,8 @@ def test_a_new_segment_begins_with_what_its_siblings_know(url):
 
 
 @pytest.mark.parametrize(
-    ("template", "words"), [("homepage", "no fields"), ("{a}/{a}", "one of them twice"), ("", "0 characters")]
+    ("template", "words"),
+    [("homepage", "no fields"), ("{a}/{a}", "one of them twice"), ("{n}", "like an argument"), ("", "0 characters")],
 )
 def test_what_is_no_template_is_refused(sqlite, template, words):
     with pytest.raises(BadName, match=words):

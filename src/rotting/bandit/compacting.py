@@ -88,6 +88,10 @@ def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, i
                 rewards.append((event.seq, event.arm, event.value))
             if progress is not None and event.seq % PROGRESS_EVERY == 0:
                 progress(event.seq - sealed, upto - sealed)
+        if replay.imports:
+            raise BadSettings(
+                f"lies inside a warm start, which ends with event {upto + replay.imports}", name="before", value=upto
+            )
         exposures, snapshot = stored.exposures_until(upto), replay.state.snapshot()
     return Seal(
         snapshot,

@@ -68,6 +68,7 @@ class Database:
         self._committing = False  # has a commit been sent that was not yet answered?
         self._wal_is_on = False  # SQLite keeps it with the file, but setting it writes: not for those who only read
         self._closed = False
+        self.tables_are_good = False  # once a bandit has been found or made in them
         self._process = os.getpid()
         self._file: tuple[int, int] | None = None  # what identifies a SQLite file, once it is there
         self._busy_timeout = -1  # SQLite's own, in milliseconds; -1: not yet set
@@ -396,7 +397,9 @@ def _after_fork() -> None:
 
 def _after_fork_in_child() -> None:
     for database in _LOCKED_FOR_FORK:
-        database.line.clear()  # the threads that wait there are the parent's
+        for ticket in database.line:  # the threads that wait there are the parent's
+            ticket.abandoned = True
+        database.line.clear()
         database._holder = None
     _after_fork()
 

@@ -41,7 +41,16 @@ def open_on(database: Database, new: NewBandit) -> EventLog:
     """Return the log of a bandit in a database that is open; if there is none of that name, make it."""
     with database.lock:  # another thread may fork
         row = _find_or_make(database, new)
+        database.tables_are_good = True
         return EventLog(database, row, BanditSettings.from_dict(row.settings))
+
+
+def open_if_there(database: Database, name: str) -> EventLog | None:
+    """Return the log of a bandit in a database whose tables are known to be good; None if there is none."""
+    with database.lock:
+        with database.reading() as connection:
+            row = storage.find_bandit(connection, name)
+        return None if row is None else EventLog(database, row, BanditSettings.from_dict(row.settings))
 
 
 class NewBandit(NamedTuple):
@@ -60,7 +69,7 @@ def _find_or_make(database: Database, new: NewBandit) -> BanditRow:
             raise UnknownBandit(f"there is no database {database.quoted_address}", value=new.name, hint=_MAKE_IT)
     else:
         with database.reading() as connection:
-            found = _find(connection, new)
+            found = _find(database, connection, new)
         if found is not None:
             return found
     if new.settings is not None:
@@ -80,9 +89,9 @@ def _check_choices(policy: Policy) -> None:
         ) from None
 
 
-def _find(connection: Connection, new: NewBandit) -> BanditRow | None:
+def _find(database: Database, connection: Connection, new: NewBandit) -> BanditRow | None:
     """Return the bandit of that name, or None if only a transaction that writes could say."""
-    version = schema.version_of(connection)
+    version = schema.VERSION if database.tables_are_good else schema.version_of(connection)
     if 0 < version < schema.VERSION:
         return None
     found = storage.find_bandit(connection, new.name) if version else None
@@ -104,8 +113,9 @@ _MAKE_IT = "give {policy} and {arms} to make it"
 
 
 def _find_or_add(database: Database, connection: Connection, new: NewBandit) -> BanditRow:
-    schema.prepare(connection)
-    found = _find(connection, new)
+    if not database.tables_are_good:
+        schema.prepare(connection)
+    found = _find(database, connection, new)
     if found is not None:
         return found
     assert new.settings is not None

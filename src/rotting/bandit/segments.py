@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 LARGEST_CACHE = 1000  # segments whose state is kept in memory; others are opened again when they are used
 MOST_SIBLINGS = 16  # that a new segment learns from: the newest ones
+_ARGUMENTS = {"self", "n", "among"}  # of `Segments.decide`: no fields
 _FIELD = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 
 
@@ -51,6 +52,12 @@ class Template:
                 f"template {quoted(text)} has no fields, or one of them twice",
                 value=text,
                 expected="for example 'homepage/{{country}}/{{device}}'",
+            )
+        if reserved := _ARGUMENTS & set(self.fields):
+            raise BadName(
+                f"template {quoted(text)} has a field that is called like an argument of `decide`",
+                value=text,
+                expected=f"another name than {min(reserved)}",
             )
         parts = _FIELD.split(self.text)
         pattern = (f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
@@ -268,14 +275,13 @@ class Segments:
             return self._open[name]
 
     def _opened(self, name: str, make: bool) -> Bandit:
-        from rotting.bandit.opening import NewBandit, open_on
+        from rotting.bandit.opening import NewBandit, open_if_there, open_on
 
         database = self.head._log.database
-        try:
-            log = open_on(database, NewBandit(name, None, None))
-        except UnknownBandit:
-            if not make:
-                raise
+        log = open_if_there(database, name)
+        if log is None and not make:
+            raise UnknownBandit(f"there is no segment {quoted(name)}", value=name)
+        if log is None:
             arms = [arm for arm, is_available in self.head.arms.items() if is_available]
             warm = self._known_to_siblings(arms) if self._siblings else None
             log = open_on(database, NewBandit(name, self._settings(name), arms, warm))

@@ -64,7 +64,7 @@ class Replay:
         self._shown: dict[int, int] = {seq: state.seq for seq, waiting in state.pending.items() if waiting.shown}
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
         self._identifiers = identifiers
-        self._imports = 0  # rewards that a warm start has announced and that are still to come
+        self.imports = 0  # rewards that a warm start has announced and that are still to come
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
@@ -123,16 +123,16 @@ class Replay:
             raise _changed(f"event {event.seq} names a seal with another checksum than the one that is there")
 
     def _check_imports(self, event: Event) -> None:
-        if (event.kind == "imported") != (self._imports > 0):
-            raise _changed(f"event {event.seq} is {event.kind}, but {self._imports} imported rewards were to follow")
+        if (event.kind == "imported") != (self.imports > 0):
+            raise _changed(f"event {event.seq} is {event.kind}, but {self.imports} imported rewards were to follow")
         if event.kind == "imported":
             self._check_range(event)
-            self._imports -= 1
+            self.imports -= 1
         elif event.kind == "warmed":
             number = json.loads(event.details or "").get("rewards")
             if type(number) is not int or number < 1:
                 raise _changed(f"event {event.seq} announces {quoted(number)} imported rewards")
-            self._imports = number
+            self.imports = number
 
     def _check_range(self, event: Event) -> None:
         try:
