@@ -58,6 +58,9 @@ class _LinkedCompiler(Compiler):  # type: ignore[misc]
         state = self.state
         if state.library is None and func.__module__.partition(".")[0] == "rotting":
             state.library = _LinkedLibrary(state.targetctx.codegen(), func.__qualname__)
+            state.flags.no_rewrites = (
+                True  # of array expressions and of `raise`, which the package's kernels do without
+            )
         return super().compile_extra(func)
 
 
