@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs bench figures lock clean soak
+.PHONY: paper test lint format docs bench figures lock clean soak test-gpu
 
 paper: $(READY)
 	$(BIN)/rotting paper
@@ -26,6 +26,15 @@ $(VENV)/.browser: $(READY)
 # What takes too long for every change, such as killing a sweep 20 times.
 soak: $(READY)
 	$(BIN)/pytest -m soak
+
+# What needs an NVIDIA GPU: the same decisions as on the CPU, and how fast.
+test-gpu: $(VENV)/.ready-gpu
+	$(BIN)/pytest -m gpu tests/simulation/test_on_gpu.py
+	$(BIN)/python benchmarks/gpu.py
+
+$(VENV)/.ready-gpu: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cuda]"
+	touch $@
 
 lint: $(READY)
 	$(BIN)/ruff check .

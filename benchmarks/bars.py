@@ -16,7 +16,7 @@ from timing import fastest, run_time, runs_time, seconds_of
 import rotting
 from rotting import FEWA, RAWUCB, EffFEWA, EffRAWUCB
 from rotting.problems import Constant, Drop, Problem, ten_arm, two_arm
-from rotting.problems.noise import draw_reward
+from rotting.problems.kernel import draw_reward
 from rotting.simulation.loop import streams_of
 
 
@@ -179,5 +179,5 @@ def _draw_normals(generator, count):
 def _draw_rewards(problem, key, count):
     total = 0.0
     for n in range(count):
-        total += draw_reward(problem, key, 0.0, n)
+        total += draw_reward(problem, 0, 0.0, key, n)
     return total

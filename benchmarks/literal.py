@@ -8,8 +8,7 @@ import math
 import numba
 import numpy as np
 
-from rotting.problems.dynamics import value_now
-from rotting.problems.noise import draw_reward
+from rotting.problems.kernel import Pulls, draw_reward, value_now
 
 
 @numba.njit(error_model="numpy")
@@ -18,12 +17,13 @@ def play_literally(problem, noise_keys, horizon, alpha, sigma):
     n_arms = len(noise_keys)
     prefix = np.zeros((n_arms, horizon + 1))
     pulls = np.zeros(n_arms, np.int64)
+    memory = Pulls(pulls)
     active = np.zeros(n_arms, np.int64)
     for t in range(1, horizon + 1):
         arm = t - 1 if t <= n_arms else _choose(prefix, pulls, active, t, alpha, sigma)
         n = pulls[arm]
-        mean = value_now(problem, arm, n, t)
-        prefix[arm, n + 1] = prefix[arm, n] + draw_reward(problem, noise_keys[arm], mean, n)
+        mean = value_now(problem, memory, arm, t)
+        prefix[arm, n + 1] = prefix[arm, n] + draw_reward(problem, arm, mean, noise_keys[arm], n)
         pulls[arm] = n + 1
     return pulls
 

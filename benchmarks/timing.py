@@ -19,8 +19,8 @@ def run_time(policy: Policy, problem: Problem, horizon: int, run: int = 0, seed:
     """Return the seconds that one run takes in the compiled loop."""
     policy = policy.informed(problem, horizon)
     state = fresh_state(policy, problem.n_arms)
-    compiled = play.compiled_for(type(state))
-    journal = new_journal(np.array([horizon]), problem.n_arms)
+    compiled = play.compiled_for(state, problem.arrays)
+    journal = new_journal(np.array([horizon]), problem)
     streams = streams_of(seed, run, problem.n_arms)
     began = time.perf_counter()
     state = policy.reserve(state, horizon)

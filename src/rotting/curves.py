@@ -7,12 +7,15 @@ from rotting.problems.curves import (
     Drop,
     Drops,
     Exponential,
+    Growth,
     Linear,
     Logistic,
     Power,
+    Sigmoid,
     Table,
     as_curve,
 )
+from rotting.problems.polynomial import Polynomial
 
 __all__ = [
     "Constant",
@@ -21,9 +24,12 @@ __all__ = [
     "Drop",
     "Drops",
     "Exponential",
+    "Growth",
     "Linear",
     "Logistic",
+    "Polynomial",
     "Power",
+    "Sigmoid",
     "Table",
     "as_curve",
 ]

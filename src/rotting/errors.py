@@ -156,8 +156,12 @@ class PolicyDefinitionError(RottingError, TypeError):
     """A policy class is incomplete, contradicts itself, or takes a name that is taken."""
 
 
+class ProblemDefinitionError(RottingError, TypeError):
+    """A class of dynamics, noise or curves is incomplete, contradicts itself, or takes a name that is taken."""
+
+
 class KernelError(RottingError, RuntimeError):
-    """A policy's compiled code breaks the kernel contract, or cannot be compiled."""
+    """Compiled code of a policy or of a problem breaks its contract, or cannot be compiled."""
 
 
 class NoExplanation(RottingError, NotImplementedError):
@@ -174,3 +178,7 @@ class FileError(RottingError, OSError):
 
 class MissingExtra(RottingError, ImportError):
     """A feature needs packages that are not installed."""
+
+
+class NoDevice(RottingError, RuntimeError):
+    """There is no GPU, or no driver for it, or it cannot play what it is asked to."""

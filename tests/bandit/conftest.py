@@ -100,3 +100,17 @@ def sqlite(tmp_path):
 def url(request):
     """Return the address of an empty database, of either kind."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def tamper():
+    """Return a function that changes rows behind the bandit's back."""
+
+    def change(url, *statements):
+        engine = sqlalchemy.create_engine(url)
+        with engine.begin() as connection:
+            for statement in statements:
+                assert connection.execute(statement).rowcount > 0
+        engine.dispose()
+
+    return change

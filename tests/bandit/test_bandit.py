@@ -11,8 +11,8 @@ from rotting.bandit import (
     SettingsConflict,
     UnknownArm,
     UnknownDecision,
-    event_log,
 )
+from rotting.bandit.database import Database
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -144,7 +144,7 @@ def clock(monkeypatch):
     class Clock:
         now = 1_000_000.0
 
-    monkeypatch.setattr(event_log.time, "time", lambda: Clock.now)
+    monkeypatch.setattr(Database, "clock", lambda _: Clock.now)
     return Clock
 
 

@@ -27,7 +27,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="NOT TESTED: thi
 @pytest.fixture
 def alarm():
     """Return a function that says when to raise what. What hangs is ended, with a traceback."""
-    faulthandler.dump_traceback_later(60, exit=True)
+    faulthandler.dump_traceback_later(300, exit=True)
 
     def set_alarm(after, error):
         def handler(*_):

@@ -87,8 +87,8 @@ def test_what_is_overdue_depends_on_the_time_given(log):
 
 def test_exposures(log):
     (decision,) = decide(log, 2.0)
-    log.append(planning.exposure(log.state, 3.0, log, decision.decision))
-    assert planning.exposure(log.state, 4.0, log, decision.decision) == []
+    log.append(planning.exposures(log.state, 3.0, log, [decision.decision] * 2))
+    assert planning.exposures(log.state, 4.0, log, [decision.decision]) == []
 
 
 def test_errors_name_users_texts_as_they_are(log):

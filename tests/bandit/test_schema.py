@@ -43,11 +43,12 @@ def test_an_older_database_is_migrated(played, monkeypatch):
         connection.execute(text("ALTER TABLE rotting_events ADD COLUMN channel TEXT"))
         connection.execute(text("UPDATE rotting_events SET channel = 'web'"))
 
-    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: add_column, 2: later.create_all})
+    now = schema.VERSION
+    monkeypatch.setattr(schema, "VERSION", now + 2)
+    monkeypatch.setattr(schema, "MIGRATIONS", {now: add_column, now + 1: later.create_all})
     with Bandit.open(played, "hero") as bandit:
         assert bandit.verify().rewards == 5
-    assert execute(played, "SELECT version FROM rotting_schema") == [(3,)]
+    assert execute(played, "SELECT version FROM rotting_schema") == [(now + 2,)]
     assert execute(played, "SELECT DISTINCT channel FROM rotting_events") == [("web",)]
     assert execute(played, "SELECT count(*) FROM rotting_notes") == [(0,)]
     Bandit.open(played, "hero").close()  # migrates nothing twice
@@ -58,8 +59,8 @@ def test_a_migration_that_fails_changes_nothing(played, monkeypatch):
         connection.execute(text("ALTER TABLE rotting_events ADD COLUMN channel TEXT"))
         raise RuntimeError("out of luck")
 
+    monkeypatch.setattr(schema, "MIGRATIONS", {schema.VERSION: fail})
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
-    monkeypatch.setattr(schema, "MIGRATIONS", {1: fail})
     with pytest.raises(RuntimeError, match="out of luck"):
         Bandit.open(played, "hero")
     monkeypatch.undo()
@@ -78,7 +79,7 @@ def test_every_older_version_can_be_migrated():
         ("DROP TABLE rotting_snapshots", "lacks the table 'rotting_snapshots'"),
         ("ALTER TABLE rotting_events RENAME COLUMN value TO worth", "'rotting_events' lacks value"),
         ("DELETE FROM rotting_schema", r"rotting_schema says \[\]"),
-        ("INSERT INTO rotting_schema VALUES (1)", r"rotting_schema says \[1, 1\]"),
+        ("INSERT INTO rotting_schema VALUES (1)", r"rotting_schema says \[\d, 1\]"),
         ("DROP TABLE rotting_schema", "was not made by rotting"),
     ],
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from reference.fewa import filter_width, passing
 from rotting import FEWA, policies
+from rotting.bandit.choosing import counts_at, pick
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.events import Event
 from rotting.bandit.settings import BanditSettings
@@ -96,11 +97,11 @@ def test_every_choice_is_the_literal_one(steps):
             assert state.available() == sorted(literal.live)
             arms = [arm for arm in state.available() if not step[1] >> arm & 1]
             if arms:
-                pick = state.pick(state.seq + 1, arms, state.in_flight)
-                assert pick.arm == literal.choose(arms)
-                literal.in_flight[pick.arm] += 1
-                waiting.append((state.seq + 1, pick.arm))
-                happen("decided", pick.arm)
+                chosen = pick(state, state.seq + 1, arms, counts_at(state, state.at))
+                assert chosen.arm == literal.choose(arms)
+                literal.in_flight[chosen.arm] += 1
+                waiting.append((state.seq + 1, chosen.arm))
+                happen("decided", chosen.arm)
 
     again = BanditState.from_snapshot("hero", SETTINGS, rewards, Snapshot.from_bytes(state.snapshot().to_bytes()))
     assert again.difference(state) is None

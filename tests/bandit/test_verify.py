@@ -7,7 +7,8 @@ import sqlalchemy
 from sqlalchemy import func, select, update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BanditError, DamagedLog, VerificationFailed, database, event_log, schema, storage
+from rotting.bandit import BanditError, DamagedLog, VerificationFailed, event_log, schema, storage
+from rotting.bandit.deadlines import Deadline
 from rotting.bandit.events import Event
 
 COLOURS = ["red", "green", "blue"]
@@ -80,12 +81,13 @@ def test_a_missing_event_is_noticed(played):
         Bandit.open(played, "hero")
 
 
-def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played, monkeypatch):
-    monkeypatch.setattr(database, "LOCK_TIMEOUT", 0.1)
+def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played):
     bandit = Bandit.open(played, "hero")
     again = Event(84, "rewarded", 0.0, 0, target=4, value=1.0)
     with pytest.raises(BanditError):
-        bandit._log.database.write(lambda connection: storage.StoredLog(connection, 1).append([again]))
+        bandit._log.database.write(
+            lambda connection: storage.StoredLog(connection, 1).append([again]), deadline=Deadline(0.1)
+        )
 
 
 # Snapshots.

@@ -141,7 +141,7 @@ def test_export(played, tmp_path, name):
         (("decide", "--n", "2000000"), "--n 2000000 is out of range; expected a whole number >= 1 and <= 1000000"),
         (
             ("init", "--arm", "red", "--policy", "FEWA(sigma=0.2)"),
-            "which bandit 'hero' was made with; leave --policy out",
+            "which bandit 'hero' has; leave --policy out, or change it",
         ),
         (("init", "--arm", "red", "--policy", "Fewa("), "policy 'Fewa(' cannot be read"),
         (("init", "--arm", "red", "--epsilon", "lots"), "--epsilon 'lots': expected a number"),
@@ -179,3 +179,90 @@ def test_a_report_does_not_overwrite_the_database(played, option, tmp_path):
     assert stopped.value.code == 2
     with Bandit.open("sqlite:///bandits.png", "hero") as bandit:
         assert bandit.verify().decisions == 30
+
+
+# After the first day.
+
+
+def test_change(played):
+    assert played("change", "--epsilon", "0.1", "--sigma", "0.3") == (0, "Changed policy, epsilon.\n", "")
+    assert played("change", "--epsilon", "0.1") == (0, "It is so already.\n", "")
+    options = ["--reward-wait", "60", "--default-reward", "0", "--reward-range", "-1:1", "--holdout", "0.2"]
+    options += ["--control", "red", "--min-exposures", "5", "--max-exposures", "red=100", "--max-exposures", "green=90"]
+    assert played("change", *options)[0] == 0
+    with Bandit.open(URL, "hero") as bandit:
+        settings = bandit.settings
+        assert (settings.reward_wait, settings.default_reward, settings.reward_range) == (60.0, 0.0, (-1.0, 1.0))
+        assert (settings.holdout, settings.control, settings.min_exposures) == (0.2, "red", 5)
+        assert settings.max_exposures == {"red": 100, "green": 90}
+        bandit.decide(5)
+        bandit.verify()
+    assert "holdout (20.00% of decisions)" in played("report")[1]
+    assert played("change", "--control", "none", "--max-exposures", "none", "--reward-range", "none")[0] == 0
+    with Bandit.open(URL, "hero") as bandit:
+        assert (bandit.settings.control, bandit.settings.max_exposures) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("change",), "nothing to change"),
+        (("change", "--epsilon", "2"), "--epsilon 2.0 is out of range"),
+        (("change", "--reward-range", "1"), "--reward-range '1': expected LOW:HIGH"),
+        (("change", "--max-exposures", "many"), "--max-exposures 'many': expected a whole number"),
+        (("change", "--max-exposures", "mauve=3"), "no arm 'mauve'"),
+        (("history", "--since", "noon"), "--since 'noon' is not a time"),
+        (("compact", "log.txt", "--before", "2100-01-01"), "ends in '.txt'"),
+        (("compact", "log.csv", "--before", "1999-01-01"), "--before '1999-01-01' leaves nothing to compact"),
+        (("export", "log.csv", "--arm", "mauve"), "no arm 'mauve'"),
+    ],
+)
+def test_complaints_about_changes(played, arguments, words):
+    code, out, err = played(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_history_and_compact(played, tmp_path):
+    shown = played("history", "--last", "3", "--arm", "red")[1]
+    assert shown.count("red") == 3
+    code, out, _ = played("compact", "log.parquet", "--before", "2100-01-01")
+    assert (code, out) == (0, "Compacted 62 events, up to event 62; they are in log.parquet.\n")
+    assert played("verify")[1].startswith("All is well from event 63 on")
+    assert "exists; give the name of a new file" in played("compact", "log.parquet", "--before", "2100-01-01")[2]
+
+
+def test_a_report_on_standard_output_is_json_and_nothing_else(played, tmp_path):
+    code, out, err = played("report", "--json", "-")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["bandit"] == "hero"
+    assert not (tmp_path / "-").exists()
+
+
+def test_delete_asks_first(played, monkeypatch):
+    import io
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    assert "Nothing was deleted." in played("delete")[1]
+    assert played("delete", "--yes")[:2] == (0, "Deleted bandit 'hero' after 62 events.\n")
+    assert "no bandit 'hero'" in played("delete", "--yes")[2]
+
+
+def test_segments(played, capsys):
+    from rotting import EffFEWA
+    from rotting.bandit import Segments
+
+    def run(command, *arguments):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["bandit", command, URL, "push/{country}", *arguments])
+        return stopped.value.code, *capsys.readouterr()
+
+    with Segments.open(URL, "push/{country}", EffFEWA(sigma=0.5), ["red", "green"]) as segments:
+        for country in ("de", "fr"):
+            segments.reward(segments.decide(country=country).id, 1.0)
+    assert run("change", "--epsilon", "0.5") == (0, "Changed 2 of 2 segments.\n", "")
+    code, out, _ = run("segments")
+    assert code == 0
+    assert "push/de" in out
+    assert "2 segments of push/{country}" in out
+    assert json.loads(run("segments", "--json", "-")[1])["totals"]["red"]["rewards"] == 2

@@ -105,6 +105,7 @@ def test_overwrite(run, tmp_path):
         (["sweep", "plan.toml", "--out", "plan.toml"], ["'plan.toml'", "cannot be used"]),
         (["sweep", "plan.toml", "--out", "."], ["--out '.' holds other files"]),
         (["sweep", "plan.toml", "--out", "x", "--threads", "0"], ["--threads '0'"]),
+        (["sweep", "plan.toml", "--out", "x", "--device", "gpu"], ["--device 'gpu'", "'cpu' or 'cuda'"]),
         (["results", "."], ["'.' holds no sweep"]),
         (["results", "x", "--curves", "x.gif"], ["'x.gif'", ".png"]),
         (["results", "x", "--curves", "a.png", "--heatmap", "./a.png"], ["same file"]),

@@ -1,78 +1,100 @@
-"""Exposure or calendar."""
+"""What makes values fall, and which arms are called: against what all arms share over time."""
 
 import numpy as np
 import pandas
 import pytest
 
-from rotting.logs import make_log, shapes
-from rotting.logs.driver import CALENDAR, CANNOT_TELL, EXPOSURE, _verdict, find_driver
+from rotting.logs import make_log
+from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE
+from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"effect": "wear-out"}, EXPOSURE),
-        ({"effect": "calendar"}, CALENDAR),
-        ({"effect": "wear-out", "pace": "steady"}, CANNOT_TELL),
-        ({"effect": "calendar", "pace": "steady"}, CANNOT_TELL),
-    ],
-)
-def test_what_drives_wear_out(settings, expected):
-    log = read_log(make_log(arms=6, exposures=2000, sigma=1.0, start=3.0, end=2.0, seed=21, **settings))
-    found = find_driver(log, [True] * 6)
-    assert found.name == expected
-    assert found.reason
+def found(frame, **options):
+    return find_wear_out(read_log(frame, **options), simple=True)
 
 
-def test_fatigue_of_users_is_not_taken_for_the_calendar():
-    frame = make_log(arms=3, exposures=10_000, effect="per-user", sigma=1.0, start=3.0, end=1.0, seed=3)
-    assert find_driver(read_log(frame, unit="user_id"), [True] * 3).name == EXPOSURE
+def launched(worn_by, arms=6, exposures=1500, seed=5, falling=None):
+    """Return a log of arms launched one after the other; some of them are shown twice as fast as others."""
+    generator, frames = np.random.default_rng(seed), []
+    for arm in range(arms):
+        number = np.arange(exposures)
+        pace = 1 + arm % 2
+        time = 400.0 * arm + number * 2 / pace
+        worn = {EXPOSURE: number, AGE: time - time[0], CALENDAR: time, None: 0 * number}[worn_by]
+        if falling is not None and arm not in falling:
+            worn = 0 * number
+        value = 3.0 * np.exp(-worn / 1500) + generator.normal(size=exposures)
+        frames.append(pandas.DataFrame({"arm": f"arm {arm}", "reward": value, "time": time}))
+    return pandas.concat(frames).sort_values("time", kind="stable")
+
+
+@pytest.mark.parametrize("driver", [EXPOSURE, AGE, CALENDAR])
+def test_launches_and_paces_tell_what_wears_arms_out(driver):
+    findings = found(launched(driver))
+    assert findings.driver.name == driver
+    assert findings.rotting.tolist() == [driver != CALENDAR] * 6
+
+
+@pytest.mark.parametrize("effect", ["wear-out", "calendar"])
+def test_arms_that_fall_together_cannot_be_told_apart(effect):
+    """All launched on the first day and shown at one pace: no log can tell, and no arm is called."""
+    frame = make_log(arms=6, exposures=2000, sigma=1.0, start=3.0, end=2.0, seed=21, effect=effect, pace="steady")
+    findings = found(frame)
+    assert findings.driver.name == CANNOT_TELL
+    assert not findings.rotting.any()
+    assert findings.common_fall > 5
+
+
+def test_one_arm_that_falls_alone_is_called_wherever_it_was_launched():
+    frame = make_log(arms=5, exposures=2000, effect="none", pace="steady", sigma=1.0, start=3.0, end=3.0, seed=3)
+    own = (frame["creative"] == "creative 2").to_numpy()
+    frame.loc[own, "value"] -= np.linspace(0, 1, own.sum())
+    log = read_log(frame)
+    called = find_wear_out(log, simple=True).rotting
+    assert [arm.name for arm, one in zip(log.arms, called, strict=True) if one] == ["creative 2"]
 
 
 def test_without_wear_out_there_is_nothing_to_tell():
-    log = read_log(make_log(arms=3, exposures=300, effect="none"))
-    assert find_driver(log, [False] * 3).name == CANNOT_TELL
+    findings = found(make_log(arms=3, exposures=300, effect="none"))
+    assert findings.driver.name == CANNOT_TELL
+    assert not findings.rotting.any()
 
 
-@pytest.mark.parametrize("seed", [313, 315])
-def test_arms_that_begin_lower_when_they_are_launched_late_give_the_calendar_away(seed, monkeypatch):
-    """Two logs of clicks in which the shapes of the arms say too little."""
-    log = read_log(make_log(arms=8, exposures=2000, spread=0.1, effect="calendar", seed=seed))
-    assert find_driver(log, [True] * 8).name == CALENDAR
-    monkeypatch.setattr(shapes, "LEAST_POOLED_ARMS", 9)
-    assert find_driver(log, [True] * 8).name == CANNOT_TELL
+def test_rising_arms_are_found():
+    frame = make_log(arms=3, exposures=2000, effect="wear-in", seed=11, sigma=1.0, start=3.0, end=2.0)
+    findings = found(frame)
+    assert (findings.rising < 0.01).all()
+    assert not findings.rotting.any()
 
 
-def in_turn(arms=6, exposures=1000, seed=0):
-    """Return a log of arms that wear out and are shown in turn, so that nothing can be told from the calendar."""
-    generator, rows = np.random.default_rng(seed), arms * exposures
-    number = np.arange(rows) // arms
-    value = 3.0 * np.exp(-number / 600) + generator.normal(size=rows)
-    return pandas.DataFrame({"arm": np.arange(rows) % arms, "reward": value, "time": np.arange(rows)})
+def test_an_arm_that_comes_back_is_noticed():
+    generator = np.random.default_rng(0)
+    frame = launched(None, arms=4, exposures=600)
+    own = (frame["arm"] == "arm 1").to_numpy()
+    frame.loc[own, "reward"] = np.concatenate([np.linspace(3, 0.3, 300), np.linspace(0.3, 2, 300)])
+    frame.loc[own, "reward"] += 0.5 * generator.standard_normal(600)
+    log = read_log(frame)
+    findings = find_wear_out(log, simple=True)
+    index = [arm.name for arm in log.arms].index("arm 1")
+    assert findings.recovering[index] < 0.01
+    assert (np.delete(findings.recovering, index) > 0.01).all()
 
 
-@pytest.mark.parametrize("days", [2, 5, 7])
-def test_dates_are_too_coarse_to_tell(days):
-    frame = in_turn()
-    assert find_driver(read_log(frame), [True] * 6).name == CANNOT_TELL
-    dates = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(frame["time"] * days // len(frame), unit="D")
-    found = find_driver(read_log(frame.assign(time=dates)), [True] * 6)
-    assert (found.name, "coarse" in found.reason) == (CANNOT_TELL, True)
+def test_wandering_values_are_not_taken_for_wear_out():
+    generator = np.random.default_rng(3)
+    frame = launched(None, arms=5, exposures=1000)
+    for arm in frame["arm"].unique():
+        own = (frame["arm"] == arm).to_numpy()
+        wander = np.convolve(generator.standard_normal(own.sum() + 99), np.ones(100) / 10, "valid")
+        frame.loc[own, "reward"] += 1.0 * wander
+    findings = found(frame)
+    assert findings.dispersion > 3
+    assert not findings.rotting.any()
 
 
-def test_what_cannot_be_fitted_cannot_tell():
-    assert _verdict(float("nan"))[0] == CANNOT_TELL
-
-
-@pytest.mark.parametrize("effect", [EXPOSURE, CALENDAR])
-def test_launches_one_after_the_other_tell_at_an_even_pace(effect):
-    generator, arms = np.random.default_rng(5), []
-    for arm in range(8):
-        number = np.arange(2000)
-        time = 500.0 * arm + number
-        worn = number if effect == EXPOSURE else time
-        value = 3.0 * np.exp(-worn / 1500) + generator.normal(size=len(number))
-        arms.append(pandas.DataFrame({"arm": f"arm {arm}", "reward": value, "time": time}))
-    log = read_log(pandas.concat(arms).sort_values("time", kind="stable"))
-    assert find_driver(log, [True] * 8).name == effect
+def test_constant_and_tiny_logs_have_findings():
+    frame = pandas.DataFrame({"arm": ["a", "b"] * 40, "reward": 1.0, "time": range(80)})
+    assert not found(frame).rotting.any()
+    one = pandas.DataFrame({"arm": "a", "reward": np.arange(40) % 2, "time": range(40)})
+    assert not found(one).rotting.any()

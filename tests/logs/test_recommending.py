@@ -1,23 +1,62 @@
-"""What is advised, and where its gain is shown."""
+"""What is advised: the first of the gains, or why not."""
 
 import pytest
 
-from rotting.logs.gain import compared_policies
-from rotting.logs.recommending import recommend
+from rotting.logs.gain import EQUAL, KEEP, ORACLE, Estimate, Gain
+from rotting.logs.recommending import action_for, recommend
+
+
+def row(policy, gain, low):
+    return Gain(policy, Estimate(10 + gain, 9.0, 20.0), Estimate(gain, low, 2 * gain + 1))
+
+
+ROWS = [
+    row(KEEP, 0.0, 0.0),
+    row("FEWA", 2.0, 0.5),
+    row("UCB1", 3.0, 1.0),
+    row(EQUAL, -1.0, -2.0),
+    row(ORACLE, 9.0, 8.0),
+]
+
+
+def test_the_advice_is_the_first_of_the_table():
+    advice = recommend(["a", "b"], 0.3, True, rotting=True, gains=ROWS)
+    assert (advice.label, advice.played_as) == ("UCB1", "UCB1")
+    assert "gains most, 3 (1 to 7) per 1000 exposures" in advice.reason
+
+
+def test_nothing_is_advised_that_is_not_sure_to_gain():
+    rows = [row(KEEP, 0.0, 0.0), row("FEWA", 2.0, -0.5), row("UCB1", 1.0, -3.0), row(ORACLE, 9.0, 8.0)]
+    advice = recommend(["a", "b"], 0.3, True, rotting=True, gains=rows)
+    assert advice.label == KEEP
+    assert "the best of what was tried, FEWA, might gain 2 (-0.5 to 5)" in advice.reason
+    assert advice.policy.startswith("FEWA(")
 
 
 @pytest.mark.parametrize("batch", [1, 7])
-@pytest.mark.parametrize("binary", [True, False])
-@pytest.mark.parametrize("rotting", [True, False])
-@pytest.mark.parametrize("driver", ["exposure", "calendar", "cannot tell"])
-def test_the_gains_show_what_is_advised_or_the_advice_says_what_stands_for_it(driver, rotting, binary, batch):
-    advice = recommend(3, 0.3, binary, rotting, driver, batch)
-    played = compared_policies(0.3, binary, batch)[advice.played_as]
-    same_kind = advice.policy.startswith(f"{type(played).__name__}(")
-    assert same_kind != (f"The gains show {advice.played_as} in its place" in advice.reason)
-    assert same_kind == (advice.label == advice.played_as)
+def test_what_stands_for_thompson_sampling_is_said(batch):
+    name = "Gaussian Thompson sampling" if batch > 1 else "Thompson sampling"
+    advice = recommend(["a", "b"], 0.3, True, False, [row(KEEP, 0.0, 0.0), row(name, 2.0, 1.0)], batch)
+    assert (advice.label, advice.played_as) == ("Thompson sampling", name)
+    assert advice.policy.startswith("BetaThompson(")
+    assert ("in its place: a pull there is the mean of 7 rewards" in advice.reason) == (batch > 1)
 
 
-def test_rewards_that_follow_the_calendar_are_left_to_raw_ucb():
-    assert recommend(3, 0.3, False, rotting=True, driver="calendar").policy.startswith("RAWUCB(")
-    assert recommend(3, 0.3, False, rotting=True, driver="exposure").policy.startswith("FEWA(")
+def test_without_gains_the_assumptions_decide():
+    assert recommend(["a", "b"], 0.3, False, rotting=True, gains=[]).label == "FEWA"
+    assert recommend(["a", "b"], 0.3, False, rotting=False, gains=[]).label == "Thompson sampling"
+
+
+@pytest.mark.parametrize(
+    ("rotting", "recovering", "chance", "lost", "expected"),
+    [
+        (True, True, 0.5, 0.6, "rest"),
+        (True, False, 0.05, 0.3, "replace"),
+        (True, False, 0.9, 0.6, "replace"),
+        (True, False, 0.9, 0.2, "keep"),
+        (False, False, 0.05, 0.0, "retire"),
+        (False, False, 0.9, 0.0, "keep"),
+    ],
+)
+def test_what_to_do_with_an_arm(rotting, recovering, chance, lost, expected):
+    assert action_for(rotting, recovering, chance, lost, fresh_is_better=True).name == expected

@@ -186,7 +186,7 @@ def test_same_seed_same_run(policy):
 def depends_on_chance(policy: Policy) -> bool:
     """Say whether some decision depends on the random stream, the state being the same."""
     agent = policy.start(ARMS, seed=0)
-    compiled = decide.compiled_for(type(agent._state))
+    compiled = decide.compiled_for(agent._state)
     for _ in range(60):
         if len({compiled(agent._state, agent.t + 1, np.uint64(key)) for key in range(20)}) > 1:
             return True

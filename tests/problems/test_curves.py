@@ -16,12 +16,15 @@ from rotting.problems.curves import (
     Drop,
     Drops,
     Exponential,
+    Growth,
     Linear,
     Logistic,
     Power,
+    Sigmoid,
     Table,
     as_curve,
 )
+from rotting.problems.polynomial import Polynomial
 
 checked = settings(deadline=None, max_examples=100, derandomize=True)
 PLACES = np.array([0, 1, 2, 3, 5, 8, 40, 99, 100, 101, 999, 10**5, 10**7, 10**12])
@@ -55,7 +58,10 @@ logistics = st.builds(
     st.floats(0.01, 50),
 )
 falling_curves = st.one_of(constants, linears, exponentials, powers, logistics)
-any_curves = st.one_of(falling_curves, drop_curves, drops_curves, tables)
+growths = st.builds(lambda ends, rate: Growth(ends[1], rate, ends[0]), start_and_floor(), positive)
+sigmoids = st.builds(Sigmoid, positive, positive, st.floats(-50, 50))
+any_curves = st.one_of(falling_curves, drop_curves, drops_curves, tables, growths, sigmoids)
+polynomials = st.builds(Polynomial, st.lists(st.floats(-3, 3), min_size=1, max_size=6))
 
 
 def formula(curve: Curve, n: int) -> float:
@@ -76,6 +82,13 @@ def formula(curve: Curve, n: int) -> float:
         case Logistic(start, midpoint, width, floor):
             exponent = (n - midpoint) / width
             return floor + (start - floor) / (1 + math.exp(exponent)) if exponent < 700 else floor
+        case Growth(start, rate, top):
+            return top - (top - start) * math.exp(-rate * n)
+        case Sigmoid(height, rate, midpoint):
+            exponent = -rate * (n - midpoint)
+            return height / (1 + math.exp(exponent)) if exponent < 700 else 0.0
+        case Polynomial(coefficients):
+            return math.fsum(c * n**j for j, c in enumerate(coefficients))
         case Table(entries):
             return entries[min(n, len(entries) - 1)]
     raise AssertionError(f"no formula for {curve!r}: add it")
@@ -94,8 +107,35 @@ def test_every_family_follows_its_formula(curve):
 
 
 def test_every_family_has_a_formula_here():
-    covered = {Constant, Drop, Drops, Linear, Exponential, Power, Logistic, Table}
-    assert {curve for curve in Curve.known.values() if curve.__module__ == "rotting.problems.curves"} == covered
+    package = {curve for curve in Curve.known.values() if curve.__module__.startswith("rotting.")}
+    assert package == {Constant, Drop, Drops, Linear, Exponential, Power, Logistic, Table, Growth, Sigmoid, Polynomial}
+
+
+@checked
+@given(polynomials, st.floats(0, 3))
+def test_polynomials_follow_their_formula_and_keep_to_their_bounds(curve, x):
+    """They are evaluated at small numbers, such as recencies."""
+    places = np.append(np.linspace(0.0, x, 50), x)
+    values = curve.values_at(places)
+    np.testing.assert_allclose(values, [formula(curve, place) for place in places.tolist()], rtol=0, atol=1e-9)
+    highest, lowest = curve.highest_and_lowest_up_to(x)
+    assert lowest - 1e-9 <= values.min() <= values.max() <= highest + 1e-9
+    steps = np.diff(values)
+    assert not curve.is_nonincreasing() or np.all(steps <= 1e-9)
+    assert not curve.is_nondecreasing() or np.all(steps >= -1e-9)
+    every_highest, every_lowest = curve.highest_and_lowest()
+    assert every_lowest <= lowest + 1e-9
+    assert every_highest >= highest - 1e-9
+
+
+@checked
+@given(any_curves)
+def test_is_nondecreasing_says_what_the_values_show(curve):
+    shown = curve(np.arange(300))
+    if curve.is_nondecreasing():
+        assert np.all(np.diff(shown) >= 0)
+    elif isinstance(curve, Drop | Drops | Table):
+        assert np.any(np.diff(shown) < 0)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +180,9 @@ EVERY_FAMILY = [
     Power(0.5),
     Logistic(1.0, 5.0, 1.0),
     Table((1.0, 2.0)),
+    Growth(0.0, 0.1, 1.0),
+    Sigmoid(1.0, 0.1, 5.0),
+    Polynomial((1.0, -0.5)),
 ]
 
 
@@ -168,7 +211,9 @@ def test_pulls_may_be_floats_that_are_whole_and_very_large(curve):
 @given(any_curves)
 def test_is_nonincreasing_says_what_the_values_show(curve):
     shown = curve(np.arange(300))  # beyond the last change of every curve that may increase
-    assert curve.is_nonincreasing() == bool(np.all(np.diff(shown) <= 0))
+    falling = bool(np.all(np.diff(shown) <= 0))
+    # Growth may be too slow to be seen.
+    assert curve.is_nonincreasing() == falling or (isinstance(curve, Growth | Sigmoid) and falling)
 
 
 @pytest.mark.parametrize("high", [1.0, 1e-300, -1e9])
@@ -322,7 +367,7 @@ def test_functions_are_refused_with_what_to_do(function):
 
 
 @pytest.mark.parametrize("base", [Curve, Table, Drop])
-def test_subclasses_elsewhere_are_refused_when_they_are_defined(base):
+def test_subclasses_elsewhere_that_bring_no_function_are_refused_when_they_are_defined(base):
     """Compiled code would not call what they define: they would silently be something else."""
     before = dict(Curve.known)
     with pytest.raises(BadType, match=r"Mine is a subclass of a curve.*put its values into a table: Table\("):

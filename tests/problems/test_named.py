@@ -7,9 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rotting import simulate
+from rotting._core.randomness import stream_key, uniform
 from rotting.errors import BadValue
-from rotting.problems import NAMED, levine_ten_arm, levine_two_arm, parse_problem, stationary, ten_arm, two_arm
+from rotting.problems import (
+    NAMED,
+    Binomial,
+    CandyCaneContest,
+    boredom,
+    candy_cane,
+    levine_ten_arm,
+    levine_two_arm,
+    many_arms,
+    parse_problem,
+    piecewise,
+    stationary,
+    ten_arm,
+    two_arm,
+    yahoo,
+)
+from rotting.problems import oracle_kernels as kernels
 from rotting.problems.curves import Power
+from rotting.problems.kernel import draw_reward
 
 
 @pytest.mark.parametrize("horizon", [10_000, 8, 9, 10, 11, 1, 4001])
@@ -151,5 +170,122 @@ def test_problems_are_known_by_the_names_of_their_functions():
 
 
 def test_noise_can_be_set():
-    for function in NAMED.values():
-        assert function(sigma=0.7).sigma == 0.7
+    for name in ("two_arm", "ten_arm", "stationary", "levine_two_arm", "levine_ten_arm"):
+        assert NAMED[name](sigma=0.7).sigma == 0.7
+
+
+@pytest.mark.parametrize(
+    ("problem", "best", "greedy", "constant"),
+    [
+        (boredom(1), 0.502368, 0.500437, 0.184643),
+        (boredom(2), 0.534417, 0.495512, 0.472821),
+        (boredom(3), 3.572140, 3.499025, None),
+    ],
+    ids=str,
+)
+def test_boredom_has_the_values_of_the_literature(problem, best, greedy, constant):
+    assert problem.cycle().value == pytest.approx(best, abs=5e-7)
+    assert problem.cycle("greedy").value == pytest.approx(greedy, abs=5e-7)
+    if constant is not None:
+        assert problem.cycle("constant").value == pytest.approx(constant, abs=5e-7)
+    # Played from the beginning, the oracle earns that much per round, but for how it begins.
+    oracle = problem.oracle(5000)
+    assert oracle.reward[0] / 5000 == pytest.approx(best, abs=2e-3)
+    assert str(oracle) == "best cycle: optimal in the long run"
+
+
+def test_the_four_genres_are_shown_in_turn():
+    assert boredom(3).cycle().arms == (0, 2, 1)
+
+
+def kaggle(level: int, pulls: int) -> float:
+    """Return what so many pulls of a machine are worth, by Kaggle's rule."""
+    total, now = 0.0, float(level)
+    for _ in range(pulls):
+        total += math.ceil(now) / 101
+        now *= 0.97
+    return total
+
+
+def test_candy_canes():
+    """200 draws of levels against what is expected: the oracle about 916; in turn, 20 pulls of each machine, 762."""
+    problem = candy_cane()
+    best = np.array([problem.oracle(2000, run=run).reward[0] for run in range(200)])
+    assert abs(best.mean() - 917) < 3 * best.std() / math.sqrt(200)
+    expected = 100 * np.mean([kaggle(level, 20) for level in range(101)])
+    assert expected == pytest.approx(762.03, abs=0.01)
+    in_turn = simulate(InTurn, problem, runs=200, rounds=[2000], progress=False)
+    earned = (in_turn.oracle_reward - in_turn.regret.isel(policy=0)).values[:, -1]
+    assert abs(earned.mean() - expected) < 3 * earned.std() / math.sqrt(200)
+
+
+class InTurn:
+    def __init__(self, n_arms):
+        self.n_arms, self.t = n_arms, 0
+
+    def select(self):
+        return self.t % self.n_arms
+
+    def update(self, arm, reward):
+        self.t += 1
+
+
+def test_given_levels_and_uniform_numbers_rewards_are_those_of_river():
+    """River's rule: pay if a uniform number is below the level, then multiply the level by 1 - 0.03."""
+    problem = candy_cane("river", n_arms=5)
+    memory = problem.new_memory()
+    kernels.begin(problem.arrays, memory, np.uint64(11))
+    levels = memory.level.tolist()
+    arms = np.random.default_rng(0).integers(0, 5, 400).tolist()
+    pulls = [0] * 5
+    for t, arm in enumerate(arms, 1):
+        key = stream_key(9, arm)
+        drawn = float(uniform(key, pulls[arm]))
+        mean = kernels.step(problem.arrays, memory, arm, t)
+        assert mean == levels[arm]
+        assert draw_reward(problem.arrays, arm, mean, key, pulls[arm]) == float(drawn < levels[arm])
+        levels[arm] *= 1 - 0.03
+        pulls[arm] += 1
+
+
+def test_two_players_empty_the_same_machines():
+    contest = CandyCaneContest(n_arms=4, seed=2)
+    levels = contest.level.tolist()
+    paid = 0
+    for _ in range(50):
+        chances = contest.chances.tolist()
+        rewards = contest.step([0, 0])
+        assert chances[0] == math.ceil(levels[0]) / 101
+        levels[0] = levels[0] * 0.97 * 0.97
+        assert contest.level.tolist() == levels
+        paid += sum(rewards)
+    assert 0 < paid < 100
+    assert contest.last_arms == (0, 0)
+    with pytest.raises(BadValue, match="arms="):
+        contest.step([0])
+    with pytest.raises(BadValue, match="arms=4"):
+        contest.step([0, 4])
+
+
+def test_levels_change_where_the_tables_say():
+    for number, breaks in ((1, 4), (2, 4), (3, 5), (4, 5)):
+        means = piecewise(number).means(np.arange(20_000))
+        assert np.count_nonzero(np.any(np.diff(means, axis=1) != 0, axis=0)) == breaks
+    assert piecewise(3).means([6945, 6946])[0].tolist() == [0.2768666, 0.5070142]
+    assert piecewise(3, horizon=2000).means([693, 694])[0].tolist() == [0.2768666, 0.5070142]
+    assert yahoo(5).n_arms == 5
+    assert len({tuple(column) for column in yahoo(5).means(np.arange(20_000)).T.tolist()}) > 70
+    assert yahoo().noise_model == Binomial(10)
+    for make in (lambda: yahoo(7), lambda: piecewise(5), lambda: boredom(4), lambda: candy_cane(n_arms=0)):
+        with pytest.raises(BadValue, match="expected"):
+            make()
+
+
+def test_many_arms_are_as_rare_as_they_should_be():
+    """P(1 - level < x) = x^beta."""
+    for beta in (0.5, 1.0, 2.0):
+        memory = many_arms(n_arms=4000, beta=beta).new_memory()
+        kernels.begin(many_arms(n_arms=4000, beta=beta).arrays, memory, np.uint64(5))
+        for x in (0.1, 0.5):
+            chance = x**beta
+            assert abs(np.mean(1 - memory.level < x) - chance) < 4.9 * math.sqrt(chance * (1 - chance) / 4000)

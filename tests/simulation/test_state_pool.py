@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rotting
-from rotting.policies._engine.contract import leaves
+from rotting._core.defining import leaves
 from rotting.simulation.contestants import contestants
 from rotting.simulation.loop import new_journal, streams_of
 from rotting.simulation.state_pool import StatePool
@@ -14,7 +14,7 @@ PROBLEM = rotting.problems.two_arm(0.5, horizon=600)
 
 def play(contestant, run):
     """Play one run and return what it left behind."""
-    journal = new_journal(np.arange(1, 601), 2)
+    journal = new_journal(np.arange(1, 601), PROBLEM)
     contestant.begin(PROBLEM, streams_of(0, run, 2), 600)(journal, 1, 600)
     return journal
 

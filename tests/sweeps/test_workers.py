@@ -176,7 +176,7 @@ def test_workers_with_other_kernels_are_refused_by_name(cluster, client, tmp_pat
         assert os.listdir(tmp_path / "out" / "blocks") == []
         # One that joins after the others were asked refuses by itself.
         text = rotting.sweeps.Plan.of(UCB1(), two_arm(), 1).text
-        task = client.submit(workers.compute_from_text, text, "", 0, 1, workers=[address], pure=False)
+        task = client.submit(workers.compute_from_text, text, "", [(0, 1)], workers=[address], pure=False)
         with pytest.raises(SweepError, match=f"worker {address} runs rotting"):
             task.result()
     finally:

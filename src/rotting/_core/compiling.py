@@ -35,15 +35,15 @@ from rotting._core.linking import LINKED, linked
 _PACKAGE = Path(__file__).parents[1]
 # Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
 _KERNEL_SOURCES = (
+    "_core/checking.py",
     "_core/compiling.py",
+    "_core/gamma.py",
     "_core/linking.py",
     "_core/randomness.py",
     "_core/summation.py",
     "policies",
-    "problems/curve_kernels.py",
-    "problems/dynamics.py",
-    "problems/noise.py",
-    "problems/oracle.py",
+    "problems",
+    "simulation/_cuda",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
@@ -66,11 +66,11 @@ def outlined(function: Callable[..., Any]) -> Any:
 
 
 class entry:  # noqa: N801 (used as a decorator)
-    """Compile a function that Python calls; its first argument may be a policy's state.
+    """Compile a function that Python calls; its first argument may be a policy's state or a problem.
 
-    For the package's own policies it is compiled once per machine and kept on disk. A policy from anywhere else is
-    compiled anew in each process (about a second): the cache could not notice edits to its file, and must not remember
-    code that belongs to it.
+    For the package's own policies and problems it is compiled once per machine and kept on disk. What comes from
+    anywhere else is compiled anew in each process (about a second): the cache could not notice edits to its file, and
+    must not remember code that belongs to it.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -82,22 +82,27 @@ class entry:  # noqa: N801 (used as a decorator)
             self._cached = self._fresh = _quietly(function)
             return
         _install_notice()
-        with _cache_in(kernel_folder()) as usable:
+        with cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
         self._fresh = numba.njit(function, **OPTIONS)
 
-    def compiled_for(self, state_class: type) -> Any:
-        """Return the compiled function to call with states of this class."""
-        return self._cached if belongs_to_package(state_class) else self._fresh
+    def compiled_for(self, *tuples: Any) -> Any:
+        """Return the compiled function to call with these states and problems."""
+        return self._cached if all(map(is_package_only, tuples)) else self._fresh
 
     def __call__(self, first: Any, *rest: Any) -> Any:
         """Call the function that fits the first argument; where that is always the same, `compiled_for` is faster."""
-        return self.compiled_for(type(first))(first, *rest)
+        return self.compiled_for(first)(first, *rest)
 
 
 def belongs_to_package(kind: type) -> bool:
     """Say whether a class is the package's own (or Python's or NumPy's), and not a user's."""
     return kind.__module__.partition(".")[0] in ("rotting", "builtins", "numpy")
+
+
+def is_package_only(arrays: Any) -> bool:
+    """Say whether a NamedTuple of arrays, and all that are nested in it, are of the package's own classes."""
+    return belongs_to_package(type(arrays)) and all(is_package_only(part) for part in arrays if isinstance(part, tuple))
 
 
 def _quietly(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -160,7 +165,7 @@ def _install_notice() -> None:
 
 
 @contextlib.contextmanager
-def _cache_in(folder: Path) -> Iterator[bool]:
+def cache_in(folder: Path) -> Iterator[bool]:
     """Point numba at `folder` while a function is being declared; say whether the folder can be written."""
     if not _ready(folder):
         yield False

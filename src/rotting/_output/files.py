@@ -23,7 +23,12 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, content: object) -> None:
     """Write plain data as JSON; NaN and infinity, which JSON does not have, are refused."""
-    write_text(path, json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    write_text(path, to_json(content) + "\n")
+
+
+def to_json(content: object) -> str:
+    """Return plain data as JSON; NaN and infinity, which JSON does not have, are refused."""
+    return json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:

@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from rotting._core.validation import whole_number
-from rotting.bandit import planning, verifying
+from rotting.bandit import planning
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
-from rotting.bandit.errors import BadAddress, BadSettings, StorageError
+from rotting.bandit.deadlines import Deadline
+from rotting.bandit.errors import BanditError, CannotCopy
 from rotting.bandit.events import Event
-from rotting.bandit.planning import DecisionReader
-from rotting.bandit.settings import BanditSettings
+from rotting.bandit.exchanging import EXPIRY_PORTION
+from rotting.bandit.group_commit import GroupCommit
+from rotting.bandit.metrics import Observer
+from rotting.bandit.reading import ReadableBandit
+from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
+from rotting.bandit.settings import Limit, SettingsChange
 from rotting.bandit.state import BanditState
-from rotting.bandit.verifying import Verification
-from rotting.errors import BadValue, MissingExtra, quoted
+from rotting.bandit.warming import WarmSource, WarmStart, import_events, read_warm_start
+from rotting.errors import MissingExtra, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
-    import pandas
-
-    from rotting.bandit.event_log import EventLog
-    from rotting.bandit.reporting import Report
-
-LARGEST_BATCH = 1_000_000  # decisions
+    from rotting.bandit.compacting import Compaction
+    from rotting.bandit.event_log import EventLog, Planner
+    from rotting.bandit.streaming import Time
 
 
-@dataclasses.dataclass(frozen=True)
-class Choice:
-    """A decision: show `arm`, and report its reward under this `id`.
-
-    `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
-    for a randomised policy, whose probabilities are not known.
-    """
-
-    id: str
-    arm: str
-    why: str
-    probability: float | None
-
-
-class Bandit:
+class Bandit(ReadableBandit):
     """A decision maker that keeps an append-only log in a database; made and opened by `Bandit.open`.
 
     Methods may be called from several threads, and several processes may open the same bandit. Every method that
@@ -63,11 +50,12 @@ class Bandit:
     >>> [later.arm for later in bandit.decide(3)]
     ['green', 'red', 'green']
     >>> bandit.verify()
-    Verification(events=7, decisions=4, rewards=1)
+    Verification(events=7, decisions=4, rewards=1, since=1)
     """
 
     def __init__(self, log: EventLog):
         self._log = log
+        self._group = GroupCommit(log)
 
     @classmethod
     def open(
@@ -83,11 +71,19 @@ class Bandit:
         reward_wait: float | None = None,
         default_reward: float | None = None,
         seed: int | None = None,
+        reward_range: tuple[float, float] | None = None,
+        holdout: float | None = None,
+        control: str | None = None,
+        min_exposures: Limit | None = None,
+        max_exposures: Limit | None = None,
+        exposure_period: float | None = None,
+        update_arms: bool = False,
+        warm_start: WarmSource | None = None,
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
-        Settings never change. Those given for a bandit that exists must be the ones that it was made with, and the
-        arms must be among those it has.
+        Settings given for a bandit that exists must be those that it has (`change` changes them), and the arms must be
+        among its arms, unless `update_arms` says that new ones are added.
 
         Parameters
         ----------
@@ -113,6 +109,25 @@ class Bandit:
             accepted.
         seed
             Of all random choices (0).
+        reward_range
+            Bounds of rewards, (low, high); others are refused. By default every finite number is a reward.
+        holdout
+            Share of decisions (0) that the policy does not take, to measure what it earns more than they do.
+        control
+            The arm that the holdout shows. By default it shows any available arm, each as likely.
+        min_exposures
+            Number of decisions below which an arm is chosen before the policy chooses: one for all arms, or a mapping
+            from names of arms.
+        max_exposures
+            Number of decisions after which an arm is no longer chosen, given in the same way.
+        exposure_period
+            Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
+        update_arms
+            Add the arms that the bandit does not have.
+        warm_start
+            Rewards that a new bandit has learnt before its first decision: another bandit, or rows (a table, or a list
+            of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`. Without `arms`, the
+            arms are those of the rewards. A bandit that exists is opened as it is: see the method `warm_start`.
         """
         open_log = _import_open_log()
         given = {
@@ -123,79 +138,184 @@ class Bandit:
             "reward_wait": reward_wait,
             "default_reward": default_reward,
             "seed": seed,
+            "reward_range": reward_range,
+            "holdout": holdout,
+            "control": control,
+            "min_exposures": min_exposures,
+            "max_exposures": max_exposures,
+            "exposure_period": exposure_period,
         }
         names = None if arms is None else good_arms("arms", arms)
-        bandit = cls(open_log(url, good_name("bandit", name), given, names))
+        warm = None if warm_start is None else read_warm_start(warm_start)
+        bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
+        if update_arms:
+            bandit._add_new_arms(names or [])
         for arm in names or ():
             planning.known_arm(bandit._state, arm)
         return bandit
 
+    def _add_new_arms(self, names: list[str]) -> None:
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
+
+        if not all(name in self._state.index for name in names):
+            self._change(plan, timeout=None)
+
+    # Many requests at once.
+
+    def exchange(self, requests: Iterable[Request], timeout: float | None = None) -> list[Outcome]:
+        """Carry out the requests of many strangers in one transaction, and return an outcome for each, in their order.
+
+        Decisions come first, then exposures and rewards in the order given. The outcome of a request that is refused
+        is its `BanditError`, and the others go on as if it had not been there. What concerns all of them, such as
+        a `StorageError`, is raised, and nothing is written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import EffFEWA
+        >>> from rotting.bandit import Decide, Reward
+        >>> url = f"sqlite:///{tempfile.mkdtemp()}/fatigue.db"
+        >>> bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["red", "green"])
+        >>> first, again = bandit.exchange([Decide(key="request 1"), Decide(key="request 1")])
+        >>> first.arm, again.id == first.id
+        ('red', True)
+        >>> bandit.exchange([Reward(first.id, 1.0), Reward("nonsense", 1.0)])
+        [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'")]
+        """
+        listed = checked(requests)
+        return self._group.submit(listed, Deadline(timeout)) if listed else []
+
+    def _ask(self, request: Request, timeout: float | None) -> Outcome:
+        """Return the outcome of one request; if it is an error, raise it."""
+        (outcome,) = self._group.submit([request], Deadline(timeout))
+        if isinstance(outcome, BanditError):
+            raise outcome
+        return outcome
+
     # Deciding.
 
     @overload
-    def decide(self, n: None = None, among: Iterable[str] | None = None) -> Choice: ...
+    def decide(
+        self,
+        n: None = None,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Choice: ...
 
     @overload
-    def decide(self, n: int, among: Iterable[str] | None = None) -> list[Choice]: ...
+    def decide(
+        self, n: int, among: Iterable[str] | None = None, *, key: str | None = None, timeout: float | None = None
+    ) -> list[Choice]: ...
 
-    def decide(self, n: int | None = None, among: Iterable[str] | None = None) -> Choice | list[Choice]:
+    def decide(
+        self,
+        n: int | None = None,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+    ) -> Choice | list[Choice]:
         """Choose an arm: of all that are not retired, or of those named by `among`.
 
         With `n`, choose n times and return a list: one transaction, and far quicker than n calls. Decisions whose
-        reward is overdue are settled first.
+        reward is overdue are settled first, 500 of them at most. The same `key` again gives the same decisions, also
+        after a restart and in another process.
         """
-        number = 1 if n is None else _batch_size(n)
-        wanted = None if among is None else name_list("among", among)
-        reasons: list[str] = []
-
-        def plan(state: BanditState, now: float, _: DecisionReader) -> list[Event]:
-            arms = planning.arms_among(state, wanted)  # first of all: what is refused settles nothing either
-            if expired := planning.expiry(state, now):
-                return expired
-            identifiers = self._log.identifiers
-            decided, reasons[:] = planning.decisions(state, now, identifiers, number, arms, wanted is not None)
-            return decided
-
-        with self._log.lock:
-            while (events := self._log.append(plan))[0].kind == "expired":
-                pass
-            names = self._state.names
-            choices = [
-                Choice(event.decision or "", names[event.arm], why, event.probability)
-                for event, why in zip(events, reasons, strict=True)
-            ]
-        return choices[0] if n is None else choices
+        return self._ask(Decide(n, among, key), timeout)  # type: ignore[return-value]
 
     # Outcomes.
 
-    def shown(self, decision: str) -> bool:
+    def shown(self, decision: str, *, timeout: float | None = None) -> bool:
         """Log that a decision has really been shown; False if that was known."""
-        return bool(self._log.append(lambda state, now, log: planning.exposure(state, now, log, decision)))
+        return self.shown_many([decision], timeout=timeout) == 1
 
-    def reward(self, decision: str, value: float) -> bool:
+    def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
+        """Log that many decisions have been shown, all or none of them; returns how many were new."""
+        listed = tuple(name_list("decisions", decisions))
+        return self._ask(AllShown(listed), timeout) if listed else 0  # type: ignore[return-value]
+
+    def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
         """Log the reward of a decision, however late; False if it was known.
 
         The same reward again changes nothing; another one is a `RewardConflict`.
         """
-        return self.reward_many([(decision, value)]) == 1
+        return self.reward_many([(decision, value)], timeout=timeout) == 1
 
-    def reward_many(self, rewards: Mapping[str, float] | Iterable[tuple[str, float]]) -> int:
-        """Log many rewards in one transaction, all or none of them, in the order given.
+    @overload
+    def reward_many(
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: Literal[False] = False,
+        timeout: float | None = None,
+    ) -> int: ...
 
-        Returns how many were new.
+    @overload
+    def reward_many(
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: Literal[True],
+        timeout: float | None = None,
+    ) -> list[bool | BanditError]: ...
+
+    def reward_many(
+        self,
+        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        *,
+        partial: bool = False,
+        timeout: float | None = None,
+    ) -> int | list[bool | BanditError]:
+        """Log many rewards in one transaction, in the order given: all or none of them; returns how many were new.
+
+        With `partial`, those that can be logged are, and the list that is returned says for each whether it was new,
+        or which error it is.
         """
-        pairs = [(decision, good_reward(value)) for decision, value in reward_pairs(rewards)]
-        if not pairs:
-            return 0
-        return len(self._log.append(lambda state, now, log: planning.rewards(state, now, log, pairs)))
+        if partial:
+            return self._reward_some(reward_pairs(rewards), timeout)
+        pairs = tuple((decision, good_reward(value)) for decision, value in reward_pairs(rewards))
+        return self._ask(AllRewards(pairs), timeout) if pairs else 0  # type: ignore[return-value,arg-type]
 
-    def expire(self) -> int:
+    def _reward_some(self, pairs: list[tuple[object, object]], timeout: float | None) -> list[bool | BanditError]:
+        outcomes: list[bool | BanditError] = []
+        good: list[Request] = []
+        for decision, value in pairs:
+            try:
+                good.append(Reward(decision, value))  # type: ignore[arg-type]
+                outcomes.append(False)
+            except BanditError as error:
+                outcomes.append(error)
+        rest = iter(self.exchange(good, timeout))
+        return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
+
+    def expire(self, *, timeout: float | None = None) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
 
         `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
-        decision is only dropped from those that are waited for.
+        decision is only dropped from those that are waited for. Many are settled in portions, so that other writers do
+        not wait for all of them.
         """
-        return len(self._log.append(lambda state, now, _: planning.expiry(state, now)))
+        settled, deadline = 0, Deadline(timeout)
+        while some := self._append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION), deadline):
+            settled += len(some)
+        return settled
+
+    def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
+        """Append what may bring other arms or another policy, for which much is to be learnt."""
+        self._log.expect(plan)
+        return self._append(plan, Deadline(timeout), changes_policy=True)
+
+    def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
+        def work() -> list[Event]:
+            self._log.prepare()
+            events = self._log.append(plan, deadline, changes_policy=changes_policy)
+            self._log.snapshot_if_due()
+            return events
+
+        return self._group.take_turn(work, deadline)
 
     # Arms.
 
@@ -211,70 +331,89 @@ class Bandit:
         """Make a retired arm available again, with its history. False if it was not retired."""
         return self.change_arms(restore=[name]) == 1
 
-    def change_arms(self, *, add: Iterable[str] = (), retire: Iterable[str] = (), restore: Iterable[str] = ()) -> int:
+    def change_arms(
+        self,
+        *,
+        add: Iterable[str] = (),
+        retire: Iterable[str] = (),
+        restore: Iterable[str] = (),
+        timeout: float | None = None,
+    ) -> int:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
-        return len(self._log.append(lambda state, now, _: planning.arm_changes(state, now, new, old, back)))
 
-    @property
-    def arms(self) -> dict[str, bool]:
-        """The arms in the order of being added, and whether each is available (that is, not retired)."""
-        with self._log.reading():
-            return dict(zip(self._state.names, self._state.live, strict=True))
+        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+            return planning.arm_changes(state, now, new, old, back)
 
-    # Reading.
+        return len(self._change(plan, timeout))
 
-    @property
-    def name(self) -> str:
-        """The name of the bandit."""
-        return self._log.name
+    def warm_start(self, source: WarmSource) -> int:
+        """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
 
-    @property
-    def policy(self) -> Policy:
-        """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
-        with self._log.reading():
-            return self._state.policy
-
-    def history(self) -> pandas.DataFrame:
-        """Return the log: one row per event, in order."""
-        from rotting.bandit.reporting import history_frame
-
-        with self._log.lock:
-            return history_frame(self._log.events(), self._state.names)
-
-    def report(self) -> Report:
-        """Return how the arms are doing."""
-        from rotting.bandit.reporting import make_report
-
-        with self._log.reading() as stored:
-            return make_report(self._state, stored.exposures_until(self._state.seq))
-
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write the log to a .csv or .jsonl file, atomically; returns the number of events."""
-        from rotting.bandit.reporting import check_export, write_history
-
-        if not isinstance(path, str | os.PathLike):
-            raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
-        self.refuse_own_file(path)
-        check_export(Path(path))  # before the whole log is read
-        frame = self.history()
-        write_history(frame, Path(path))
-        return len(frame)
-
-    def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
-        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
-        if self._log.database.owns_file(path):
-            raise StorageError(
-                f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
-            )
-
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
-        """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.
-
-        Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
-        done and of all events.
+        They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
         """
-        return verifying.verify(self._log, progress)
+        warm = read_warm_start(source)
+        self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
+        return len(warm.rewards)
+
+    # Settings.
+
+    def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
+        """Change settings, all or none; returns the names of those that were different.
+
+        The change is an event of the log: decisions before it are verified with the old settings, those after it are
+        taken with the new ones. A new policy learns all rewards there have been. A number as `sigma` is the new
+        parameter of the policy, "auto" begins an estimate with the rewards that follow. `count` and `seed` are never
+        changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import EffFEWA
+        >>> bandit = Bandit.open(f"sqlite:///{tempfile.mkdtemp()}/fatigue.db", "hero", EffFEWA(), ["red", "green"])
+        >>> bandit.change(epsilon=0.05, sigma=0.3)
+        ['policy', 'epsilon']
+        >>> bandit.change(epsilon=0.05)
+        []
+        """
+        events = self._change(lambda state, now, _: planning.setting_changes(state, now, settings), timeout)
+        return list(json.loads(events[0].details or "")) if events else []
+
+    # Upkeep.
+
+    def compact(
+        self,
+        before: Time | int,
+        export: str | os.PathLike[str],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Compaction:
+        """Replace the beginning of the log by a seal, and keep its events in a file.
+
+        The part is verified first. The seal holds the state after it and its rewards; the event that says so holds the
+        checksums of the seal and of the file. Decisions that wait for a reward go on waiting; rewards of others in that
+        part are refused as `CompactedDecision`, and keys of requests in it are forgotten.
+
+        Parameters
+        ----------
+        before
+            A time, as in `history`: what happened before it is compacted. Or the number of the last event to compact.
+        export
+            A file for the events, in one of the formats of `export`.
+        progress
+            Called after every 1000 events with the number of events done and of all of them.
+        """
+        from rotting.bandit.compacting import compact
+
+        self.refuse_own_file(export)
+        return compact(self._log, before, Path(export), progress)
+
+    @staticmethod
+    def delete(url: str, name: str) -> int:
+        """Delete a bandit with its log, for good; returns the number of its last event."""
+        _import_open_log()  # says what is missing
+        from rotting.bandit.compacting import delete_bandit
+
+        return delete_bandit(url, good_name("bandit", name))
 
     def snapshot(self) -> None:
         """Store the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
@@ -287,27 +426,24 @@ class Bandit:
         """
         self._log.database.close()
 
+    def observe(self, observer: Observer) -> None:
+        """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
+        self._group.observers.append(observer)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise CannotCopy(
+            f"bandit {quoted(self.name)} has a connection of its own, which cannot be copied or pickled",
+            hint="open it again where it is needed, with the same address and name",
+        )
+
     def __enter__(self) -> Bandit:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        state = self._state
-        return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
 
-    @property
-    def settings(self) -> BanditSettings:
-        """What the bandit was made with."""
-        return self._log.settings
-
-    @property
-    def _state(self) -> BanditState:
-        return self._log.state
-
-
-def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None], EventLog]:
+def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None, WarmStart | None], EventLog]:
     """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
     try:
         from rotting.bandit.opening import open_log
@@ -318,10 +454,3 @@ def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | 
             "a Bandit keeps its log with SQLAlchemy, which is not installed", hint="pip install 'rotting[sql]'"
         ) from error
     return open_log
-
-
-def _batch_size(n: object) -> int:
-    try:
-        return whole_number("n", n, 1, LARGEST_BATCH)
-    except BadValue as error:
-        raise BadSettings.from_error(error) from None

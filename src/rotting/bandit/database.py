@@ -1,30 +1,37 @@
-"""The database: its address, its one connection, and durable transactions that wait for each other."""
+"""The database: its one connection, and durable transactions that wait for each other, but not beyond a deadline."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-import re
-import secrets
+import random
 import sqlite3
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, NullPool, create_engine, select
-from sqlalchemy.engine import URL, Engine, make_url
+from sqlalchemy import Connection
 from sqlalchemy.event import listen
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
-from rotting.bandit import schema
-from rotting.bandit.errors import BadAddress, BanditError, ClosedBandit, StorageError
-from rotting.errors import MissingExtra, literal
+from rotting.bandit.addresses import checked_url, masked, sqlite_file
+from rotting.bandit.deadlines import DEFAULT_TIMEOUT, Deadline
+from rotting.bandit.engines import is_broken, is_contention, make_engine
+from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
+from rotting.errors import literal
 
-LOCK_TIMEOUT = 60.0  # seconds to wait for other writers
-_RETRIED = {"40001", "40P01", "23505"}  # PostgreSQL: serialization failure, deadlock, a key that exists by now
+if TYPE_CHECKING:
+    from rotting.bandit import postgres
+    from rotting.bandit.group_commit import GroupCommit, Ticket
+
+_LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was waited for too long
+# Seconds between two attempts to begin a transaction in SQLite. SQLite itself waits longer and longer (up to 0.1 s), so
+# that a writer which has waited for long waits for ever; a wait that never grows gives everybody the same chance.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.001
 
 # How transactions begin. SQLite: one that read first and wanted to write later could fail however long it waited.
 # PostgreSQL: all that is read in one transaction is of one moment.
@@ -44,55 +51,127 @@ class Database:
     """
 
     def __init__(self, url: str):
-        self.url = _checked_url(url)
-        self.engine = _make_engine(self.url)
+        self.url = checked_url(url)
+        self.engine = make_engine(self.url)
         self.lock = threading.RLock()
+        self.line: deque[Ticket] = deque()  # who waits to write; only who holds the lock removes anything
+        self._holder: int | None = None  # the thread that holds the lock
+        self.is_postgres = self.engine.dialect.name == "postgresql"
         self._dialect = self.engine.dialect.name
-        self._path = _sqlite_file(self.url) if self._dialect == "sqlite" else None
+        self._path = sqlite_file(self.url) if self._dialect == "sqlite" else None
         self._errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error)
         self._connection: Connection | None = None
-        self._driver: Any = None  # the driver's own connection
+        self.driver: Any = None  # the driver's own connection
+        self.greeting: postgres.Greeting | None = None  # what the server said when the connection was made
         self._in_transaction = False
+        self._is_reading = False  # is the transaction one that only reads?
+        self._committing = False  # has a commit been sent that was not yet answered?
         self._wal_is_on = False  # SQLite keeps it with the file, but setting it writes: not for those who only read
         self._closed = False
+        self.tables_are_good = False  # once a bandit has been found or made in them
         self._process = os.getpid()
         self._file: tuple[int, int] | None = None  # what identifies a SQLite file, once it is there
+        self._busy_timeout = -1  # SQLite's own, in milliseconds; -1: not yet set
+        self._connect_timeout = math.ceil(DEFAULT_TIMEOUT)
+        if self.is_postgres:
+            listen(self.engine, "do_connect", self._dial)
         _OPEN.add(self)
+
+    # Threads.
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock, so that others wait in the line; afterwards, ring the bell of the first of them."""
+        with self.lock:
+            before, self._holder = self._holder, threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = before
+                while self.line and self.line[0].is_settled:
+                    self.line.popleft()
+                if self.line and before is None:
+                    self.line[0].ring()
+
+    def is_free(self) -> bool:
+        """Say whether this thread need not wait for another, as far as is known."""
+        return self._holder in (None, threading.get_ident())
+
+    def waiting_for(self, group: GroupCommit) -> list[Ticket]:
+        """Return the tickets in the line that one group carries out."""
+        return [ticket for ticket in self.line.copy() if ticket.group is group]
 
     # Transactions.
 
-    def write(self, work: Callable[[Connection], Result], bandit_id: int | None = None) -> Result:
+    @property
+    def is_locking(self) -> bool:
+        """Whether other writers wait for a transaction of this connection, if it has begun at all."""
+        return self._in_transaction and not self._is_reading
+
+    def write(
+        self, work: Callable[[Connection], Result], bandit_id: int | None = None, deadline: Deadline | None = None
+    ) -> Result:
         """Do some work in one durable transaction; a bandit that is given is locked against other writers.
 
         If another writer was quicker in a way that a lock could not prevent, the work is done again from the start.
         """
-        deadline = time.monotonic() + LOCK_TIMEOUT
-        while True:
-            try:
-                with self._transaction(_WRITING) as connection:
-                    if bandit_id is not None:
-                        self._lock_bandit(connection, bandit_id)
-                    return work(connection)
-            except self._errors as error:
-                if not _is_contention(error) or time.monotonic() > deadline:
-                    raise self._storage_error("cannot be written", error) from error
-            time.sleep(0.0005 * (1 + secrets.randbelow(8)))
+        deadline = deadline or Deadline()
 
-    def write_optimistically(self, work: Callable[[Connection], Result]) -> Result | None:
-        """Do some work in one durable transaction without a lock; None if it fails, for whatever reason."""
-        try:
-            with self._transaction(_WRITING) as connection:
+        def locked() -> Result:
+            with self._transaction(_WRITING, deadline) as connection:
+                if bandit_id is not None:
+                    self._lock_bandit(bandit_id, deadline)
                 return work(connection)
+
+        return self.retrying(locked, deadline)
+
+    def retrying(self, work: Callable[[], Result], deadline: Deadline) -> Result:
+        """Do some work in a transaction of its own, again and again while only other writers are in the way."""
+        tried = False
+        while True:
+            self._committing = False
+            try:
+                return work()
+            except self._errors as error:
+                if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+                    raise deadline.error("other writers") from error
+                if not is_contention(error):
+                    if deadline.is_over():
+                        raise deadline.error("the database", self._committing) from error
+                    if not tried and not self._committing and is_broken(error):
+                        tried = True  # the server had closed the connection: nothing is lost yet
+                        continue
+                    raise self._storage_error("cannot be written", error, self._committing) from error
+                if deadline.is_over():
+                    raise deadline.error("other writers") from error
+            time.sleep(random.uniform(_SHORTEST_PAUSE, _LONGEST_PAUSE))
+
+    def write_optimistically(self, work: Callable[[Connection], Result], deadline: Deadline) -> Result | None:
+        """Do some work in one durable transaction without a lock; None if it fails, for whatever reason."""
+
+        def begun() -> Result:
+            with self._transaction(_WRITING, deadline) as connection:
+                return work(connection)
+
+        return self.trying(begun)
+
+    def trying(self, work: Callable[[], Result]) -> Result | None:
+        """Do some work in a transaction of its own; None if it fails, for whatever reason."""
+        try:
+            return work()
         except (*self._errors, BanditError):
             return None
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self, deadline: Deadline | None = None) -> Iterator[Connection]:
         """Yield a connection that sees one state of the database, whatever is written meanwhile."""
+        deadline = deadline or Deadline()
         try:
-            with self._transaction(_READING) as connection:
+            with self._transaction(_READING, deadline) as connection:
                 yield connection
         except self._errors as error:
+            if deadline.is_over() and is_contention(error):
+                raise deadline.error("the database") from error
             raise self._storage_error("cannot be read", error) from error
 
     @contextlib.contextmanager
@@ -105,16 +184,30 @@ class Database:
                 yield connection
 
     @contextlib.contextmanager
-    def _transaction(self, begin: dict[str, str]) -> Iterator[Connection]:
+    def _transaction(self, begin: dict[str, str], deadline: Deadline) -> Iterator[Connection]:
+        with self.connected(deadline, begin[self._dialect]) as connection:
+            yield connection
+            self.committing()
+            self.driver.execute("COMMIT")
+
+    def committing(self) -> None:
+        """Note that the next statement may write for good: if it is not answered, nobody knows whether it has."""
+        self._committing = True
+
+    @contextlib.contextmanager
+    def connected(self, deadline: Deadline, begin: str | None = None) -> Iterator[Connection]:
+        """Yield the connection; nothing is left of a transaction that was begun, but not committed, within the block.
+
+        `begin` is the statement that begins one.
+        """
         # Not SQLAlchemy's transactions: an exception in the middle of them can come out as another one.
         try:
-            yield self._begin(begin[self._dialect])
-            self._driver.execute("COMMIT")
+            yield self._begin(begin, deadline)
             self._in_transaction = False
         except BanditError:  # of this package, between two statements
-            if self._in_transaction:
-                self._driver.execute("ROLLBACK")
-                self._in_transaction = False
+            if self._in_transaction and (begin is not None or self._has_begun()):
+                self.driver.execute("ROLLBACK")
+            self._in_transaction = False
             raise
         except BaseException:  # perhaps in the middle of a statement, so that the connection cannot even roll back
             try:
@@ -124,50 +217,100 @@ class Database:
                 raise
             raise
 
-    def _begin(self, begin: str) -> Connection:
+    def _has_begun(self) -> bool:
+        """Say whether PostgreSQL has begun a transaction on this connection."""
+        return self.is_postgres and self.driver is not None and self.driver.info.transaction_status != 0
+
+    def _begin(self, begin: str | None, deadline: Deadline) -> Connection:
         """Begin a transaction and return the connection."""
-        connection = self._connect()
-        if begin == _WRITING["sqlite"] and not self._wal_is_on:
-            self._driver.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
-            self._wal_is_on = True
+        connection = self._connect(deadline)
+        self._is_reading = begin == _READING[self._dialect]
+        if begin == _WRITING["sqlite"]:
+            return self._begin_in_turn(connection, begin, deadline)
         self._in_transaction = True
+        if begin is None:
+            return connection
+        if not self.is_postgres:
+            self._set_busy_timeout(round(deadline.timeout * 1000))
         try:
-            self._driver.execute(begin)
+            self.driver.execute(begin)
         except self._errors:
-            if not getattr(self._driver, "broken", False):
+            if not getattr(self.driver, "broken", False):
                 raise
-            connection = self._connect()  # the server had closed the old one: nothing is lost yet
+            connection = self._connect(deadline)  # the server had closed the old one: nothing is lost yet
             self._in_transaction = True
-            self._driver.execute(begin)
+            self.driver.execute(begin)
         return connection
 
-    def _lock_bandit(self, connection: Connection, bandit_id: int) -> None:
+    def _begin_in_turn(self, connection: Connection, begin: str, deadline: Deadline) -> Connection:
+        """Begin to write in SQLite, as soon as no other writer is in the way."""
+        self._set_busy_timeout(0)
+        if not self._wal_is_on:
+            self.driver.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
+            self._wal_is_on = True
+        self._in_transaction = True
+        while True:
+            try:
+                self.driver.execute(begin)
+            except sqlite3.OperationalError as error:
+                if not is_contention(error) or deadline.is_over():
+                    raise
+                time.sleep(random.uniform(_SHORTEST_PAUSE, _LONGEST_PAUSE))
+            else:
+                return connection
+
+    def _lock_bandit(self, bandit_id: int, deadline: Deadline) -> None:
         """Make other writers of a bandit wait. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
-        if self._dialect != "sqlite":
-            row = schema.bandits.c.id
-            connection.execute(select(row).where(row == bandit_id).with_for_update())
+        if self.is_postgres:
+            from rotting.bandit import postgres
+
+            assert self.greeting is not None
+            postgres.lock(self.driver, self.greeting.namespace, bandit_id, deadline)
+
+    def clock(self) -> float:
+        """Return the time in seconds since 1970: that of the database where it has a clock of its own."""
+        return time.time() if self.greeting is None else self.greeting.ahead + time.monotonic()
 
     # The connection.
 
-    def _connect(self) -> Connection:
+    def _connect(self, deadline: Deadline) -> Connection:
         """Return the connection, a new one if need be, with no transaction in progress."""
         if self._closed:
             raise ClosedBandit("this bandit is closed", hint="open it again")
         if self._file is not None:
             self._check_file(self._file)
         if self._process != os.getpid():  # a fork that Python did not see
-            _INHERITED.append(self._driver)
-            self._connection, self._driver, self._in_transaction, self._process = None, None, False, os.getpid()
+            _INHERITED.append(self.driver)
+            self._connection, self.driver, self._in_transaction, self._process = None, None, False, os.getpid()
         if self._in_transaction:
             self.disconnect()
         if self._connection is None:
+            self._connect_timeout = math.ceil(deadline.remaining())
             connection = self.engine.connect()
-            self._driver = connection.connection.driver_connection
+            self.driver = connection.connection.driver_connection
             self._file = self._file or self._file_now()
-            self._wal_is_on = False
+            self._wal_is_on, self._busy_timeout = False, -1
             connection.detach()  # SQLAlchemy no longer closes or resets it
+            if self.is_postgres:
+                from rotting.bandit import postgres
+
+                self.greeting = postgres.greet(self.driver)
             self._connection = connection
+        if self.is_postgres:
+            self.driver.deadline = deadline
         return self._connection
+
+    def _dial(self, _dialect: object, _record: object, arguments: Any, options: dict[str, Any]) -> Any:
+        """Connect to PostgreSQL, within the time that the call has."""
+        from rotting.bandit.postgres import BoundedConnection
+
+        return BoundedConnection.connect(*arguments, **{"connect_timeout": self._connect_timeout, **options})
+
+    def _set_busy_timeout(self, milliseconds: int) -> None:
+        """Let SQLite itself wait so long for locks."""
+        if self._busy_timeout != milliseconds:
+            self.driver.execute(f"PRAGMA busy_timeout = {milliseconds}")
+            self._busy_timeout = milliseconds
 
     def _check_file(self, known: tuple[int, int]) -> None:
         """Refuse to go on with a file that is no longer the one at this address: what it holds would be lost."""
@@ -193,22 +336,28 @@ class Database:
 
     def disconnect(self) -> None:
         """Close the connection, which rolls back what it had not committed. The next transaction makes another."""
-        if self._driver is not None:
+        if self.driver is not None:
             with contextlib.suppress(*self._errors):
                 if self._dialect == "sqlite":
-                    self._driver.rollback()  # closing alone would wait until no cursor is left
+                    self.driver.rollback()  # closing alone would wait until no cursor is left
             with contextlib.suppress(*self._errors):
-                self._driver.close()
-        self._connection, self._driver, self._in_transaction = None, None, False
+                self.driver.close()
+        self._connection, self.driver, self._in_transaction = None, None, False
 
     @property
     def quoted_address(self) -> str:
         """The address without its password, for messages."""
-        return literal(repr(_masked(self.url.render_as_string(hide_password=True))))
+        return literal(repr(masked(self.url.render_as_string(hide_password=True))))
 
-    def _storage_error(self, problem: str, error: Exception) -> StorageError:
+    def _storage_error(self, problem: str, error: Exception, may_be_written: bool = False) -> StorageError:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
-        return StorageError(f"{self.quoted_address} {problem}: {literal(reason)}")
+        failure = StorageError(f"{self.quoted_address} {problem}: {literal(reason)}")
+        failure.may_be_written = may_be_written
+        return failure
+
+    def another(self) -> Database:
+        """Return the same database with a connection of its own."""
+        return Database(self.engine.url.render_as_string(hide_password=False))
 
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
@@ -246,78 +395,14 @@ def _after_fork() -> None:
     _FORKING.release()
 
 
+def _after_fork_in_child() -> None:
+    for database in _LOCKED_FOR_FORK:
+        for ticket in database.line:  # the threads that wait there are the parent's
+            ticket.abandoned = True
+        database.line.clear()
+        database._holder = None
+    _after_fork()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-
-# Addresses and engines.
-
-
-def _checked_url(text: object) -> URL:
-    try:
-        url = make_url(text)  # type: ignore[arg-type]
-    except (ArgumentError, AttributeError, TypeError, ValueError):
-        raise _bad_address("is not the address of a database", text) from None
-    if url.drivername in ("postgresql", "postgres"):
-        url = url.set(drivername="postgresql+psycopg")
-    if url.drivername not in ("sqlite", "postgresql+psycopg"):
-        raise _bad_address(f"is of a kind, {literal(repr(url.drivername))}, that cannot hold bandits", text)
-    if "\0" in str(url.database):
-        raise _bad_address("has a character that no name of a file or database has", text)
-    if url.drivername == "sqlite" and url.query and not str(url.database).startswith("file:"):
-        raise _bad_address("has options after a '?', which are not supported", text)
-    in_memory = url.database in (None, "") or ":memory:" in str(url.database) or "memory" in url.query.get("mode", "")
-    if url.drivername == "sqlite" and in_memory:
-        raise _bad_address("would forget everything", text)
-    return url
-
-
-def _bad_address(problem: str, address: object) -> BadAddress:
-    masked = _masked(address) if isinstance(address, str) else address
-    expected = "'sqlite:///FILE' or 'postgresql://USER:PASSWORD@HOST/DATABASE'"
-    return BadAddress(problem, name="url", value=masked, expected=expected)
-
-
-def _masked(address: str) -> str:
-    """Return an address without its password, however it is written.
-
-    >>> _masked("postgresql://me:secret@host:54x/db?password=secret&user=me")
-    'postgresql://me:***@host:54x/db?password=***&user=me'
-    """
-    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(?<=://)([^:/@]*):[^/]*@", r"\1:***@", address))
-
-
-def _sqlite_file(url: URL) -> str:
-    """Return the name of a SQLite file, which the address may give as a file: URI of its own."""
-    name = str(url.database)
-    # Absolute: a process may change its folder while a bandit is open.
-    return os.path.abspath(unquote(name.removeprefix("file:")) if name.startswith("file:") else name)
-
-
-def _make_engine(url: URL) -> Engine:
-    """Return an engine that keeps no connections and begins no transactions: `Database` does both."""
-    if url.drivername != "sqlite":
-        try:
-            return create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-        except ImportError as error:
-            raise MissingExtra(
-                "PostgreSQL is reached with psycopg, which is not installed", hint="pip install 'rotting[sql]'"
-            ) from error
-    options = {"timeout": LOCK_TIMEOUT, "check_same_thread": False}
-    engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT", connect_args=options)
-    listen(engine, "connect", _set_up_sqlite)
-    return engine
-
-
-def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    connection.execute("PRAGMA synchronous = FULL")  # what has been committed survives a power cut
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _is_contention(error: Exception) -> bool:
-    """Say whether only another writer was in the way."""
-    original = getattr(error, "orig", error)
-    if isinstance(original, sqlite3.Error):
-        # The lowest byte is the primary code. Errors that Python itself raises have none.
-        return getattr(original, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-    return getattr(original, "sqlstate", None) in _RETRIED
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -1,4 +1,8 @@
-"""What can go wrong with a bandit: one class per kind of error. Whenever one is raised, nothing has been written."""
+"""What can go wrong with a bandit: one class per kind of error.
+
+Whenever one is raised, nothing has been written, unless it says that this is not known (`may_be_written`): a database
+that does not answer, or a connection that breaks, may still have written what it was told to.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,10 @@ class BadReward(BanditError, BadValue):
     """The reward is not a finite number."""
 
 
+class RewardOutOfRange(BadReward):
+    """The reward lies outside the bandit's `reward_range`."""
+
+
 class BadSettings(BanditError, BadValue):
     """The settings of a bandit, or an argument of one of its methods, make no sense."""
 
@@ -59,8 +67,16 @@ class UnknownDecision(BanditError, LookupError):
     """The bandit never took this decision."""
 
 
+class CompactedDecision(UnknownDecision):
+    """The decision no longer waited for a reward when the log was compacted, and nothing else is known of it."""
+
+
 class RewardConflict(BanditError, ValueError):
     """The decision already has another reward."""
+
+
+class KeyConflict(BanditError, ValueError):
+    """The key belongs to another request."""
 
 
 class BadAddress(BanditError, BadValue):
@@ -70,9 +86,19 @@ class BadAddress(BanditError, BadValue):
 class StorageError(BanditError, OSError):
     """The database, or a file, cannot be reached, read or written."""
 
+    may_be_written = False
+
+
+class TimedOut(StorageError, TimeoutError):
+    """The call waited for other writers or for the database until its deadline."""
+
 
 class ClosedBandit(BanditError, ValueError):
     """The bandit was closed."""
+
+
+class CannotCopy(BanditError, TypeError):
+    """A bandit can be opened several times, but not copied or pickled."""
 
 
 class WrongSchema(BanditError):

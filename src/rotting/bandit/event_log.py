@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import time
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from sqlalchemy import Connection
 
+from rotting.bandit.clocks import LogClock
 from rotting.bandit.database import Database
-from rotting.bandit.errors import BanditError, DamagedLog
-from rotting.bandit.events import Event, check_event
+from rotting.bandit.deadlines import Deadline
+from rotting.bandit.errors import BanditError, DamagedLog, UnknownBandit
+from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
+from rotting.bandit.seals import damaged_seal
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.state import BanditState
-from rotting.bandit.storage import BanditRow, StoredLog
-from rotting.errors import quoted
+from rotting.bandit.storage import NO_LIMIT, BanditRow, StoredLog
+from rotting.errors import RottingError, quoted
+from rotting.policies import Policy
 
 # Consecutive empty catch-ups before optimistic appends: as many times in a row, no other process has written.
 EMPTY_CATCH_UPS = 20
@@ -27,6 +31,21 @@ EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 500
 
 # Returns the events to append, given the newest state, the time, and the stored log to look things up in.
 Planner = Callable[[BanditState, float, StoredLog], list[Event]]
+
+
+class _UnpreparedError(BanditError):
+    """Something that takes long has to be done before the transaction."""
+
+
+@functools.cache
+def warm_up(policy: Policy) -> None:
+    """Compile or load the kernels of a policy, so that nobody waits for it later."""
+    agent = policy.start(2)
+    agent.select_among((0, 1), np.uint64(0))
+    with contextlib.suppress(RottingError):  # a policy may want other rewards
+        agent.update(0, 0.0)
+        agent.update_many([0, 1], [0.0, 0.0])
+        agent.select_among((0, 1), np.uint64(0))
 
 
 class EventLog:
@@ -40,6 +59,7 @@ class EventLog:
         self.lock = database.lock
         self.bandit_id = row.id
         self.name = row.name
+        self.token = row.token
         self.identifiers = Identifiers(row.token, row.secret)
         self.settings = settings
         self.state = self.fresh_state()
@@ -47,28 +67,99 @@ class EventLog:
         # state is loaded again before it is used.
         self._state_is_complete = False
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
+        self.caught_up = 0  # events of other processes so far
+        self._clock = LogClock()
         self._snapshot_seq = 0
         self._snapshot_size = 0
+        self.bytes_per_event = BYTES_PER_EVENT  # fewer: large snapshots are taken less often, and opening takes longer
         self.refresh()
 
     # Appending.
 
-    def append(self, plan: Planner) -> list[Event]:
+    def append(
+        self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True, changes_policy: bool = False
+    ) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
         While no other process writes, the state in memory is the newest one, and events are appended optimistically:
-        if another process has written meanwhile, their numbers are taken, and the database refuses them. When that
-        happens, or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
+        if another process has written meanwhile, their numbers are taken, and nothing is appended. When that happens,
+        or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
+
+        If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
+        a snapshot: other processes take it over instead of learning themselves.
         """
+        deadline = deadline or Deadline()
         with self.lock:
             events: list[Event] | None = None
-            if self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
-                events = self.database.write_optimistically(partial(self._append_if_newest, plan))
+            if changes_policy:
+                plan, optimistic = self._with_snapshot(plan), False
+            if optimistic and self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
+                events = self._append_optimistically(plan, deadline)
             if not events:
-                events = self.database.write(partial(self._append_after_catch_up, plan), self.bandit_id)
+                events = self._append_under_lock(plan, deadline, in_one_message=not changes_policy)
             self._apply(events)
-            self._snapshot_if_due()
             return events
+
+    def _with_snapshot(self, plan: Planner) -> Planner:
+        def planned(state: BanditState, now: float, stored: StoredLog) -> list[Event]:
+            events = plan(state, now, stored)
+            if events and (snapshot := state.snapshot_after(events)) is not None:
+                stored.put_snapshot(snapshot.seq, snapshot.to_bytes())
+            return events
+
+        return planned
+
+    def _append_optimistically(self, plan: Planner, deadline: Deadline) -> list[Event] | None:
+        if self.database.is_postgres:
+            return self.database.trying(partial(self._append_in_one_trip, plan, deadline))
+        return self.database.write_optimistically(partial(self._append_if_newest, plan), deadline)
+
+    def _append_under_lock(self, plan: Planner, deadline: Deadline, in_one_message: bool = True) -> list[Event]:
+        while True:
+            try:
+                if self.database.is_postgres:
+                    work = partial(self._append_in_two_trips, plan, deadline, in_one_message)
+                    return self.database.retrying(work, deadline)
+                return self.database.write(partial(self._append_after_catch_up, plan), self.bandit_id, deadline)
+            except _UnpreparedError:
+                self.prepare()
+
+    # What takes long is done before others have to wait for it.
+
+    def prepare(self) -> None:
+        """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
+        warm_up(self.state.settings.policy)
+        if not self._state_is_complete or self.state.learnable_since is None:
+            return
+        with self.database.reading() as connection:
+            stored = StoredLog(connection, self.bandit_id)
+            learnt = stored.snapshot_seq() >= self.state.learnable_since
+            if learnt:  # by another process
+                self._load(stored)
+            _ = self.state.agent
+        if not learnt:
+            with contextlib.suppress(BanditError):
+                self.snapshot()
+
+    def expect(self, plan: Planner) -> None:
+        """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
+        with self.reading() as stored:
+            settled = self.state.seq
+            later = self.state.after(plan(self.state, self._now(), stored))
+        if later.learnable_since is None:
+            return
+        with contextlib.closing(self.database.another()) as other, other.lock, other.reading() as connection:
+            arms, values = StoredLog(connection, self.bandit_id).rewards_until(settled)
+        agent = later.policy.start(len(later.names), seed=later.settings.seed)
+        agent.update_many(arms.tolist(), values.tolist())
+        with self.reading() as stored:
+            self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
+
+    def _check_prepared(self) -> None:
+        if self.state.learnable_since is not None:
+            raise _UnpreparedError
+
+    # In SQLite, statements cost little, and a transaction is what others wait for.
 
     def _append_if_newest(self, plan: Planner, connection: Connection) -> list[Event]:
         stored = StoredLog(connection, self.bandit_id)
@@ -76,15 +167,68 @@ class EventLog:
 
     def _append_after_catch_up(self, plan: Planner, connection: Connection) -> list[Event]:
         stored = StoredLog(connection, self.bandit_id)
-        self._empty_catch_ups = self._empty_catch_ups + 1 if self._catch_up(stored) == 0 else 0
+        self._note_catch_up(self._catch_up(stored))
+        self._check_prepared()
         return self._append_planned(plan, stored)
 
     def _append_planned(self, plan: Planner, stored: StoredLog) -> list[Event]:
-        now = max(time.time(), self.state.at)  # in a log, time never runs backwards
-        events = plan(self.state, now, stored)
+        events = plan(self.state, self._now(), stored)
         if events:
             stored.append(events)
         return events
+
+    # In PostgreSQL, every statement is a round trip: see `rotting.bandit.postgres`.
+
+    def _append_in_one_trip(self, plan: Planner, deadline: Deadline) -> list[Event]:
+        from rotting.bandit import postgres
+
+        with self.database.connected(deadline) as connection:
+            events = plan(self.state, self._now(), StoredLog(connection, self.bandit_id))
+            last = self.state.seq, self.state.at
+            if not events:
+                return []
+            self.database.committing()
+            driver, greeting = self.database.driver, self.database.greeting
+            assert greeting is not None
+            appended = postgres.append(driver, greeting.namespace, self.bandit_id, last, events, commit=False)
+            return events if appended else []
+
+    def _append_in_two_trips(self, plan: Planner, deadline: Deadline, in_one_message: bool) -> list[Event]:
+        """Append under a lock; `in_one_message` with the commit, unless `plan` itself has written something."""
+        from rotting.bandit import postgres
+
+        while True:
+            with self.database.connected(deadline) as connection:
+                driver, greeting = self.database.driver, self.database.greeting
+                assert greeting is not None
+                known = self.state.seq if self._state_is_complete else NO_LIMIT
+                rows = postgres.lock_and_read(driver, greeting.namespace, self.bandit_id, known, deadline)
+                stored = StoredLog(connection, self.bandit_id)
+                self._note_catch_up(self._catch_up(stored, rows if self._state_is_complete else None))
+                self._check_prepared()
+                events = plan(self.state, self._now(), stored)
+                if not events:
+                    driver.execute("ROLLBACK")
+                    return []
+                last = self.state.seq, self.state.at
+                self.database.committing()
+                if postgres.append(driver, greeting.namespace, self.bandit_id, last, events, commit=in_one_message):
+                    if not in_one_message:
+                        driver.execute("COMMIT")
+                    return events
+                if not in_one_message:
+                    driver.execute("ROLLBACK")
+            # A process that believed to be alone was quicker.
+            if deadline.is_over():
+                raise deadline.error("other writers")
+
+    def _note_catch_up(self, events: int) -> None:
+        self.caught_up += events
+        self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
+
+    def _now(self) -> float:
+        """Return the time for the next events: in a log, it never runs backwards."""
+        return self._clock.next_time(self.database.clock(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False
@@ -101,7 +245,7 @@ class EventLog:
     @contextlib.contextmanager
     def reading(self) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.lock, self.database.reading() as connection:
+        with self.database.held(), self.database.reading() as connection:
             stored = StoredLog(connection, self.bandit_id)
             self._catch_up(stored)
             yield stored
@@ -111,26 +255,39 @@ class EventLog:
         with self.reading():
             pass
 
-    def _catch_up(self, stored: StoredLog) -> int:
-        """Apply what other processes have appended; returns how many events that were."""
+    def _catch_up(self, stored: StoredLog, rows: list[Event] | None = None) -> int:
+        """Apply what other processes have appended; returns how many events that were.
+
+        `rows` are the last event that is known and all after it, if they have been read already.
+        """
         if not self._state_is_complete:
             self._load(stored)
-        if not self._has_last_event(stored):
+        if rows is None:
+            rows = stored.after(self.state.seq - 1)
+        last, new = (rows[0] if rows else None), rows[1:]
+        if last is None or (last.seq, last.at) != (self.state.seq, self.state.at):
+            if (sealed := stored.sealed()) is not None and sealed[0] >= self.state.seq:
+                self._load(stored)  # the log was compacted, beyond what is known here
+                return 1
+            if stored.is_deleted():
+                raise UnknownBandit(f"bandit {quoted(self.name)} was deleted", value=self.name)
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "
                 "copy has taken the place of the log",
                 hint="open the bandit again",
             )
-        new = stored.after(self.state.seq)
         self._apply(new, checked=False)
         return len(new)
 
     def _load(self, stored: StoredLog) -> None:
         """Make the state from the newest snapshot and the events after it."""
-        if stored.time_of(1) is None:
+        sealed = stored.sealed()
+        if sealed is None and stored.time_of(1) is None:
             raise self._missing(1)  # the log begins with arms
-        state = self.stored_state(stored) or self.fresh_state()
-        if state.seq > 0 and stored.time_of(state.seq) != state.at:
+        state = self.stored_state(stored)
+        if state is None or (sealed is not None and state.seq < sealed[0]):
+            state = self.first_state(stored)
+        elif state.seq > 0 and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
                 "have, or not at the same time: events are missing or changed",
@@ -146,18 +303,6 @@ class EventLog:
         """Say whether the last event that is known is still in the log."""
         return stored.time_of(self.state.seq) == self.state.at
 
-    def events(self) -> list[Event]:
-        """Return everything that has happened so far."""
-        with self.reading() as stored:
-            events = stored.after(0, self.state.seq)
-            for place, event in enumerate(events, start=1):
-                if event.seq != place:
-                    raise self._missing(place)
-                check_event(event, len(self.state.names))
-            if len(events) < self.state.seq:
-                raise self._missing(len(events) + 1)
-            return events
-
     def _missing(self, seq: int) -> DamagedLog:
         return DamagedLog(
             f"event {seq} of bandit {quoted(self.name)} is missing", hint="restore a backup of the database"
@@ -168,6 +313,16 @@ class EventLog:
     def fresh_state(self) -> BanditState:
         """Return the state before the first event."""
         return BanditState(self.name, self.settings, self._read_rewards)
+
+    def first_state(self, stored: StoredLog) -> BanditState:
+        """Return the state before the first event that is still in the log."""
+        seal = stored.newest_seal()
+        if seal is None:
+            return self.fresh_state()
+        try:
+            return BanditState.from_snapshot(self.name, self.settings, self._read_rewards, seal.snapshot)
+        except NOT_A_SNAPSHOT:
+            raise damaged_seal("is not one of this bandit") from None
 
     def stored_state(self, stored: StoredLog) -> BanditState | None:
         """Return the state of the newest snapshot. One that makes no sense is not used: the log has everything."""
@@ -191,13 +346,12 @@ class EventLog:
         with self.lock:
             with self.reading():
                 content, seq = self.state.snapshot().to_bytes(), self.state.seq
-            self.database.write(
-                lambda connection: StoredLog(connection, self.bandit_id).put_snapshot(seq, content), self.bandit_id
-            )
+            self.database.write(lambda connection: StoredLog(connection, self.bandit_id).put_snapshot(seq, content))
             self._snapshot_seq, self._snapshot_size = seq, len(content)
 
-    def _snapshot_if_due(self) -> None:
-        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // BYTES_PER_EVENT)
+    def snapshot_if_due(self) -> None:
+        """Store the state after so many events that opening the bandit would take long."""
+        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // self.bytes_per_event)
         if self.state.seq < self._snapshot_seq + interval:
             return
         # A snapshot only saves time: if it fails, what has just been appended is durable all the same.

@@ -2,48 +2,79 @@
 
 from __future__ import annotations
 
-import time
+import difflib
 from collections.abc import Mapping
+from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection
 
 from rotting.bandit import schema, storage
 from rotting.bandit.checking import listed
+from rotting.bandit.clocks import checked_time
 from rotting.bandit.database import Database
 from rotting.bandit.errors import BadSettings, NoArms, UnknownBandit
 from rotting.bandit.event_log import EventLog
 from rotting.bandit.events import Event
 from rotting.bandit.settings import BanditSettings
+from rotting.bandit.state import BanditState
 from rotting.bandit.storage import BanditRow, StoredLog
+from rotting.bandit.warming import WarmStart, check_arms, import_events
 from rotting.errors import KernelError, literal, quoted
 from rotting.policies import Policy
 from rotting.policies._engine.views import check_views
 
 
-def open_log(url: str, name: str, given: Mapping[str, object], arms: list[str] | None) -> EventLog:
+def open_log(
+    url: str, name: str, given: Mapping[str, object], arms: list[str] | None, warm: WarmStart | None = None
+) -> EventLog:
     """Return the log of the bandit of that name; if there is none, make it with these settings (None: not given)."""
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
-    database = Database(url)
+    new = NewBandit(name, fresh, arms, warm)
+    log = open_on(Database(url), new)
+    log.state.settings.check_same(name, given)
+    return log
+
+
+def open_on(database: Database, new: NewBandit) -> EventLog:
+    """Return the log of a bandit in a database that is open; if there is none of that name, make it."""
     with database.lock:  # another thread may fork
-        row = _find_or_make(database, name, fresh, arms)
-        settings = BanditSettings.from_dict(row.settings)
-        settings.check_same(name, given)
-        return EventLog(database, row, settings)
+        row = _find_or_make(database, new)
+        database.tables_are_good = True
+        return EventLog(database, row, BanditSettings.from_dict(row.settings))
 
 
-def _find_or_make(database: Database, name: str, settings: BanditSettings | None, arms: list[str] | None) -> BanditRow:
+def open_if_there(database: Database, name: str) -> EventLog | None:
+    """Return the log of a bandit in a database whose tables are known to be good; None if there is none."""
+    with database.lock:
+        with database.reading() as connection:
+            row = storage.find_bandit(connection, name)
+        return None if row is None else EventLog(database, row, BanditSettings.from_dict(row.settings))
+
+
+class NewBandit(NamedTuple):
+    """What a bandit is made of, if there is none of that name. Without settings, none is made."""
+
+    name: str
+    settings: BanditSettings | None
+    arms: list[str] | None
+    warm: WarmStart | None = None
+
+
+def _find_or_make(database: Database, new: NewBandit) -> BanditRow:
+    """Return the bandit of that name; if there is none, make it."""
     if database.is_missing():
-        if settings is None:
-            raise UnknownBandit(f"there is no database {database.quoted_address}", value=name, hint=_MAKE_IT)
+        if new.settings is None:
+            raise UnknownBandit(f"there is no database {database.quoted_address}", value=new.name, hint=_MAKE_IT)
     else:
         with database.reading() as connection:
-            found = _find(connection, name, settings)
+            found = _find(database, connection, new)
         if found is not None:
             return found
-    if settings is not None:
-        _check_choices(settings.policy)
-    return database.write(lambda connection: _find_or_add(connection, name, settings, arms))
+    if new.settings is not None:
+        _check_choices(new.settings.policy)
+    return database.write(lambda connection: _find_or_add(database, connection, new))
 
 
 def _check_choices(policy: Policy) -> None:
@@ -58,33 +89,52 @@ def _check_choices(policy: Policy) -> None:
         ) from None
 
 
-def _find(connection: Connection, name: str, settings: BanditSettings | None) -> BanditRow | None:
+def _find(database: Database, connection: Connection, new: NewBandit) -> BanditRow | None:
     """Return the bandit of that name, or None if only a transaction that writes could say."""
-    version = schema.version_of(connection)
+    version = schema.VERSION if database.tables_are_good else schema.version_of(connection)
     if 0 < version < schema.VERSION:
         return None
-    found = storage.find_bandit(connection, name) if version else None
-    if found is None and settings is None:
+    found = storage.find_bandit(connection, new.name) if version else None
+    if found is None and new.settings is None:
         known = storage.bandit_names(connection) if version else []
-        raise UnknownBandit(f"there is no bandit {quoted(name)}, only {listed(known)}", value=name, hint=_MAKE_IT)
+        raise UnknownBandit(_no_bandit(new.name, known), value=new.name, hint=_MAKE_IT)
     return found
+
+
+def _no_bandit(name: str, known: list[str]) -> str:
+    """Say that there is no such bandit, and which there are: those that are called alike, or some."""
+    close = difflib.get_close_matches(name, known, n=3) if len(known) > 10 else []
+    return f"there is no bandit {quoted(name)}, " + (
+        f"did you mean {listed(close)}?" if close else f"only {listed(known)}"
+    )
 
 
 _MAKE_IT = "give {policy} and {arms} to make it"
 
 
-def _find_or_add(
-    connection: Connection, name: str, settings: BanditSettings | None, arms: list[str] | None
-) -> BanditRow:
-    schema.prepare(connection)
-    found = _find(connection, name, settings)
+def _find_or_add(database: Database, connection: Connection, new: NewBandit) -> BanditRow:
+    if not database.tables_are_good:
+        schema.prepare(connection)
+    found = _find(database, connection, new)
     if found is not None:
         return found
-    assert settings is not None
+    assert new.settings is not None
+    arms = new.arms if new.arms is not None or new.warm is None else new.warm.arms
     if not arms:
-        raise NoArms(f"a new bandit {quoted(name)} needs arms", hint="give them as {arms}")
-    row = storage.add_bandit(connection, name, settings.to_dict())
-    now = time.time()
+        raise NoArms(f"a new bandit {quoted(new.name)} needs arms", hint="give them as {arms}")
+    new.settings.check_arms(new.name, arms)
+    row = storage.add_bandit(connection, new.name, new.settings.to_dict())
+    now = checked_time(database.clock())
     events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
+    if new.warm is not None:
+        check_arms(new.warm, arms)
+        state = BanditState(new.name, new.settings, _no_rewards)
+        for event in events:
+            state.apply(event)
+        events += import_events(state, now, new.warm)
     StoredLog(connection, row.id).append(events)
     return row
+
+
+def _no_rewards(_: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.empty(0, np.int64), np.empty(0)

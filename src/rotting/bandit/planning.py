@@ -8,12 +8,22 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from rotting.bandit.checking import listed
-from rotting.bandit.errors import BadName, NoArms, RetiredArm, RewardConflict, UnknownArm, UnknownDecision
-from rotting.bandit.events import Event, Kind, Pending, check_event
+from rotting.bandit.choosing import Counts, counts_at, pick
+from rotting.bandit.errors import (
+    BadName,
+    CompactedDecision,
+    NoArms,
+    RetiredArm,
+    RewardConflict,
+    UnknownArm,
+    UnknownDecision,
+)
+from rotting.bandit.events import NO_ARM, Event, Kind, Pending, check_event
 from rotting.bandit.identifiers import Identifiers, seq_of
 from rotting.bandit.state import BanditState
 from rotting.errors import quoted
@@ -25,6 +35,17 @@ class DecisionReader(Protocol):
     def about(self, decision: int) -> list[Event]:
         """Return the decision of that number, if there is one, and its outcomes."""
         ...
+
+
+class Found:
+    """Decisions that were looked up before, all at once."""
+
+    def __init__(self, events: Mapping[int, list[Event]]):
+        self._events = events
+
+    def about(self, decision: int) -> list[Event]:
+        """Return the decision of that number, if there is one, and its outcomes."""
+        return self._events.get(decision, [])
 
 
 # Decisions.
@@ -55,24 +76,42 @@ def arms_among(state: BanditState, among: list[str] | None) -> list[int]:
 
 
 def decisions(
-    state: BanditState, now: float, identifiers: Identifiers, number: int, arms: Sequence[int], restricted: bool
+    state: BanditState,
+    now: float,
+    identifiers: Identifiers,
+    number: int,
+    arms: Sequence[int],
+    restricted: bool,
+    first: int | None = None,
+    counts: Counts | None = None,
 ) -> tuple[list[Event], list[str]]:
-    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all."""
+    """Return the events of the next decisions, and the reasons; `restricted` says that `arms` are not simply all.
+
+    `first` is the number of the first event, and `counts` is what choices depend on by then, if others are planned
+    before; it is brought up to date.
+    """
     among = json.dumps(arms) if restricted else None
-    in_flight = list(state.in_flight)
+    first = state.seq + 1 if first is None else first
+    counts = Counts(*map(list, counts_at(state, now))) if counts is None else counts
+    working = Counts(*map(list, counts))  # so that nothing is counted for what is refused
     counted = state.settings.count == "decided"
     events, reasons = [], []
-    for seq in range(state.seq + 1, state.seq + 1 + number):
-        arm, why, probability = state.pick(seq, arms, in_flight)
-        in_flight[arm] += counted
+    for seq in range(first, first + number):
+        arm, why, probability, holdout = pick(state, seq, arms, working)
+        working.in_flight[arm] += counted
+        working.limited[arm] += 1
         reasons.append(why)
         identifier = identifiers.make(seq, now)
-        events.append(Event(seq, "decided", now, arm, None, identifier, None, None, probability, among))
+        events.append(
+            Event(seq, "decided", now, arm, None, identifier, None, None, probability, among, holdout=holdout)
+        )
+    for mine, theirs in zip(counts, working, strict=True):
+        mine[:] = theirs
     return events, reasons
 
 
-def expiry(state: BanditState, now: float) -> list[Event]:
-    """Return the events that settle what is overdue."""
+def expiry(state: BanditState, now: float, portion: int | None = None) -> list[Event]:
+    """Return the events that settle what is overdue, or so many of them."""
     default = state.settings.default_reward
     return [
         Event(
@@ -82,45 +121,75 @@ def expiry(state: BanditState, now: float) -> list[Event]:
             waiting.arm,
             target=seq,
             value=default if state.counts(waiting) else None,
+            holdout=waiting.holdout,
         )
-        for place, (seq, waiting) in enumerate(state.overdue(now), start=1)
+        for place, (seq, waiting) in enumerate(islice(state.overdue(now), portion), start=1)
     ]
 
 
 # Outcomes.
 
-
-def exposure(state: BanditState, now: float, log: DecisionReader, decision: object) -> list[Event]:
-    """Return the event that a decision was shown; none if that is known."""
-    seq, waiting = _look_up(state, decision)
-    if waiting is None:
-        about = _read(state, log, seq, decision)
-        known, arm = any(event.kind == "shown" for event in about), about[0].arm
-    else:
-        known, arm = waiting.shown, waiting.arm
-    return [] if known else [Event(state.seq + 1, "shown", now, arm, target=seq)]
+_NOTHING: Mapping[int, Event] = {}
 
 
-def rewards(state: BanditState, now: float, log: DecisionReader, pairs: Iterable[tuple[object, float]]) -> list[Event]:
-    """Return the events of rewards that are new; one that contradicts another is refused."""
-    new: dict[int, Event] = {}
-    for decision, value in pairs:
+def exposures(
+    state: BanditState,
+    now: float,
+    log: DecisionReader,
+    decisions: Iterable[object],
+    first: int | None = None,
+    planned: Mapping[int, Event] = _NOTHING,
+) -> list[Event]:
+    """Return the events that decisions were shown; none for those of which it is known.
+
+    `planned` holds the exposures that come before the event number `first`, by the number of the decision.
+    """
+    first, new = state.seq + 1 if first is None else first, dict[int, Event]()
+    for decision in decisions:
         seq, waiting = _look_up(state, decision)
-        if seq in new:
-            _check_reward(decision, value, new[seq])
-            continue
-        arm = waiting.arm if waiting is not None else _arm_to_reward(state, log, seq, decision, value)
-        if arm is not None:
-            new[seq] = Event(state.seq + len(new) + 1, "rewarded", now, arm, None, None, seq, value)
+        if waiting is None:
+            about = _read(state, log, seq, decision)
+            known, arm = any(event.kind == "shown" for event in about), about[0].arm
+        else:
+            known, arm = waiting.shown, waiting.arm
+        if not known and seq not in new and seq not in planned:
+            new[seq] = Event(first + len(new), "shown", now, arm, target=seq)
     return list(new.values())
 
 
-def _arm_to_reward(state: BanditState, log: DecisionReader, seq: int, decision: object, value: float) -> int | None:
-    """Return the arm of a decision that does not wait for a reward, or None if this is the reward it has."""
+def rewards(
+    state: BanditState,
+    now: float,
+    log: DecisionReader,
+    pairs: Iterable[tuple[object, float]],
+    first: int | None = None,
+    planned: Mapping[int, Event] = _NOTHING,
+) -> list[Event]:
+    """Return the events of rewards that are new; one that contradicts another is refused.
+
+    `planned` holds the rewards that come before the event number `first`, by the number of the decision.
+    """
+    first, new = state.seq + 1 if first is None else first, dict[int, Event]()
+    for decision, value in pairs:
+        seq, waiting = _look_up(state, decision)
+        waited = _to_reward(state, log, seq, decision, value) if waiting is None else waiting
+        if settled := new.get(seq) or planned.get(seq):
+            _check_reward(decision, value, settled)
+        elif waited is not None:
+            state.settings.check_reward(value)
+            place = first + len(new)
+            new[seq] = Event(place, "rewarded", now, waited.arm, target=seq, value=value, holdout=waited.holdout)
+    return list(new.values())
+
+
+def _to_reward(
+    state: BanditState, log: DecisionReader, seq: int, decision: object, value: float
+) -> Pending | Event | None:
+    """Return a decision that does not wait for a reward, or None if this is the reward it has."""
     about = _read(state, log, seq, decision)
     settled = [event for event in about if event.value is not None]
     if not settled:
-        return about[0].arm  # expired, but without a reward
+        return about[0]  # expired, but without a reward
     _check_reward(decision, value, settled[0])
     return None
 
@@ -147,6 +216,12 @@ def _look_up(state: BanditState, decision: object) -> tuple[int, Pending | None]
 def _read(state: BanditState, log: DecisionReader, seq: int, decision: object) -> list[Event]:
     """Return a decision, which must exist, and its outcomes from the log."""
     about = log.about(seq)
+    if seq <= state.sealed and not about:
+        raise CompactedDecision(
+            f"decision {quoted(decision)} lies in the part of the log of bandit {quoted(state.bandit_name)} that was "
+            "compacted: it had its reward, or was no longer waited for",
+            value=decision,
+        )
     for event in about:
         check_event(event, len(state.names))
     if not about or about[0].decision != decision:
@@ -160,6 +235,19 @@ def _unknown(state: BanditState, decision: object) -> UnknownDecision:
         value=decision,
         expected="the id of a choice of this bandit",
     )
+
+
+# Settings.
+
+
+def setting_changes(state: BanditState, now: float, changes: Mapping[str, object]) -> list[Event]:
+    """Return the event that changes settings; none if they are so already."""
+    settings = state.settings.with_changes(changes)
+    settings.check_arms(state.bandit_name, state.names)
+    differences = state.settings.differences(settings)
+    if not differences:
+        return []
+    return [Event(state.seq + 1, "changed", now, NO_ARM, details=json.dumps(differences))]
 
 
 # Arms.

@@ -1,30 +1,23 @@
-"""Reports on a bandit: its log as a table, and how each arm is doing."""
+"""Reports on a bandit: how each arm is doing."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._core.files import replacing
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.events import Event, damaged
+from rotting.bandit.holdout import HoldoutReport, holdout_report
 from rotting.bandit.state import BanditState
-from rotting.errors import literal, quoted
 from rotting.policies import FilterVerdict
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 WINDOWS = (10, 100, 1000)  # the last so many rewards
-EXPORTS = (".csv", ".jsonl")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,10 +25,11 @@ class ArmReport:
     """How one arm is doing.
 
     `shows` are decisions or, for a bandit with count="shown", those that were shown or have a reward; `pending` are
-    those of them that wait for one. `means` are those of the last 10, 100, 1000 rewards (where there are as many) and
-    of all. `wear_start` and `wear_now` are the ends of the non-increasing curve that fits the rewards best (isotonic
-    regression on blocks). `active` says whether the policy's filter lets the arm pass, and `window` which window
-    removed it if not; both are None for policies without a filter and for arms that are not available.
+    those of them that wait for one. `imported` are the rewards that came from elsewhere. `means` are those of the last
+    10, 100, 1000 rewards (where there are as many) and of all. `wear_start` and `wear_now` are the ends of the
+    non-increasing curve that fits the rewards best (isotonic regression on blocks). `active` says whether the policy's
+    filter lets the arm pass, and `window` which window removed it if not; both are None for policies without a filter
+    and for arms that are not available.
     """
 
     arm: str
@@ -43,6 +37,7 @@ class ArmReport:
     shows: int
     pending: int
     rewards: int
+    imported: int
     means: dict[str, float | None]
     wear_start: float | None
     wear_now: float | None
@@ -58,6 +53,7 @@ class Report:
     policy: str
     estimated_sigma: float | None  # the sigma in use, where it is estimated
     arms: tuple[ArmReport, ...]
+    holdout: HoldoutReport | None  # where there is one
     values: dict[str, np.ndarray] = dataclasses.field(repr=False)
 
     def to_dict(self) -> dict[str, object]:
@@ -67,6 +63,7 @@ class Report:
             "policy": self.policy,
             "estimated_sigma": self.estimated_sigma,
             "arms": [dataclasses.asdict(arm) for arm in self.arms],
+            "holdout": None if self.holdout is None else dataclasses.asdict(self.holdout),
         }
 
     def figure(self) -> Figure:
@@ -80,13 +77,13 @@ class Report:
 def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
     """Return the report on a state, given how often each arm has been shown."""
     arms, values = state.rewards()
-    verdicts = _verdicts(state)
+    found = verdicts(state)
     split = {each: values[arms == arm] for arm, each in enumerate(state.names)}
     shows = dict(enumerate(state.decided)) if state.settings.count == "decided" else exposures
     rows = []
     for arm, each in enumerate(state.names):
         fit = wear_fit(split[each])
-        active, window = verdicts.get(arm, (None, None))
+        active, window = found.get(arm, (None, None))
         rows.append(
             ArmReport(
                 arm=each,
@@ -94,6 +91,7 @@ def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
                 shows=shows.get(arm, 0),
                 pending=state.in_flight[arm],
                 rewards=state.received[arm],
+                imported=state.imported[arm],
                 means=_means(split[each]),
                 wear_start=float(fit[0]) if len(fit) else None,
                 wear_now=float(fit[-1]) if len(fit) else None,
@@ -102,7 +100,9 @@ def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
             )
         )
     sigma = getattr(state.policy, "sigma", None) if state.settings.sigma == "auto" else None
-    return Report(state.bandit_name, str(state.policy), sigma, tuple(rows), split)
+    share = state.settings.holdout
+    holdout = holdout_report(share, state.settings.control, state.holdout) if share > 0.0 else None
+    return Report(state.bandit_name, str(state.policy), sigma, tuple(rows), holdout, split)
 
 
 def wear_fit(values: np.ndarray) -> np.ndarray:
@@ -123,63 +123,14 @@ def _means(values: np.ndarray) -> dict[str, float | None]:
     return means | {"all": float(values.mean()) if len(values) else None}
 
 
-def _verdicts(state: BanditState) -> dict[int, tuple[bool | None, int | None]]:
+def verdicts(state: BanditState) -> dict[int, tuple[bool | None, int | None]]:
     """Return, for available arms, whether the filter lets them pass, and the window that removed them if not."""
     if not (state.policy.filters and state.policy.explains):
         return {}
     available = state.available()
-    verdicts: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
+    found: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
     arms = [arm for arm in available if state.received[arm] > 0]  # the filter lets the others pass
     for verdict in state.agent.explain_among(arms).arms if arms else ():
         if isinstance(verdict, FilterVerdict):
-            verdicts[arms[verdict.arm]] = verdict.survived, verdict.window
-    return verdicts
-
-
-def history_frame(events: Sequence[Event], names: Sequence[str]) -> pandas.DataFrame:
-    """Return events as a table, with names instead of numbers."""
-    import pandas
-
-    decisions = {event.seq: event.decision for event in events if event.kind == "decided"}
-    for event in events:
-        if event.target is not None and event.target not in decisions:
-            raise damaged(event, "target", "the number of a decision")
-    return pandas.DataFrame(
-        {
-            "seq": np.array([event.seq for event in events], np.int64),
-            "kind": [event.kind for event in events],
-            "at": pandas.to_datetime(np.array([event.at for event in events], np.float64), unit="s", utc=True),
-            "arm": [names[event.arm] for event in events],
-            "decision": [decisions.get(event.target or event.seq) for event in events],
-            "reward": np.array([event.value for event in events], np.float64),
-            "probability": np.array([event.probability for event in events], np.float64),
-            "among": [
-                None if event.among is None else [names[arm] for arm in json.loads(event.among)] for event in events
-            ],
-        }
-    )
-
-
-def check_export(path: Path) -> None:
-    """Refuse a file to which no log can be written."""
-    if path.suffix.lower() not in EXPORTS:
-        raise BadAddress(
-            f"{quoted(str(path))} ends in {quoted(path.suffix)}", value=path, expected=" or ".join(EXPORTS)
-        )
-    if path.is_dir() or not path.parent.is_dir():
-        reason = "it is a folder" if path.is_dir() else f"there is no folder {quoted(str(path.parent))}"
-        raise StorageError(f"{quoted(str(path))} cannot be written: {reason}", value=path)
-
-
-def write_history(frame: pandas.DataFrame, path: Path) -> None:
-    """Write a table of events, atomically, in the format of the file's suffix."""
-    try:
-        with replacing(path) as temporary:
-            if path.suffix.lower() == ".csv":
-                among = [None if names is None else json.dumps(names) for names in frame["among"]]
-                frame.assign(among=among).to_csv(temporary, index=False)
-            else:
-                frame.to_json(temporary, orient="records", lines=True, date_format="iso", date_unit="us")
-    except OSError as error:
-        reason = literal(error.strerror or str(error))
-        raise StorageError(f"{quoted(str(path))} cannot be written: {reason}", value=path) from error
+            found[arms[verdict.arm]] = verdict.survived, verdict.window
+    return found

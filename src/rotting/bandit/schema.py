@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from sqlalchemy import (
     BigInteger,
-    CheckConstraint,
     Column,
     Connection,
     Float,
@@ -30,12 +29,9 @@ from sqlalchemy import (
 )
 
 from rotting.bandit.errors import WrongSchema
-from rotting.bandit.events import KINDS
 from rotting.errors import quoted
 
-VERSION = 1
-# The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+VERSION = 2
 
 _ADVISORY_LOCK = int.from_bytes(b"rotting")  # a number that no other program will use
 
@@ -55,15 +51,20 @@ events = Table(
     metadata,
     Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", Text, CheckConstraint("kind IN ('" + "', '".join(KINDS) + "')"), nullable=False),
+    Column("kind", Text, nullable=False),  # see `rotting.bandit.events`
     Column("at", Float(53), nullable=False),  # seconds since 1970, never decreasing
-    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added
+    Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added; -1: none
     Column("name", Text),  # of an arm that is added
     Column("decision", Text),  # identifier of a decision that is taken
     Column("target", BigInteger),  # seq of the decision that is shown, rewarded or expired
     Column("value", Float(53)),  # reward
     Column("probability", Float(53)),  # of the arm when it was decided; NULL for randomised policies
     Column("among", Text),  # JSON: the numbers of the arms in `among`, where it was given
+    Column("key", Text),  # of a request that may be repeated, in the first of its decisions
+    Column("batch", Integer),  # how many decisions belong to the key
+    Column("holdout", Integer),  # 1 in decisions of the holdout and their rewards, 0 in others while there is one
+    Column("happened", Float(53)),  # when an imported reward came, seconds since 1970
+    Column("details", Text),  # JSON: settings that were changed, and the like
 )
 # Finds the outcomes of a decision, and keeps each from being written twice.
 _IS_OUTCOME = events.c.target.is_not(None)
@@ -76,6 +77,11 @@ Index(
     sqlite_where=_IS_OUTCOME,
     postgresql_where=_IS_OUTCOME,
 )
+# Finds the decisions of a request that is repeated, and keeps a key from being used twice.
+_HAS_KEY = events.c.key.is_not(None)
+_KEYS = Index(
+    "rotting_keys", events.c.bandit, events.c.key, unique=True, sqlite_where=_HAS_KEY, postgresql_where=_HAS_KEY
+)
 snapshots = Table(
     "rotting_snapshots",
     metadata,
@@ -84,6 +90,41 @@ snapshots = Table(
     Column("checksum", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
 )
+
+# Compacted parts of logs: what the state was after event `seq`, and the rewards since the part before.
+seals = Table(
+    "rotting_seals",
+    metadata,
+    Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Float(53), nullable=False),  # the time of event `seq`
+    Column("checksum", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+
+
+def _from_1_to_2(connection: Connection) -> None:
+    """Add columns and a table; which kinds of events there are is for the package to know."""
+    seals.create(connection)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"ALTER TABLE {events.name} DROP CONSTRAINT IF EXISTS rotting_events_kind_check")
+        for column in (column for column in events.columns if column.name not in _COLUMNS_OF_1):
+            kind = column.type.compile(connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {events.name} ADD COLUMN {column.name} {kind}")
+        _KEYS.create(connection)
+        return
+    # SQLite cannot drop a constraint: the table is made anew.
+    columns = ", ".join(_COLUMNS_OF_1)
+    connection.exec_driver_sql("DROP INDEX rotting_outcomes")
+    connection.exec_driver_sql(f"ALTER TABLE {events.name} RENAME TO rotting_events_1")
+    events.create(connection)
+    connection.exec_driver_sql(f"INSERT INTO {events.name} ({columns}) SELECT {columns} FROM rotting_events_1")
+    connection.exec_driver_sql("DROP TABLE rotting_events_1")
+
+
+_COLUMNS_OF_1 = ["bandit", "seq", "kind", "at", "arm", "name", "decision", "target", "value", "probability", "among"]
+# The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _from_1_to_2}
 
 _RESTORE = "restore it from a backup"
 

@@ -1,16 +1,40 @@
-"""The settings of a bandit. They are kept for good: its log could not be replayed with others."""
+"""The settings of a bandit: those it was made with, and how they are changed later, by an event of its log."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
 
 from rotting._core.randomness import checked_seed
-from rotting._core.validation import finite_number
-from rotting.bandit.checking import good_reward
-from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, SettingsConflict
+from rotting._core.validation import finite_number, whole_number
+from rotting.bandit.checking import good_name, good_reward
+from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, RewardOutOfRange, SettingsConflict, UnknownArm
 from rotting.errors import BadValue, ParseError, literal, quoted
 from rotting.policies import Policy, parse_policy
+
+# A number for every arm, or one for each of some arms.
+Limit = int | Mapping[str, int]
+
+
+class SettingsChange(TypedDict, total=False):
+    """The settings that `Bandit.change` changes; see `Bandit.open`. A number as `sigma` is one of the policy's."""
+
+    policy: Policy
+    sigma: str | float | None
+    epsilon: float
+    reward_wait: float | None
+    default_reward: float | None
+    reward_range: tuple[float, float] | None
+    holdout: float
+    control: str | None
+    min_exposures: Limit
+    max_exposures: Limit | None
+    exposure_period: float | None
+
+
+CHANGEABLE = tuple(SettingsChange.__annotations__)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +48,12 @@ class BanditSettings:
     reward_wait: float | None = None
     default_reward: float | None = None
     seed: int = 0
+    reward_range: tuple[float, float] | None = None
+    holdout: float = 0.0
+    control: str | None = None
+    min_exposures: Limit = 0
+    max_exposures: Limit | None = None
+    exposure_period: float | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -47,6 +77,12 @@ class BanditSettings:
         if self.count not in ("decided", "shown"):
             raise BadSettings(name="count", value=self.count, expected="'decided' or 'shown'")
         self._set("epsilon", finite_number("epsilon", self.epsilon, minimum=0.0, maximum=1.0))
+        self._set("seed", checked_seed(self.seed))
+        self._check_rewards()
+        self._check_holdout()
+        self._check_limits()
+
+    def _check_rewards(self) -> None:
         if self.reward_wait is not None:
             self._set("reward_wait", finite_number("reward_wait", self.reward_wait, minimum=0.0))
         if self.default_reward is not None:
@@ -58,16 +94,101 @@ class BanditSettings:
                     hint="give both",
                 )
             self._set("default_reward", good_reward(self.default_reward, "default_reward"))
-        self._set("seed", checked_seed(self.seed))
+        if self.reward_range is not None:
+            self._set("reward_range", _good_range(self.reward_range))
+            if self.default_reward is not None:
+                self.check_reward(self.default_reward, "default_reward")
 
-    def _set(self, name: str, value: float) -> None:
+    def check_reward(self, value: float, name: str = "reward") -> None:
+        """Refuse a reward that is out of bounds."""
+        if self.reward_range is not None and not self.reward_range[0] <= value <= self.reward_range[1]:
+            low, high = self.reward_range
+            raise RewardOutOfRange(
+                "is out of range",
+                name=name,
+                value=value,
+                expected=f"{low!r} to {high!r}, the reward_range of the bandit",
+            )
+
+    def _check_holdout(self) -> None:
+        self._set("holdout", finite_number("holdout", self.holdout, minimum=0.0, maximum=1.0))
+        if self.control is not None:
+            good_name("arm", self.control)
+            if self.holdout == 0.0:
+                raise BadSettings(
+                    "is never shown without {holdout}",
+                    name="control",
+                    value=self.control,
+                    hint="give {holdout}, the share of decisions that show it",
+                )
+
+    def _check_limits(self) -> None:
+        self._set("min_exposures", _good_limit("min_exposures", self.min_exposures))
+        if self.max_exposures is not None:
+            self._set("max_exposures", _good_limit("max_exposures", self.max_exposures))
+        if self.exposure_period is not None:
+            self._set("exposure_period", finite_number("exposure_period", self.exposure_period, minimum=1.0))
+            if not self.limits_exposures:
+                raise BadSettings(
+                    "is never used without {min_exposures} or {max_exposures}",
+                    name="exposure_period",
+                    value=self.exposure_period,
+                    hint="give one of them",
+                )
+
+    @property
+    def limits_exposures(self) -> bool:
+        """Whether some arm has a minimum or a cap."""
+        return bool(self.min_exposures) or self.max_exposures is not None
+
+    def check_arms(self, bandit: str, arms: Iterable[str]) -> None:
+        """Refuse settings that name arms which the bandit does not have."""
+        known = set(arms)
+        limits = (self.min_exposures, self.max_exposures)
+        named = [name for limit in limits if isinstance(limit, Mapping) for name in limit]
+        for name in [*named, *([self.control] if self.control is not None else [])]:
+            if name not in known:
+                raise UnknownArm(
+                    f"bandit {quoted(bandit)} has no arm {quoted(name)}, which its settings name",
+                    value=name,
+                    hint="add it first, or leave it out",
+                )
+
+    def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+    # Changes.
+
+    def with_changes(self, changes: Mapping[str, object]) -> BanditSettings:
+        """Return these settings with some changed."""
+        for name in changes:
+            if name not in CHANGEABLE:
+                expected = f"one of {', '.join(CHANGEABLE)}"
+                why = "is never changed" if name in {field.name for field in dataclasses.fields(self)} else "is unknown"
+                raise BadSettings(f"setting {quoted(name)} {why}", value=changes[name], expected=expected)
+        changed = dict(changes)
+        sigma = changed.get("sigma")
+        if isinstance(sigma, numbers.Real) and not isinstance(sigma, bool):
+            changed |= {"sigma": None, "policy": _with_sigma(changed.get("policy", self.policy), sigma)}
+        return dataclasses.replace(self, **changed)  # type: ignore[arg-type]
+
+    def differences(self, other: BanditSettings) -> dict[str, object]:
+        """Return, as plain data, the settings of `other` that are not the same here."""
+        mine = self.to_dict()
+        return {name: value for name, value in other.to_dict().items() if value != mine[name]}
+
+    def with_differences(self, content: Mapping[str, object]) -> BanditSettings:
+        """Return these settings with what `differences` returned."""
+        return BanditSettings.from_dict({**self.to_dict(), **content})
+
+    # Plain data.
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data for the database."""
         return {
             **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)},
             "policy": repr(self.policy),
+            "reward_range": None if self.reward_range is None else list(self.reward_range),
         }
 
     @classmethod
@@ -89,16 +210,58 @@ class BanditSettings:
             ) from None
 
     def check_same(self, bandit: str, given: Mapping[str, object]) -> None:
-        """Refuse settings (None: not given) that differ from these, which a bandit was made with."""
-        for setting, value in given.items():
-            mine = getattr(self, setting)
-            if value is not None and value != mine:
-                raise SettingsConflict(
-                    f"differs from {quoted(mine)}, which bandit {quoted(bandit)} was made with",
-                    name=setting,
-                    value=value,
-                    hint=f"leave {{{setting}}} out, or make a bandit of another name",
-                )
+        """Refuse settings (None: not given) that differ from these, which a bandit has."""
+        wanted = {setting: value for setting, value in given.items() if value is not None}
+        try:
+            differing = list(self.differences(dataclasses.replace(self, **wanted)))  # type: ignore[arg-type]
+        except BadValue:
+            differing = [setting for setting, value in wanted.items() if value != getattr(self, setting)]
+        for setting in differing:
+            mine, others = getattr(self, setting), [f"{{{other}}}" for other in differing if other != setting]
+            also = f" (and so do {', '.join(others)})" if others else ""
+            change = f"change it: bandit.change({setting}=...) or rotting bandit change"
+            raise SettingsConflict(
+                f"differs from {quoted(mine)}, which bandit {quoted(bandit)} has{also}",
+                name=setting,
+                value=wanted.get(setting),
+                hint=f"leave {{{setting}}} out, or "
+                + (change if setting in CHANGEABLE else "make a bandit of another name"),
+            )
+
+
+def _with_sigma(policy: object, sigma: object) -> Policy:
+    _check_policy(policy)
+    assert isinstance(policy, Policy)
+    if "sigma" not in {field.name for field in dataclasses.fields(policy)}:
+        raise BadSettings(f"does not go with {quoted(policy)}, which has no parameter sigma", name="sigma", value=sigma)
+    return dataclasses.replace(policy, sigma=sigma)  # type: ignore[call-arg]
+
+
+def _good_range(given: object) -> tuple[float, float]:
+    try:
+        low, high = given  # type: ignore[misc]
+    except (TypeError, ValueError):
+        low, high = 1.0, 0.0
+    bounds = good_reward(low, "reward_range"), good_reward(high, "reward_range")
+    if not bounds[0] < bounds[1]:
+        raise BadSettings(
+            "is not a range",
+            name="reward_range",
+            value=given,
+            expected="two finite numbers, (low, high) with low < high",
+        )
+    return bounds
+
+
+def _good_limit(name: str, given: object) -> Limit:
+    if isinstance(given, Mapping):
+        return {good_name("arm", arm): whole_number(name, number, 0) for arm, number in given.items()}
+    return whole_number(name, given, 0)
+
+
+def limit_of(limit: Limit, arm: str) -> int | None:
+    """Return the limit of an arm, None if it has none."""
+    return limit.get(arm) if isinstance(limit, Mapping) else limit
 
 
 def _check_policy(policy: object) -> None:

@@ -1,7 +1,7 @@
 """Snapshots: the state of a bandit after an event, as bytes. They save replaying the log, and hold nothing else.
 
 The bytes are an .npz file without pickles: `head` (JSON), `agent` (the agent's own file), and the decisions that wait
-for a reward, a column per field: `seqs`, `arms`, `since`, `was_shown`, `decisions`.
+for a reward, a column per field: `seqs`, `arms`, `since`, `was_shown`, `decisions`, `held_out`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from rotting.bandit.events import Pending
 from rotting.errors import DamagedFile
 from rotting.policies import Agent
 
-SNAPSHOT_FORMAT = 2
+SNAPSHOT_FORMAT = 3
+# Of version 0.1: it lacks what came later, which was empty then.
+FORMAT_2 = 2
 
 # What zipfile, NumPy, json and the checks below raise for bytes that are not a snapshot. Not every Exception: a signal
 # handler may raise one of its own meanwhile.
@@ -42,7 +44,8 @@ NOT_A_SNAPSHOT = (
     tokenize.TokenError,
     zlib.error,
 )
-_HEAD = ("seq", "at", "names", "live", "decided", "in_flight", "received")
+_HEAD_2 = ("seq", "at", "names", "live", "decided", "in_flight", "received")
+_HEAD = (*_HEAD_2, "imported", "in_period", "period", "sealed", "holdout", "settings")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +62,12 @@ class Snapshot:
     pending: dict[int, Pending]
     noise: NoiseEstimate | None
     agent: Agent
+    imported: list[int]
+    in_period: list[int]
+    period: int
+    sealed: int
+    holdout: list[object] | None  # `HoldoutTally.to_list`
+    settings: dict[str, object] | None  # `BanditSettings.to_dict`; None: those it was made with
 
     def to_bytes(self) -> bytes:
         """Return the snapshot as an .npz file."""
@@ -75,6 +84,7 @@ class Snapshot:
             since=np.array([each.since for each in waiting], np.float64),
             was_shown=np.array([each.shown for each in waiting], np.bool_),
             decisions=np.array([each.decision for each in waiting], np.str_),
+            held_out=np.array([-1 if each.holdout is None else each.holdout for each in waiting], np.int8),
         )
         return file.getvalue()
 
@@ -87,14 +97,21 @@ class Snapshot:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         head = json.loads(arrays["head"].tobytes())
+        if head["format"] == FORMAT_2:
+            head |= dict.fromkeys(("imported", "in_period"), [0] * len(head["names"]))
+            head |= {"format": SNAPSHOT_FORMAT, "period": -1, "sealed": 0, "holdout": None, "settings": None}
+            arrays["held_out"] = np.full(len(arrays["seqs"]), -1, np.int8)
         if head["format"] != SNAPSHOT_FORMAT:
             raise DamagedFile(
                 "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
             )
-        columns = [arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown", "decisions")]
+        columns = [arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown", "decisions", "held_out")]
         snapshot = cls(
             **{name: head[name] for name in _HEAD},
-            pending={seq: Pending(*rest) for seq, *rest in zip(*columns, strict=True)},
+            pending={
+                seq: Pending(arm, since, shown, decision, None if held_out < 0 else held_out)
+                for seq, arm, since, shown, decision, held_out in zip(*columns, strict=True)
+            },
             noise=None if head["noise"] is None else NoiseEstimate.from_dict(head["noise"]),
             agent=Agent.from_bytes(arrays["agent"].tobytes()),
         )
@@ -112,6 +129,12 @@ class Snapshot:
             "decided": _are_counts(self.decided, arms),
             "in_flight": _are_counts(self.in_flight, arms),
             "received": _are_counts(self.received, arms),
+            "imported": _are_counts(self.imported, arms),
+            "in_period": _are_counts(self.in_period, arms),
+            "period": type(self.period) is int,
+            "sealed": type(self.sealed) is int and 0 <= self.sealed <= self.seq,
+            "holdout": self.holdout is None or isinstance(self.holdout, list),
+            "settings": self.settings is None or isinstance(self.settings, dict),
             "pending": len(self.pending) == rows and self._pending_is_good(),
             "agent": self.agent.n_arms == max(1, arms) and self.agent.pulls.tolist() == (self.received or [0]),
         }.items():
@@ -121,12 +144,13 @@ class Snapshot:
     def _pending_is_good(self) -> bool:
         latest = 0.0
         for seq, waiting in self.pending.items():
-            arm, since, shown, decision = waiting
+            arm, since, shown, decision, holdout = waiting
             if not (
                 (type(seq), type(arm), type(since), type(shown), type(decision)) == (int, int, float, bool, str)
                 and 0 < seq <= self.seq
                 and 0 <= arm < len(self.names)
                 and latest <= since <= self.at  # the longest wait comes first
+                and holdout in (None, 0, 1)
             ):
                 return False
             latest = since

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,24 +13,31 @@ from rotting._core.noise import NoiseEstimate
 from rotting._core.randomness import CHOICE, stream_key
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.events import Event, Kind, Pending, check_event, damaged
+from rotting.bandit.holdout import HoldoutTally
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import Snapshot
 from rotting.errors import DamagedFile, quoted
 from rotting.policies import Agent
 
-# What a random stream is for (see `rotting._core.randomness`): the exploration floor.
-EXPLORATION = 3
-
 # Reads the arms and the values of all rewards up to an event from the log.
 RewardReader = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
-class Pick(NamedTuple):
-    """An arm that was chosen, with the reason and its probability (None: not known)."""
+# So many rewards are learnt at once, whoever waits; more are learnt before others have to wait.
+LEARNT_AT_ONCE = 2000
 
-    arm: int
-    why: str
-    probability: float | None
+
+class _Learner:
+    """An agent, and the rewards that it has yet to learn."""
+
+    def __init__(self, agent: Agent, unlearned: list[tuple[int, float]]):
+        self.agent, self.unlearned = agent, unlearned
+
+    def learn(self) -> None:
+        """Learn the rewards."""
+        if self.unlearned:
+            rewards, self.unlearned = self.unlearned, []
+            self.agent.update_many(*zip(*rewards, strict=True))
 
 
 class BanditState:
@@ -46,12 +54,19 @@ class BanditState:
         self.live: list[bool] = []  # per arm: not retired?
         self.decided: list[int] = []  # per arm: decisions, ...
         self.in_flight: list[int] = []  # ... exposures that wait for their reward, ...
-        self.received: list[int] = []  # ... and rewards
+        self.received: list[int] = []  # ... rewards, ...
+        self.imported: list[int] = []  # ... those of them that came from elsewhere, ...
+        self.in_period: list[int] = []  # ... and decisions in the current `exposure_period`, ...
+        self.period = -1  # ... which has this number
+        self.holdout = HoldoutTally()
+        self.sealed = 0  # the last event that was compacted
         self.pending: dict[int, Pending] = {}  # by the decision's seq, in the order of `since`
-        self._read_rewards = read_rewards
-        self._randomised = settings.policy.randomised
+        self.read_rewards = read_rewards
+        self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
         self._agent: Agent | None = None
+        self._agent_since = 0  # the event that made the last agent useless
+        self._coming: _Learner | None = None  # an agent for more arms, which are about to be added
         self._unlearned: list[tuple[int, float]] = []  # arms and rewards that the agent has yet to learn
         # What the agent chose among some arms. It would choose the same until the next reward.
         self._selected: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
@@ -80,13 +95,21 @@ class BanditState:
         waiting = self.pending.get(event.target) if event.target is not None else None
         if waiting is not None and waiting.arm != event.arm:
             raise damaged(event, "arm", f"{waiting.arm}, that of decision {event.target}")
+        if waiting is not None and event.kind != "shown" and waiting.holdout != event.holdout:
+            raise damaged(event, "holdout", f"{waiting.holdout}, as in decision {event.target}")
+        if event.kind == "changed":
+            self._settings_after(event)
+        if event.kind == "sealed":
+            upto = json.loads(event.details or "").get("upto")
+            if type(upto) is not int or not self.sealed < upto < event.seq:
+                raise damaged(event, "details", f"an event after {self.sealed} as 'upto'")
 
     def _added(self, event: Event) -> None:
         assert event.name is not None
         self.index[event.name] = len(self.names)
         self.names.append(event.name)
         self.live.append(True)
-        for counts in (self.decided, self.in_flight, self.received):
+        for counts in (self.decided, self.in_flight, self.received, self.imported, self.in_period):
             counts.append(0)
         self._drop_agent()  # agents have a fixed number of arms
 
@@ -98,7 +121,13 @@ class BanditState:
 
     def _decided(self, event: Event) -> None:
         self.decided[event.arm] += 1
-        self.pending[event.seq] = Pending(event.arm, event.at, False, event.decision or "")
+        self.pending[event.seq] = Pending(event.arm, event.at, False, event.decision or "", event.holdout)
+        if self.settings.exposure_period is not None:
+            if self.period != (period := int(event.at // self.settings.exposure_period)):
+                self.period, self.in_period = period, [0] * len(self.names)
+            self.in_period[event.arm] += 1
+        if event.holdout is not None:
+            self.holdout.decided(event.holdout)
         if self.settings.count == "decided":
             self.in_flight[event.arm] += 1
 
@@ -119,6 +148,50 @@ class BanditState:
             self.in_flight[event.arm] -= 1
         if event.value is not None:
             self._learn(event.arm, event.value)
+            if event.holdout is not None:
+                self.holdout.rewarded(event.target, event.holdout, event.value)
+
+    def _imported(self, event: Event) -> None:
+        assert event.value is not None
+        self.imported[event.arm] += 1
+        self._learn(event.arm, event.value)
+
+    def _warmed(self, event: Event) -> None:
+        """Apply nothing: the event only says where the imported rewards that follow come from."""
+
+    def _sealed(self, event: Event) -> None:
+        self.sealed = json.loads(event.details or "")["upto"]
+
+    def _changed(self, event: Event) -> None:
+        old, self.settings = self.settings, self._settings_after(event)
+        new = self.settings
+        if (old.holdout, old.control) != (new.holdout, new.control):
+            self.holdout = HoldoutTally(since=event.seq)
+        if old.exposure_period != new.exposure_period:
+            self.period, self.in_period = -1, [0] * len(self.names)
+        if (old.policy, old.sigma) != (new.policy, new.sigma):
+            self._change_policy(old, new)
+
+    def _change_policy(self, old: BanditSettings, new: BanditSettings) -> None:
+        """Use another policy, or another way to its sigma. An estimate goes on; a new one begins with new rewards."""
+        estimate = (
+            getattr(self.policy, "sigma", None) if self._noise is not None and self.policy != old.policy else None
+        )
+        if new.sigma != "auto":
+            self._noise = None
+        elif self._noise is None:
+            self._noise = NoiseEstimate()
+        self.policy, self.randomised = new.policy, new.policy.randomised
+        if estimate is not None and self._noise is not None:
+            self.policy = dataclasses.replace(new.policy, sigma=estimate)  # type: ignore[call-arg]
+        self._drop_agent()
+        self._coming = None
+
+    def _settings_after(self, event: Event) -> BanditSettings:
+        """Return the settings after a change of them."""
+        settings = self.settings.with_differences(json.loads(event.details or ""))
+        settings.check_arms(self.bandit_name, self.names)
+        return settings
 
     def counts(self, waiting: Pending) -> bool:
         """Say whether a decision counts as an exposure already."""
@@ -129,6 +202,8 @@ class BanditState:
         self._selected = None
         if self._agent is not None:
             self._unlearned.append((arm, value))
+        if self._coming is not None:
+            self._coming.unlearned.append((arm, value))
         if self._noise is not None:
             self._noise.add(arm, value)
             if self._noise.due and self._noise.sigma is not None:
@@ -160,7 +235,7 @@ class BanditState:
 
     def rewards(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards so far, from the log."""
-        arms, values = self._read_rewards(self.seq)
+        arms, values = self.read_rewards(self.seq)
         counts = np.bincount(arms, minlength=len(self.names)).tolist()
         if counts != self.received:
             raise DamagedLog(
@@ -173,6 +248,36 @@ class BanditState:
     def _drop_agent(self) -> None:
         self._agent = self._selected = None
         self._unlearned = []
+        self._agent_since = self.seq + 1  # the event that is being applied
+        coming = self._coming
+        if coming is not None and (coming.agent.policy, coming.agent.n_arms) == (self.policy, len(self.names)):
+            self._agent, self._unlearned, self._coming = coming.agent, coming.unlearned, None
+
+    @property
+    def learnable_since(self) -> int | None:
+        """If there is much to learn anew, the first event after which a snapshot has learnt it; None otherwise."""
+        return self._agent_since if self._agent is None and sum(self.received) > LEARNT_AT_ONCE else None
+
+    def expect(self, agent: Agent, since: tuple[np.ndarray, np.ndarray]) -> None:
+        """Take over an agent for arms or a policy that are about to come; `since` are rewards it has yet to learn."""
+        self._coming = _Learner(agent, list(zip(since[0].tolist(), since[1].tolist(), strict=True)))
+
+    def after(self, events: Sequence[Event]) -> BanditState:
+        """Return the state as it will be after some events that change arms or settings."""
+        if self._coming is not None:
+            self._coming.learn()
+        later = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(later, name, value.copy())
+        for event in events:
+            later.apply(event)
+        return later
+
+    def snapshot_after(self, events: Sequence[Event]) -> Snapshot | None:
+        """Return a snapshot of the state after such events, if an agent has been learnt for it."""
+        later = self.after(events)
+        return later.snapshot() if later._agent is not None and later._agent is not self._agent else None
 
     # Choosing.
 
@@ -190,70 +295,48 @@ class BanditState:
                 return
             yield seq, waiting
 
-    def pick(self, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> Pick:
-        """Choose among `arms` for the decision that will be event number `seq`."""
-        epsilon = self.settings.epsilon
-        arm, why = self._policy_choice(seq, arms, in_flight)
-        chosen = arm
-        if epsilon > 0.0:
-            # The floor: with probability epsilon, any arm.
-            draw, place = (int(stream_key(self.settings.seed, EXPLORATION, seq, use)) for use in (0, 1))
-            if (draw >> 11) * 2.0**-53 < epsilon:
-                chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
-        probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
-        return Pick(chosen, why, None if self._randomised else probability)
-
-    def _policy_choice(self, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> tuple[int, str]:
-        """Return what the policy chooses among `arms`, and why.
-
-        Rewards are all it learns from. Exposures in flight count as pulls in two places: an arm whose first reward is
-        still awaited is neither new nor filtered out, and of the arms that a filter leaves the one with the fewest
-        pulls, in flight or not, is chosen.
-        """
-        waiting = [] if all(self.received) else [arm for arm in arms if self.received[arm] == 0 and in_flight[arm] > 0]
-        ready = tuple(arm for arm in arms if arm not in waiting) if waiting else tuple(arms)
-        if not ready:
-            return self._least_exposed(waiting, in_flight), "every arm waits for its first reward: the least shown"
-        chosen, left = self._select(seq, ready)
-        if left is None:
-            new = self.received[chosen] == 0
-            return chosen, "never tried" if new else f"the choice of {type(self.policy).__name__}"
-        left = sorted(left + waiting) if waiting else left
-        if len(left) == 1:
-            return chosen, "the only arm that passes the filter"
-        return self._least_exposed(left, in_flight), f"the least shown of {len(left)} arms that pass the filter"
-
-    def _select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
+    def select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
         """Return what the agent selects, and the arms that its filter leaves."""
-        if self._randomised:
+        if self.randomised:
             return self.agent.select_among(arms, stream_key(self.settings.seed, CHOICE, seq))
         if self._selected is None or self._selected[0] != arms:
             self._selected = arms, self.agent.select_among(arms, np.uint64(0))
         return self._selected[1]
 
-    def _least_exposed(self, arms: Sequence[int], in_flight: Sequence[int]) -> int:
-        """Return the arm with the fewest exposures, the first of them on ties."""
-        exposures = [self.received[arm] + in_flight[arm] for arm in arms]
-        return arms[exposures.index(min(exposures))]
-
     # Snapshots.
 
     def snapshot(self) -> Snapshot:
         """Return the state as plain data."""
-        lists = {name: list(getattr(self, name)) for name in ("names", "live", "decided", "in_flight", "received")}
+        lists = {name: list(getattr(self, name)) for name in _LISTS}
         return Snapshot(
-            seq=self.seq, at=self.at, **lists, pending=dict(self.pending), noise=self._noise, agent=self.agent
+            seq=self.seq,
+            at=self.at,
+            **lists,
+            period=self.period,
+            sealed=self.sealed,
+            holdout=self.holdout.to_list(),
+            settings=self.settings.to_dict(),
+            pending=dict(self.pending),
+            noise=self._noise,
+            agent=self.agent,
         )
 
     @classmethod
     def from_snapshot(
         cls, bandit_name: str, settings: BanditSettings, read_rewards: RewardReader, snapshot: Snapshot
     ) -> BanditState:
-        """Return the state that a snapshot describes; `DamagedFile` if it is not one with these settings."""
+        """Return the state that a snapshot describes; `DamagedFile` if it is not one of this bandit.
+
+        `settings` are those that the bandit was made with.
+        """
+        if snapshot.settings is not None:
+            settings = settings.with_differences(snapshot.settings)
         state = cls(bandit_name, settings, read_rewards)
-        for name in ("seq", "at", "names", "live", "decided", "in_flight", "received", "pending"):
+        for name in (*_LISTS, "seq", "at", "pending", "period", "sealed"):
             setattr(state, name, getattr(snapshot, name))
         state.index = {name: arm for arm, name in enumerate(state.names)}
+        if snapshot.holdout is not None:
+            state.holdout = HoldoutTally.from_list(snapshot.holdout)
         in_flight = [0] * len(state.names)
         for waiting in state.pending.values():
             in_flight[waiting.arm] += state.counts(waiting)
@@ -268,13 +351,13 @@ class BanditState:
 
     def difference(self, other: BanditState) -> str | None:
         """Return what is not the same in both states, bit for bit; None if everything is."""
-        names = ("seq", "at", "names", "live", "decided", "in_flight", "received", "pending", "policy")
-        for name in names:
+        for name in ("seq", "at", *_LISTS, "pending", "settings", "policy", "period", "holdout", "sealed"):
             if getattr(self, name) != getattr(other, name):
                 return name
         return None if self.agent.same_as(other.agent) else "agent"
 
 
+_LISTS = ("names", "live", "decided", "in_flight", "received", "imported", "in_period")
 _APPLY: dict[Kind, Callable[[BanditState, Event], None]] = {
     "added": BanditState._added,
     "retired": BanditState._retired,
@@ -283,4 +366,8 @@ _APPLY: dict[Kind, Callable[[BanditState, Event], None]] = {
     "shown": BanditState._shown,
     "rewarded": BanditState._settled,
     "expired": BanditState._settled,
+    "changed": BanditState._changed,
+    "warmed": BanditState._warmed,
+    "imported": BanditState._imported,
+    "sealed": BanditState._sealed,
 }

@@ -5,22 +5,36 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from sqlalchemy import Connection, CursorResult, Dialect, bindparam, delete, func, insert, select, type_coerce
+from sqlalchemy import (
+    Connection,
+    CursorResult,
+    Dialect,
+    bindparam,
+    func,
+    insert,
+    select,
+    type_coerce,
+    union_all,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.types import NullType
 
 from rotting.bandit import schema
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.events import RESTORE, Event
+from rotting.bandit.seals import Seal, damaged_seal
 from rotting.errors import quoted
 from rotting.policies._engine.agent import LARGEST_REWARD
 
 NO_LIMIT = 2**62  # more events than there will ever be
+DELETED = "\n"  # what the name of a bandit that is being deleted begins with: no name of a user does
 
 
 class BanditRow(NamedTuple):
@@ -53,9 +67,18 @@ def find_bandit(connection: Connection, name: str) -> BanditRow | None:
     return BanditRow(row.id, row.name, row.token, row.secret, settings)
 
 
-def bandit_names(connection: Connection) -> list[str]:
-    """Return the names of all bandits."""
-    return list(connection.execute(select(schema.bandits.c.name).order_by(schema.bandits.c.name)).scalars())
+def bandit_names(connection: Connection, prefix: str = "", newest_first: bool = False) -> list[str]:
+    """Return the names of all bandits, or of those that begin with a prefix, in order."""
+    table = schema.bandits.c
+    query = select(table.name).where(table.name.startswith(prefix, autoescape=True)) if prefix else select(table.name)
+    names = connection.execute(query.order_by(table.id.desc() if newest_first else table.name)).scalars()
+    # SQLite compares without regard to case.
+    return [name for name in names if name.startswith(prefix) and not name.startswith(DELETED)]
+
+
+def name_of_token(connection: Connection, token: str) -> str | None:
+    """Return the name of the bandit whose identifiers start with this token."""
+    return connection.execute(select(schema.bandits.c.name).where(schema.bandits.c.token == token)).scalar()
 
 
 def add_bandit(connection: Connection, name: str, settings: Mapping[str, object]) -> BanditRow:
@@ -84,6 +107,19 @@ _AFTER = (
 _TIME = select(schema.events.c.at).where(
     schema.events.c.bandit == bindparam("bandit"), schema.events.c.seq == bindparam("seq")
 )
+# Two searches, each with an index of its own.
+_ABOUT = union_all(
+    select(*_COLUMNS).where(
+        schema.events.c.bandit == bindparam("bandit"),
+        schema.events.c.seq.in_(bindparam("decisions", expanding=True)),
+        schema.events.c.kind == "decided",
+    ),
+    select(*_COLUMNS).where(
+        schema.events.c.bandit == bindparam("bandit"),
+        schema.events.c.target.in_(bindparam("decisions", expanding=True)),
+    ),
+)
+NUMBERS_PER_QUERY = 500
 _PARAMETERS: dict[ClauseElement, tuple[str, ...]] = {
     _INSERT: ("bandit", *Event._fields),
     _AFTER: ("bandit", "seq", "upto"),
@@ -112,6 +148,15 @@ def _execute(connection: Connection, statement: ClauseElement, rows: list[tuple[
         return connection.exec_driver_sql(text, rows if len(rows) > 1 else rows[0])
     named = [dict(zip(_PARAMETERS[statement], row, strict=True)) for row in rows]
     return connection.exec_driver_sql(text, named if len(named) > 1 else named[0])
+
+
+Item = TypeVar("Item")
+
+
+def _portions(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Yield the items in lists that a query can hold."""
+    every = list(items)
+    return (every[start : start + NUMBERS_PER_QUERY] for start in range(0, len(every), NUMBERS_PER_QUERY))
 
 
 class StoredLog:
@@ -150,20 +195,53 @@ class StoredLog:
         row = driver.execute(text, key if positional else {"bandit": key[0], "seq": seq}).fetchone()
         return None if row is None else row[0]
 
-    def about(self, decision: int) -> list[Event]:
-        """Return a decision, if there is one with this number, and its outcomes."""
-        table = schema.events.c
-        mine, execute = table.bandit == self._bandit_id, self._connection.execute
-        itself = execute(select(*_COLUMNS).where(mine, table.seq == decision, table.kind == "decided"))
-        # Not ordered by the database: it would rather scan the whole log in order than use the index and sort.
-        later = execute(select(*_COLUMNS).where(mine, table.target == decision))
-        return [Event._make(row) for row in (*itself, *sorted(later))]
+    def about(self, decisions: Iterable[int], sealed: int = 0) -> dict[int, list[Event]]:
+        """Return for each of these numbers the decision, if there is one, and its outcomes.
 
-    def rewards_until(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
+        `sealed` is the last event that was compacted. Of decisions before it, only those are found that waited for
+        a reward then.
+        """
+        numbers = list(decisions)
+        seal = self.newest_seal() if any(number <= sealed for number in numbers) else None
+        found: dict[int, list[Event]] = (
+            {}
+            if seal is None
+            else {number: seal.about(number) for number in numbers if number in seal.snapshot.pending}
+        )
+        for some in _portions(number for number in numbers if number > sealed or number in found):
+            # Not ordered by the database: it would rather scan the whole log in order than use the index and sort.
+            rows = self._connection.execute(_ABOUT, {"bandit": self._bandit_id, "decisions": some})
+            later = (event for event in map(Event._make, rows) if event.seq > sealed)
+            for event in sorted(later, key=lambda event: event.seq):
+                found.setdefault(event.seq if event.target is None else event.target, []).append(event)
+        return found
+
+    def with_keys(self, keys: Iterable[str]) -> dict[str, list[Event]]:
+        """Return the decisions that were taken with these keys."""
+        table, found = schema.events.c, dict[str, list[Event]]()
+        for some in _portions(keys):
+            query = select(*_COLUMNS).where(table.bandit == self._bandit_id, table.key.in_(some))
+            for event in map(Event._make, self._connection.execute(query).all()):
+                assert event.key is not None
+                found[event.key] = self.after(event.seq - 1, event.seq - 1 + (event.batch or 1))
+        return found
+
+    def page(self, after: int, upto: int, arm: int | None, number: int) -> list[tuple[Event, str | None]]:
+        """Return so many events after `after`, of one arm or of all, and the identifiers of their targets."""
+        table, target = schema.events, schema.events.alias()
+        mine = (table.c.bandit == self._bandit_id) & (table.c.seq > after) & (table.c.seq <= upto)
+        same = (target.c.bandit == table.c.bandit) & (target.c.seq == table.c.target) & (target.c.kind == "decided")
+        query = select(*_COLUMNS, target.c.decision).select_from(table.outerjoin(target, same))
+        query = query.where(mine if arm is None else mine & (table.c.arm == arm)).order_by(table.c.seq).limit(number)
+        return [(Event._make(row[:-1]), row[-1]) for row in self._connection.execute(query)]
+
+    def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards up to an event, in the order in which they came."""
-        table = schema.events.c
+        table, seals = schema.events.c, self.seals()
+        earlier = [(seal.seqs > after) & (seal.seqs <= seq) for seal in seals]
+        after = max([after, *(seal.snapshot.seq for seal in seals)])
         query = select(table.seq, table.arm, table.value).where(
-            table.bandit == self._bandit_id, table.seq <= seq, table.value.is_not(None)
+            table.bandit == self._bandit_id, table.seq > after, table.seq <= seq, table.value.is_not(None)
         )
         rows = self._connection.execute(query.order_by(table.seq)).all()
         for number, arm, value in rows:
@@ -176,15 +254,81 @@ class StoredLog:
                     expected="the number of an arm and a finite reward",
                     hint=RESTORE,
                 )
-        return np.array([row[1] for row in rows], np.int64), np.array([row[2] for row in rows], np.float64)
+        sealed = list(zip(seals, earlier, strict=True))
+        return (
+            np.concatenate([*(seal.arms[some] for seal, some in sealed), np.array([row[1] for row in rows], np.int64)]),
+            np.concatenate([*(seal.values[some] for seal, some in sealed), np.array([row[2] for row in rows], float)]),
+        )
+
+    def latest_rewards(self, number: int) -> list[tuple[float, int, float]]:
+        """Return time, arm and value of so many of the latest rewards of the bandit's own, the newest first."""
+        table = schema.events.c
+        mine = (table.bandit == self._bandit_id) & table.value.is_not(None) & (table.kind != "imported")
+        query = select(table.at, table.arm, table.value).where(mine).order_by(table.seq.desc()).limit(number)
+        return [(row[0], row[1], row[2]) for row in self._connection.execute(query)]
 
     def exposures_until(self, seq: int) -> dict[int, int]:
         """Return for each arm how many decisions were shown up to an event; those with a reward must have been."""
+        table, seal = schema.events.c, self.newest_seal()
+        sealed = 0 if seal is None else seal.snapshot.seq
+        was_shown = (table.kind == "shown") | (table.value.is_not(None) & table.target.is_not(None))
+        mine = (table.bandit == self._bandit_id) & (table.seq > sealed) & (table.seq <= seq) & was_shown
+        query = select(table.arm, func.count(table.target.distinct())).where(mine).group_by(table.arm)
+        exposures = Counter({row[0]: row[1] for row in self._connection.execute(query)})
+        if seal is not None:
+            exposures.update(dict(enumerate(seal.exposures)))
+            # Decisions that waited for a reward then and had been shown are counted in the seal.
+            again = select(table.arm, table.target).where(mine, table.target <= sealed).distinct()
+            for arm, target in self._connection.execute(again):
+                exposures[arm] -= seal.snapshot.pending[target].shown
+        return dict(exposures)
+
+    # Seals.
+
+    def put_seal(self, seq: int, at: float, content: bytes) -> None:
+        """Add the seal of what was compacted up to an event."""
+        row = {"bandit": self._bandit_id, "seq": seq, "at": at, "checksum": checksum(content), "content": content}
+        self._connection.execute(insert(schema.seals), row)
+
+    def seal_checksums(self) -> dict[int, str]:
+        """Return for each seal the last event that it covers, and its checksum."""
+        table = schema.seals.c
+        rows = self._connection.execute(select(table.seq, table.checksum).where(table.bandit == self._bandit_id))
+        return {row.seq: row.checksum for row in rows}
+
+    def sealed(self) -> tuple[int, float] | None:
+        """Return the number and the time of the last event that was compacted, None without one."""
+        table = schema.seals.c
+        query = select(table.seq, table.at).where(table.bandit == self._bandit_id).order_by(table.seq.desc()).limit(1)
+        row = self._connection.execute(query).first()
+        return None if row is None else (row[0], row[1])
+
+    def seals(self, newest: bool = False) -> list[Seal]:
+        """Return all seals in order, or only the newest one."""
+        table = schema.seals.c
+        query = select(table.checksum, table.content).where(table.bandit == self._bandit_id)
+        query = query.order_by(table.seq.desc()).limit(1) if newest else query.order_by(table.seq)
+        rows = self._connection.execute(query).all()
+        if any(checksum(bytes(row.content)) != row.checksum for row in rows):
+            raise damaged_seal("is not as it was written")
+        return [Seal.from_bytes(bytes(row.content)) for row in rows]
+
+    def newest_seal(self) -> Seal | None:
+        """Return the newest seal, None without one."""
+        return next(iter(self.seals(newest=True)), None)
+
+    def is_deleted(self) -> bool:
+        """Say whether the bandit is no longer there."""
+        table = schema.bandits.c
+        name = self._connection.execute(select(table.name).where(table.id == self._bandit_id)).scalar()
+        return name is None or name.startswith(DELETED)
+
+    def last_seq(self) -> int:
+        """Return the number of the last event, 0 without one."""
         table = schema.events.c
-        query = select(table.arm, func.count(table.target.distinct())).where(
-            table.bandit == self._bandit_id, table.seq <= seq, (table.kind == "shown") | table.value.is_not(None)
+        return (
+            self._connection.execute(select(func.max(table.seq)).where(table.bandit == self._bandit_id)).scalar() or 0
         )
-        return {row[0]: row[1] for row in self._connection.execute(query.group_by(table.arm))}
 
     # Snapshots.
 
@@ -198,9 +342,11 @@ class StoredLog:
         """Replace the snapshot, unless the one that is there is newer."""
         if self.snapshot_seq() > seq:
             return
-        self._connection.execute(delete(schema.snapshots).where(schema.snapshots.c.bandit == self._bandit_id))
         row = {"bandit": self._bandit_id, "seq": seq, "checksum": checksum(content), "content": content}
-        self._connection.execute(insert(schema.snapshots), row)
+        dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite
+        statement = dialect.insert(schema.snapshots).values(row)
+        replaced = {name: value for name, value in row.items() if name != "bandit"}
+        self._connection.execute(statement.on_conflict_do_update(index_elements=["bandit"], set_=replaced))
 
     def get_snapshot(self) -> bytes | None:
         """Return the newest snapshot, or None if there is none that is whole."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rotting.bandit.errors import VerificationFailed
+from rotting.bandit.choosing import counts_at, pick
+from rotting.bandit.errors import NoArms, RewardOutOfRange, VerificationFailed
 from rotting.bandit.events import Event
 from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.state import BanditState
-from rotting.errors import quoted
+from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
     from rotting.bandit.event_log import EventLog
@@ -22,43 +23,61 @@ PROGRESS_EVERY = 1000  # events
 
 @dataclasses.dataclass(frozen=True)
 class Verification:
-    """What `Bandit.verify` has checked."""
+    """What `Bandit.verify` has checked: everything from event `since` on, which is 1 unless the log was compacted."""
 
     events: int
     decisions: int
     rewards: int
+    since: int = 1
 
 
 def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verification:
     """Check a log, and the states that were made of it."""
     with log.reading() as stored:
-        last, replay = log.state.seq, Replay(log.fresh_state(), log.identifiers)
-        for event in stored.stream(upto=last):
+        last, replay = log.state.seq, replay_from(log, stored)
+        first, rewards = replay.state.seq + 1, sum(replay.state.received)
+        for event in stored.stream(first - 1, upto=last):
             replay.apply(event)
             if progress is not None and event.seq % PROGRESS_EVERY == 0:
                 progress(event.seq, last)
         _check_states(log, stored, replay.state)
-    return Verification(last, len(replay.decided), sum(replay.state.received))
+    return Verification(last - first + 1, replay.decisions, sum(replay.state.received) - rewards, first)
+
+
+def replay_from(log: EventLog, stored: StoredLog) -> Replay:
+    """Return a replay that begins with the first event that is still in the log."""
+    return Replay(log.first_state(stored), log.identifiers, stored.seal_checksums())
 
 
 class Replay:
-    """Applies a log from its beginning, and refuses whatever does not follow from what came before."""
+    """Applies a log from its beginning, or from a seal, and refuses whatever does not follow from what came before."""
 
-    def __init__(self, state: BanditState, identifiers: Identifiers):
+    def __init__(self, state: BanditState, identifiers: Identifiers, seals: Mapping[int, str]):
         self.state = state
-        self.decided: dict[int, int] = {}  # the arm of each decision, by the number of its event
-        self._shown: dict[int, int] = {}  # which event showed a decision, ...
+        self.decisions = 0
+        self._seals = seals
+        # The arm of each decision, and whether it belongs to the holdout, by the number of its event.
+        self.decided: dict[int, tuple[int, int | None]] = {}
+        for seq, waiting in state.pending.items():
+            self.decided[seq] = waiting.arm, waiting.holdout
+        # Which event showed a decision, ...
+        self._shown: dict[int, int] = {seq: state.seq for seq, waiting in state.pending.items() if waiting.shown}
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
         self._identifiers = identifiers
+        self.imports = 0  # rewards that a warm start has announced and that are still to come
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
         self.state.check(event)
         if event.kind == "decided":
             self._check_decision(event)
-            self.decided[event.seq] = event.arm
+            self.decided[event.seq] = event.arm, event.holdout
+            self.decisions += 1
         elif event.target is not None:
             self._check_outcome(event, event.target)
+        elif event.kind == "sealed":
+            self._check_seal(event)
+        self._check_imports(event)
         self.state.apply(event)
 
     def _check_decision(self, event: Event) -> None:
@@ -66,12 +85,17 @@ class Replay:
         arms = state.available() if event.among is None else json.loads(event.among)
         if not arms or not all(state.live[arm] for arm in arms):
             raise _changed(f"event {event.seq} decides among {arms}, of which some are retired")
-        arm, _, probability = state.pick(event.seq, arms, state.in_flight)
+        try:
+            arm, _, probability, holdout = pick(state, event.seq, arms, counts_at(state, event.at))
+        except NoArms as error:
+            raise _changed(f"event {event.seq} is a decision, but {literal(str(error))}") from None
         if (arm, probability) != (event.arm, event.probability):
             raise _changed(
                 f"event {event.seq} decides for {quoted(state.names[event.arm])} with probability "
                 f"{event.probability}; the policy decides for {quoted(state.names[arm])} with {probability}"
             )
+        if holdout != event.holdout:
+            raise _changed(f"event {event.seq} says {event.holdout} of whether it is of the holdout, not {holdout}")
         if not self._identifiers.belongs(event.decision, event.seq, event.at):
             raise _changed(
                 f"event {event.seq} is a decision with the id {quoted(event.decision)}, expected "
@@ -80,13 +104,41 @@ class Replay:
 
     def _check_outcome(self, event: Event, decision: int) -> None:
         what = f"event {event.seq} says that decision {decision} was {event.kind}"
-        if self.decided.get(decision) != event.arm:
+        arm, holdout = self.decided.get(decision, (None, None))
+        if arm != event.arm:
             raise _changed(f"{what} with arm {event.arm}; there is no such decision")
+        if event.kind != "shown" and holdout != event.holdout:
+            raise _changed(f"{what} with holdout {event.holdout}, the decision with {holdout}")
+        if event.kind == "rewarded":
+            self._check_range(event)
         if event.kind == "expired" and decision not in self.state.pending:
             raise _changed(f"{what}; it no longer waited for a reward")
         for known, applies in ((self._shown, event.kind == "shown"), (self._rewarded, event.value is not None)):
             if applies and known.setdefault(decision, event.seq) != event.seq:
                 raise _changed(f"{what}; event {known[decision]} had done that")
+
+    def _check_seal(self, event: Event) -> None:
+        details = json.loads(event.details or "")
+        if self._seals.get(details["upto"]) != details.get("seal"):
+            raise _changed(f"event {event.seq} names a seal with another checksum than the one that is there")
+
+    def _check_imports(self, event: Event) -> None:
+        if (event.kind == "imported") != (self.imports > 0):
+            raise _changed(f"event {event.seq} is {event.kind}, but {self.imports} imported rewards were to follow")
+        if event.kind == "imported":
+            self._check_range(event)
+            self.imports -= 1
+        elif event.kind == "warmed":
+            number = json.loads(event.details or "").get("rewards")
+            if type(number) is not int or number < 1:
+                raise _changed(f"event {event.seq} announces {quoted(number)} imported rewards")
+            self.imports = number
+
+    def _check_range(self, event: Event) -> None:
+        try:
+            self.state.settings.check_reward(event.value or 0.0)
+        except RewardOutOfRange as error:
+            raise _changed(f"event {event.seq}: {literal(str(error))}") from None
 
 
 def _changed(problem: str) -> VerificationFailed:

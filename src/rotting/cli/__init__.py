@@ -13,7 +13,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from rotting import __version__
-from rotting.cli import bandit, compare, diagnose, paper, policies, problems, results, sweep, tune, warm_up
+from rotting.cli import (
+    bandit,
+    bandit_upkeep,
+    compare,
+    diagnose,
+    paper,
+    policies,
+    problems,
+    results,
+    serve,
+    sweep,
+    tune,
+    warm_up,
+)
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -51,6 +64,7 @@ def _options_of(given: Sequence[str]) -> Option:
     command = typer.main.get_command(app)
     for word in given:
         command = getattr(command, "commands", {}).get(word, command)
+    command = getattr(command, "commands", {}).get(getattr(command, "default_command", None), command)
     options = {param.name: max(param.opts, key=len) for param in command.params if param.param_type_name == "option"}
     return options.get
 
@@ -87,4 +101,13 @@ for command in (
     warm_up.warm_up,
 ):
     app.command()(command)
+for upkeep in (
+    bandit_upkeep.change,
+    bandit_upkeep.history,
+    bandit_upkeep.compact,
+    bandit_upkeep.delete,
+    bandit_upkeep.segments,
+):
+    bandit.app.command()(upkeep)
 app.add_typer(bandit.app, name="bandit")
+app.add_typer(serve.app, name="serve")

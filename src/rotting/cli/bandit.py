@@ -13,7 +13,7 @@ from rotting.cli.tables import add_row, make_console, make_table
 from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
-    from rotting.bandit import ArmReport, Bandit, Report
+    from rotting.bandit import ArmReport, Bandit, HoldoutReport, Report
 
 app = typer.Typer(help="A durable decision maker: named arms, late rewards, and a log in a database.")
 
@@ -41,12 +41,18 @@ def init(
     from rotting.bandit import Bandit
     from rotting.policies import parse_policy
 
-    numbers = {
-        option: None if text is None else _number(text, option)
-        for option, text in {"epsilon": epsilon, "reward_wait": reward_wait, "default_reward": default_reward}.items()
-    }
-    chosen = parse_policy(policy)
-    with Bandit.open(url, name, chosen, arms, sigma=sigma, count=count, seed=seed, **numbers) as bandit:
+    with Bandit.open(
+        url,
+        name,
+        parse_policy(policy),
+        arms,
+        sigma=sigma,
+        epsilon=number(epsilon, "epsilon"),
+        count=count,
+        reward_wait=number(reward_wait, "reward_wait"),
+        default_reward=number(default_reward, "default_reward"),
+        seed=seed,
+    ) as bandit:
         typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
 
 
@@ -58,7 +64,7 @@ def decide(
     among: Arms = None,
 ) -> None:
     """Take decisions: a line for each, with its id, the arm and the reason, separated by tabs."""
-    with _opened(url, name) as bandit:
+    with opened(url, name) as bandit:
         for choice in bandit.decide(n, among=among):
             typer.echo(f"{choice.id}\t{choice.arm}\t{choice.why}")
 
@@ -75,7 +81,7 @@ def reward(
     if (file is None) == (decision is None) or (decision is None) != (value is None):
         raise InputError("expected either a decision and its reward, or --file with many")
     rewards = [(str(decision), _reward(str(value)))] if file is None else _read_rewards(file)
-    with _opened(url, name) as bandit:
+    with opened(url, name) as bandit:
         new = bandit.reward_many(rewards)
         typer.echo(f"{new} new, {len(rewards) - new} known already.")
 
@@ -83,7 +89,7 @@ def reward(
 @app.command()
 def arms(url: Url, name: Name, add: Arms = None, retire: Arms = None, restore: Arms = None) -> None:
     """List the arms, after adding, retiring or restoring some (all of those named, or none)."""
-    with _opened(url, name) as bandit:
+    with opened(url, name) as bandit:
         if add or retire or restore:
             bandit.change_arms(add=add or (), retire=retire or (), restore=restore or ())
         table = make_table("arm", "available")
@@ -97,19 +103,24 @@ def report(
     url: Url,
     name: Name,
     plot: Annotated[Path | None, typer.Option(help="Draw each arm's value against its exposures.")] = None,
-    json: Annotated[Path | None, typer.Option(help="Write the same numbers into this file.")] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(help="Write the same numbers into this file; - for standard output, without the table."),
+    ] = None,
 ) -> None:
     """Show how the arms are doing: how often shown, what they were worth lately, whether the filter lets them pass."""
     plot = None if plot is None else checked_plot(plot)
-    json = None if json is None else checked_output("--json", json)
+    to_stdout = json is not None and str(json) == "-"
+    json = json if json is None or to_stdout else checked_output("--json", json)
     if plot is not None and json is not None and plot.resolve() == json.resolve():
         raise InputError("{plot} and {json} name the same file", value=str(json), hint="give two different ones")
-    with _opened(url, name) as bandit:
+    with opened(url, name) as bandit:
         for path in (plot, json):
             if path is not None:
                 bandit.refuse_own_file(path)
         content = bandit.report()
-    _print_report(content)
+    if not to_stdout:
+        _print_report(content)
     if json is not None:
         write_json(json, content.to_dict())
     if plot is not None:
@@ -121,7 +132,7 @@ def verify(url: Url, name: Name) -> None:
     """Replay the log: every decision must be the one the policy takes, and the state what follows from it."""
     from rotting._output.progress import progress_bar
 
-    with _opened(url, name) as bandit, progress_bar() as bar:
+    with opened(url, name) as bandit, progress_bar() as bar:
         done = 0
 
         def show(replayed: int, events: int) -> None:
@@ -132,21 +143,28 @@ def verify(url: Url, name: Name) -> None:
             done = replayed
 
         found = bandit.verify(progress=show)
-    typer.echo(f"All is well: {found.events} events, {found.decisions} decisions, {found.rewards} rewards.")
+    since = f" from event {found.since} on (what was before is sealed)" if found.since > 1 else ""
+    typer.echo(f"All is well{since}: {found.events} events, {found.decisions} decisions, {found.rewards} rewards.")
 
 
 @app.command()
 def export(
-    url: Url, name: Name, file: Annotated[Path, typer.Argument(help="A .csv or .jsonl file to write the log to.")]
+    url: Url,
+    name: Name,
+    file: Annotated[Path, typer.Argument(help="A .csv, .jsonl, .parquet or .arrow file to write the log to.")],
+    since: Annotated[str | None, typer.Option(help='From this time on: "2026-01-31 12:00", in UTC.')] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    arm: Annotated[str | None, typer.Option(help="Events of this arm only.")] = None,
 ) -> None:
-    """Write the log to a file."""
+    """Write the log, or a part of it, to a file."""
     checked_output("FILE", file)
-    with _opened(url, name) as bandit:
-        events = bandit.export(file)
+    with opened(url, name) as bandit:
+        events = bandit.export(file, since, until, arm)
     typer.echo(f"Wrote {file}: {events} events")
 
 
-def _opened(url: str, name: str) -> Bandit:
+def opened(url: str, name: str) -> Bandit:
+    """Return a bandit that exists."""
     from rotting.bandit import Bandit, UnknownBandit
 
     try:
@@ -155,8 +173,10 @@ def _opened(url: str, name: str) -> Bandit:
         raise InputError(error.problem, value=error.value, hint="make it with: rotting bandit init") from None
 
 
-def _number(text: str, name: str) -> float:
+def number(text: str | None, name: str) -> float | None:
     """Return the number that an option was given."""
+    if text is None:
+        return None
     try:
         return float(text)
     except ValueError:
@@ -204,9 +224,20 @@ def _print_report(content: Report) -> None:
     console = make_console()
     console.print(f"{content.bandit}: {content.policy}", markup=False, soft_wrap=True)
     console.print(table)
+    if content.holdout is not None:
+        console.print(_lift(content.holdout), soft_wrap=True)
     if content.estimated_sigma is not None:
         console.print(f"sigma is estimated: {content.estimated_sigma:.4g}.", soft_wrap=True)
     console.print('"last 10": mean of the last 10 rewards. "worn": ends of the non-increasing fit.', soft_wrap=True)
+
+
+def _lift(holdout: HoldoutReport) -> str:
+    policy, held = (f"{mean:.4g}" if mean is not None else "unknown" for mean in holdout.means)
+    text = f"holdout ({holdout.share:.2%} of decisions): the policy earns {policy}, the holdout {held} per reward"
+    if holdout.lift is None:
+        return f"{text}."
+    interval = "" if holdout.low is None else f", 95 % interval {holdout.low:.4g} to {holdout.high:.4g}"
+    return f"{text}; lift {holdout.lift:.4g}{interval}."
 
 
 def _verdict(arm: ArmReport) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from rotting.cli.options import MAX_COUNT, InputError, Runs, Seed, Threads, enough_memory, parsed, whole_option
+from rotting.cli.options import MAX_COUNT, Device, InputError, Runs, Seed, Threads, enough_memory, parsed, whole_option
 from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
 from rotting.cli.tables import print_summaries
 
@@ -28,6 +28,7 @@ def compare(
     horizon: Horizon = None,
     seed: Seed = 0,
     threads: Threads = None,
+    device: Device = "cpu",
     plot: Annotated[Path | None, typer.Option(help="Draw regret over time into this .png, .pdf or .svg file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write the settings and the results into this file.")] = None,
 ) -> None:
@@ -50,7 +51,7 @@ def compare(
     for policy in compared:
         check_fit(policy, played, horizon)
     with enough_memory(runs):
-        dataset = simulate(compared, played, horizon, runs=runs, seed=seed, threads=threads)
+        dataset = simulate(compared, played, horizon, runs=runs, seed=seed, threads=threads, device=device)
     summaries = summarise(dataset)
     rounds, times = dataset.attrs["horizon"], "1 run" if runs == 1 else f"{runs} runs"
     print_summaries(f"{played}: {rounds} rounds, {times}, seed {seed}", summaries, runs)

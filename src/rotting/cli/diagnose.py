@@ -54,6 +54,12 @@ def diagnose(
     drop_duplicates: Annotated[
         bool, typer.Option("--drop-duplicates", help="Drop rows that repeat another in every column.")
     ] = False,
+    reward_delay: Annotated[
+        str | None,
+        typer.Option(
+            help="How long rewards take to arrive, such as 7d: so much of the end is left out.", show_default="found"
+        ),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Diagnose a log: do arms wear out, how fast, what would a bandit gain? Writes report.html and diagnosis.json.
@@ -67,7 +73,7 @@ def diagnose(
 
     with _folder(out):
         source = make_log(**DEMO, seed=seed) if log is None else log
-        result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates)
+        result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates, reward_delay)
         _print(result)
         try:
             written = result.save(out)
@@ -97,7 +103,7 @@ def _folder(out: Path) -> Iterator[None]:
 
 
 def _print(result: Diagnosis) -> None:
-    from rotting.logs.report import ARM_COLUMNS, GAIN_COLUMNS, arm_rows, gain_rows
+    from rotting.logs.report import ARM_COLUMNS, ARM_NUMBERS, GAIN_COLUMNS, arm_rows, gain_rows
 
     console = make_console()
 
@@ -106,7 +112,7 @@ def _print(result: Diagnosis) -> None:
 
     echo(f"Columns: {result.columns}")
     echo(f"{result.rows:,} rows, {result.dropped_rows:,} dropped; noise of a reward: {result.sigma:.3g}")
-    table = make_table(*ARM_COLUMNS, numbers=("exposures", "p", "half-life", "first value", "last value"))
+    table = make_table(*ARM_COLUMNS, numbers=ARM_NUMBERS)
     for row in arm_rows(result)[:SHOWN_ARMS]:
         add_row(table, *row)
     console.print(table)
@@ -119,6 +125,6 @@ def _print(result: Diagnosis) -> None:
         console.print(table)
     echo(result.summary)
     if result.recommended is not None:
-        echo(f"Advice: {result.recommended.policy}: {result.recommended.reason}.")
+        echo(f"Advice: {result.recommended.label}: {result.recommended.reason}. Policy: {result.recommended.policy}")
     for caveat in result.caveats:
         echo(f"- {caveat}")

@@ -55,6 +55,8 @@ Threads = Annotated[
     ),
 ]
 
+Device = Annotated[str, typer.Option(help="Where runs are played: cpu, or cuda for an NVIDIA GPU.")]
+
 
 def parsed(where: str, parse: Callable[[str], Parsed], text: str) -> Parsed:
     """Return what `parse` makes of a text.

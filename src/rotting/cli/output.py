@@ -41,9 +41,12 @@ def checked_output(option: str, path: Path) -> Path:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write plain data as JSON, and say so."""
+    """Write plain data as JSON, and say so; "-" is standard output, and nothing else is said there."""
     from rotting._output import files
 
+    if str(path) == "-":
+        typer.echo(files.to_json(content))
+        return
     _write(files.write_json, path, content)
 
 

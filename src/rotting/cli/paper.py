@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MAX_COUNT, InputError, Seed, Threads, enough_memory, whole_option
+from rotting.cli.options import MAX_COUNT, Device, InputError, Seed, Threads, enough_memory, whole_option
 from rotting.cli.output import checked_output
 from rotting.cli.tables import add_row, make_console, make_table
 from rotting.paper import NAMES
@@ -38,6 +38,7 @@ def paper(
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    device: Device = "cpu",
 ) -> None:
     """Reproduce the paper: every figure, table and claim, and a report about them.
 
@@ -50,7 +51,7 @@ def paper(
     checked_output("--out", out / "report.html")
     from rotting.paper.reproduce import Settings, jobs, reproduce, write
 
-    settings = Settings(_names(only), runs, seed, threads)
+    settings = Settings(_names(only), runs, seed, threads, device)
     began = time.perf_counter()
     try:
         with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import InputError, Threads
+from rotting.cli.options import Device, InputError, Threads
 
 if TYPE_CHECKING:
     from rotting.sweeps.progress import Tally
@@ -21,6 +21,7 @@ def sweep(
         typer.Option(help='The address of a Dask scheduler, or "local" to start one here.', show_default=False),
     ] = None,
     threads: Threads = None,
+    device: Device = "cpu",
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the results of another plan in the folder.")
@@ -45,7 +46,7 @@ def sweep(
     planned = read_plan(text, str(plan))
     from rotting.sweeps.running import run_plan
 
-    tally = run_plan(planned, out, cluster, threads, False if quiet else None, overwrite)
+    tally = run_plan(planned.on(device), out, cluster, threads, False if quiet else None, overwrite)
     if not quiet:
         typer.echo(f"Finished: {progress_of(tally)} in {out}; see rotting results {out}")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MAX_COUNT, InputError, Runs, Seed, Threads, parsed, whole_option
+from rotting.cli.options import MAX_COUNT, Device, InputError, Runs, Seed, Threads, parsed, whole_option
 from rotting.cli.tables import add_row, make_console, make_table
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def tune(
     ] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    device: Device = "cpu",
 ) -> None:
     """Find good parameters for a policy: the better half of the candidates plays on, until few are left."""
     from rotting.policies import parse_policy
@@ -44,7 +45,7 @@ def tune(
     for candidate in expand(start, values):
         for each in played:
             check_fit(candidate, each, horizon)
-    _print_tuning(search(start, played, values, runs, seed, horizon, threads))
+    _print_tuning(search(start, played, values, runs, seed, horizon, threads, device=device))
 
 
 def _grid(texts: list[str]) -> dict[str, list[object]]:

@@ -1,7 +1,9 @@
 """What a log says: whether its arms wear out, how fast, and what would be gained."""
 
+from rotting.logs.arms import ArmDiagnosis
+from rotting.logs.cleaning import Burst
 from rotting.logs.columns import LogError
-from rotting.logs.diagnosis import ArmDiagnosis, Diagnosis, diagnose
+from rotting.logs.diagnosis import Diagnosis, diagnose
 from rotting.logs.fitting import problem_from_log
 from rotting.logs.gain import Estimate, Gain
 from rotting.logs.generating import Truth, make_log
@@ -10,6 +12,7 @@ from rotting.logs.sources import LogSource
 
 __all__ = [
     "ArmDiagnosis",
+    "Burst",
     "Diagnosis",
     "Estimate",
     "Gain",

@@ -5,51 +5,128 @@ Python, the command and the page show the same texts, so options have their plai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Sequence
 
-from rotting.logs.driver import CALENDAR, Driver
-from rotting.logs.fitting import MOST_ROUNDS, batch_of
+from rotting.logs.arms import ArmDiagnosis
+from rotting.logs.counting import LEAST_EXPOSURES, MOST_ARMS
+from rotting.logs.driver import CALENDAR, CANNOT_TELL
+from rotting.logs.findings import Findings
 from rotting.logs.gain import Gain
-from rotting.logs.reading import LEAST_EXPOSURES, MOST_ARMS, Log
+from rotting.logs.reading import Log
 from rotting.logs.wearout import FALSE_DISCOVERIES
 
-if TYPE_CHECKING:
-    from rotting.logs.diagnosis import ArmDiagnosis
+# The calendar is mentioned if it is more likely than this; dependence, if rewards vary this much more than by chance.
+WORTH_MENTIONING, DEPENDENT = 0.05, 1.3
+DAY = 86_400.0
 
 
-def find_caveats(log: Log, arms: list[ArmDiagnosis], driver: Driver, gains: list[Gain]) -> Iterator[str]:
+def find_caveats(
+    log: Log, arms: Sequence[ArmDiagnosis], findings: Findings, gains: Sequence[Gain], power: float | None
+) -> Iterator[str]:
     """Yield the caveats of a diagnosis, the most important first."""
-    yield from _about_gains(log, driver, gains)
-    yield from _about_arms(arms, driver)
+    yield from _about_causes(findings)
+    yield from _about_cleaning(log, findings)
+    yield from _about_power(arms, power)
+    yield from _about_gains(log, gains)
+    yield from _about_arms(arms)
     yield from _about_rows(log)
     yield (
-        "The test assumes that without wear-out every order of the rewards is equally likely. Seasons, campaigns and a "
-        "changing audience violate that, too: look at what else happened before blaming exposures."
+        "What happened to one arm alone (a new picture, another audience that no column tells) looks like wear-out in "
+        "any log that was not an experiment: look at what else happened before blaming exposures."
     )
 
 
-def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
+def _about_causes(findings: Findings) -> Iterator[str]:
+    driver = findings.driver
+    if findings.log.per_unit:
+        yield f"Users compared with themselves: {driver.reason}."
+        return
+    yield f"Exposure, age or calendar: {driver.reason}."
+    calendar = driver.probabilities[CALENDAR]
+    falls = findings.rotting.any() or findings.common_fall > 2
+    if falls and (calendar > WORTH_MENTIONING or driver.name == CANNOT_TELL):
+        yield (
+            f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
+            "likely. Arms that are launched at other times, or rest for a while, would tell: launch a fresh one now."
+        )
+    if findings.dispersion > DEPENDENT:
+        yield (
+            f"Rewards of an arm come in stretches of good and bad luck: they vary {findings.dispersion:.1f} times as "
+            "much as independent ones would. Tests and intervals allow for that; such a log says less than its size "
+            "promises."
+        )
+
+
+def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
+    late, seconds = findings.late, log.counted.seconds
+    if late is not None:
+        how_long = f"{late.cut:.0%} of its time"
+        if seconds and (log.counted.first_time or 0) > 3e8:
+            how_long = f"{late.cut * seconds / DAY:.1f} days"
+        why = (
+            "as asked for"
+            if late.mean_delay is None
+            else "there rewards are lower for every arm, as if not all had arrived"
+        )
+        yield f"The last days are not complete yet: the last {how_long} of the log were left out ({why})."
+    if findings.bursts:
+        rewards = sum(burst.rewards for burst in findings.bursts)
+        total = sum(float(arm.cells.total.sum()) for arm in log.arms)
+        arms = sorted({burst.arm for burst in findings.bursts})
+        shown = ", ".join(arms[:5]) + (f" and {len(arms) - 5:,} more" if len(arms) > 5 else "")
+        yield (
+            f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
+            f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
+            f"With them, {findings.rotting_otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
+        )
+    if log.counted.segment is not None:
+        yield (
+            f"With column {log.counted.segment!r} taken into account {int(findings.rotting.sum())} of {len(log.arms)} "
+            f"arms are called; without it, {findings.rotting_otherwise.get('segment', 0)} would be. Its values differ "
+            "in reward, and their mix changes."
+        )
+    if log.counted.cap is not None:
+        yield (
+            f"A few large rewards carry most of the spread: {log.counted.capped_rows:,} above {log.counted.cap:,.4g} "
+            "count as that much in the tests, so that one sale does not decide. Values and gains are in full rewards."
+        )
+
+
+def _about_power(arms: Sequence[ArmDiagnosis], power: float | None) -> Iterator[str]:
+    if power is None:
+        return
+    typical = sorted(arm.exposures for arm in arms)[len(arms) // 2]
+    yield (
+        f"What this log can see: an arm that loses {power:.0%} of its value over its exposures is called in about "
+        f"4 of 5 cases (arms have about {typical:,} exposures). To see a loss of a quarter it would take about "
+        f"{exposures_to_see(power, typical):,} per arm."
+    )
+    if any(arm.rotting and arm.half_life is None for arm in arms):
+        yield (
+            f"Some half-lives cannot be told from this log; it would take about {4 * typical:,} exposures per arm, or "
+            "more arms that wear out alike."
+        )
+
+
+def exposures_to_see(power: float, exposures: int, loss: float = 0.25) -> int:
+    """Return how many exposures per arm would show such a loss, if now one of `power` is seen.
+
+    >>> exposures_to_see(0.5, 1000)
+    5800
+    """
+    needed = exposures * (math.log1p(-min(power, 0.999)) / math.log1p(-loss)) ** 2
+    digits = 1 - math.floor(math.log10(max(needed, 1.0)))
+    return int(round(needed, digits))
+
+
+def _about_gains(log: Log, gains: Sequence[Gain]) -> Iterator[str]:
     if gains:
         yield (
-            "The gains are a simulation from curves fitted to this log, not a measurement: only an experiment can "
-            "confirm them. Intervals cover the uncertainty of the fit (90 %, bootstrap over fits)."
+            "The gains are a simulation from what this log makes likely, not a measurement: only an experiment can "
+            "confirm them. Policies begin without the log, and pay for their own exploration; arms go on as they did, "
+            "each draw in its own way. Intervals hold 90 % of the draws."
         )
-        if driver.name == CALENDAR:
-            yield (
-                "Values follow the calendar here. In the simulation every arm is available from the first day to the "
-                "last: before its own first day with the value of that day, after its last with the value of that, or "
-                "falling further."
-            )
-        else:
-            most = max(arm.exposures for arm in log.arms)
-            yield (
-                f"No arm was shown more than {most:,} times in the log, and policies show good arms more often. "
-                "Beyond its last exposure an arm is held constant, or goes on falling along its fitted curve: both are "
-                "shown, and the gain is their mean."
-            )
-        if (batch := batch_of(log.exposures)) > 1:
-            yield f"The simulation decides {MOST_ROUNDS:,} times or less: one decision stands for {batch:,} exposures."
     elif len(log.arms) == 1:
         yield "There is only one arm: nothing to choose between, and nothing to gain by choosing."
     elif log.per_unit:
@@ -59,9 +136,9 @@ def _about_gains(log: Log, driver: Driver, gains: list[Gain]) -> Iterator[str]:
         )
 
 
-def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
+def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
     never = "FEWA and RAW-UCB assume that arms never do, and promise nothing there"
-    happened = "find out what happened there. The gains assume that it would have happened at the same exposure"
+    happened = "find out what happened there. Arms that have not dropped yet are given the same chance of it"
     for verb, manner, names, remark in (
         ("rise", "with exposure", [arm.arm for arm in arms if arm.rising], never),
         ("recover", "after falling", [arm.arm for arm in arms if arm.recovering and not arm.rising], never),
@@ -79,7 +156,6 @@ def _about_arms(arms: list[ArmDiagnosis], driver: Driver) -> Iterator[str]:
             f"that keeps the share of false calls among all calls at {FALSE_DISCOVERIES:.0%}; on its own it is "
             "weak evidence."
         )
-    yield f"Exposure or calendar: {driver.reason}."
 
 
 def _about_rows(log: Log) -> Iterator[str]:

@@ -1,23 +1,25 @@
-"""What would be gained: policies played on a problem that was fitted to the log."""
+"""What would be gained from now on: policies played on what arms may be worth, draw by draw."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.logs.fitting import PER, Fitted, batch_of, logged_reward, problem_of
+from rotting.logs.outlook import Draw
 from rotting.logs.wearout import TAILS
 
 if TYPE_CHECKING:
     from rotting.policies import Policy
+    from rotting.problems import Problem
 
-# Fits to resampled logs, runs of every policy on each of them, and runs on the fit itself.
-REFITS, RUNS, FIRST_RUNS = 60, 2, 10
-LOGGED, EQUAL, ORACLE = "logged allocation", "equal split", "oracle"
+PER = 1000  # rewards and gains are given per so many exposures
+# Draws that policies are played on, runs on each of them, and decisions at most: beyond them a pull stands for several.
+PLAYED_DRAWS, RUNS, MOST_ROUNDS = 60, 2, 2_000
+KEEP, EQUAL, ORACLE = "keep what you do", "equal split", "oracle"
 THOMPSON, GAUSSIAN_THOMPSON = "Thompson sampling", "Gaussian Thompson sampling"
 
 
@@ -33,32 +35,35 @@ class Estimate:
         """Return the estimate of the number plus a known one."""
         return Estimate(self.point + by, self.low + by, self.high + by)
 
-    def at_most(self, other: Estimate) -> Estimate:
-        """Return the lesser of two estimates.
-
-        >>> Estimate(1.0, -2.0, 5.0).at_most(Estimate(2.0, 0.0, 3.0))
-        Estimate(point=1.0, low=-2.0, high=3.0)
-        """
-        return Estimate(min(self.point, other.point), min(self.low, other.low), min(self.high, other.high))
-
-    def at_least(self, other: Estimate) -> Estimate:
-        """Return the greater of two estimates."""
-        return Estimate(max(self.point, other.point), max(self.low, other.low), max(self.high, other.high))
-
 
 @dataclasses.dataclass(frozen=True)
 class Gain:
-    """One way of choosing, per 1000 exposures: its reward, and what it gains over the logged allocation.
-
-    What arms would do beyond the log is not in the log: they may keep their last value, or go on falling along their
-    curves. `reward` and `gain` are the means of both guesses.
-    """
+    """One way of choosing, per 1000 exposures: its reward, and what it gains over going on as at the log's end."""
 
     policy: str
     reward: Estimate
     gain: Estimate
-    held: Estimate  # the gain if arms keep their last value
-    pessimistic: Estimate  # the gain if arms go on falling, where that is less
+
+
+@dataclasses.dataclass(frozen=True)
+class Period:
+    """What is played: from which exposure and time of each arm on, for how long, against which allocation."""
+
+    start: np.ndarray  # exposures of each arm before
+    exposures: int
+    shares: np.ndarray  # of the allocation that the policies are compared with
+    time: float  # of the log's span: 1 for its end
+    span: float  # how much of the log's span the period takes
+
+    @property
+    def batch(self) -> int:
+        """How many exposures a pull stands for."""
+        return -(-self.exposures // MOST_ROUNDS)
+
+    @property
+    def rounds(self) -> int:
+        """How many pulls there are."""
+        return max(self.exposures // self.batch, 1)
 
 
 def compared_policies(sigma: float, binary: bool, batch: int) -> dict[str, Policy]:
@@ -99,72 +104,83 @@ def thompson_name(binary: bool, batch: int) -> str:
 
 
 def estimate_gains(
-    fitted: Fitted,
+    draws: Sequence[Draw],
+    period: Period,
+    sigma: float,
+    binary: bool,
+    offset: float = 0.0,
     seed: int = 0,
     step: Callable[[], None] = lambda: None,
     only: Collection[str] | None = None,
 ) -> list[Gain]:
-    """Play every policy on the fitted problem and on problems fitted to resampled logs.
+    """Play every policy on some of the draws, over one period; policies begin without the log.
 
-    All policies meet the same random numbers, and both guesses of what lies beyond the log the same refits. Intervals
-    have the width of the refits' scatter and lie around the estimate from the fit itself: subtracting the mean shift of
-    the refits as a bias, as the reverse-percentile (basic) bootstrap does, raised the squared error on generated logs.
-    `only` names the policies to play (default: all).
+    All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 %
+    of them. `only` names the policies to play (default: all).
     """
-    names, point, draws = simulate_fits(fitted, seed, step, only)
-    centred = draws - draws.mean(axis=0) + point
-    gains = []
-    for index, name in enumerate(names):
-        minimum = 0.0 if name == ORACLE else -math.inf  # it earns no less than any allocation, by definition
-        gained, gain_draws = point[:, index] - point[:, 0], centred[:, :, index] - centred[:, :, 0]
-        held, falling = (_interval(gained[guess], gain_draws[:, guess], minimum) for guess in (0, 1))
-        pessimistic = falling.at_most(held)
-        either = _interval((held.point + pessimistic.point) / 2, gain_draws, minimum)
-        either = either.at_least(pessimistic).at_most(held)  # quantiles of few draws are rough
-        reward = _interval(point[:, index].mean(), centred[:, :, index]).shifted(fitted.offset * PER)
-        gains.append(Gain(name, reward, either, held, pessimistic))
-    return gains
-
-
-def simulate_fits(
-    fitted: Fitted, seed: int, step: Callable[[], None], only: Collection[str] | None
-) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the names of the policies, rewards[guess, policy] on the fit, and rewards[refit, guess, policy] on refits.
-
-    The guesses are that arms stay constant beyond the log, and that they go on falling.
-    """
-    batch = batch_of(fitted.exposures)
-    policies = compared_policies(fitted.sigma, fitted.binary, batch)
+    policies = compared_policies(sigma, binary, period.batch)
     if only is not None:
         policies = {name: policy for name, policy in policies.items() if name in only}
-    generator = np.random.default_rng(seed)
-
-    def play(fit: Fitted, runs: int, seed: int) -> np.ndarray:
-        return np.stack([_rewards(fit, policies, batch, pessimistic, runs, seed) for pessimistic in (False, True)])
-
-    point = play(fitted, FIRST_RUNS, seed)
-    step()
-    draws = []
-    for number in range(REFITS):
-        draws.append(play(fitted.refit(generator), RUNS, seed + number))
+    chosen = [draws[index] for index in np.linspace(0, len(draws) - 1, min(PLAYED_DRAWS, len(draws))).astype(int)]
+    rewards = []
+    for number, draw in enumerate(chosen):
+        rewards.append(_rewards(draw, period, policies, sigma, binary, seed + number))
         step()
-    return [LOGGED, *policies], point, np.stack(draws)
+    table = np.array(rewards)
+    return [
+        Gain(name, _interval(table[:, index]).shifted(offset * PER), _interval(table[:, index] - table[:, 0]))
+        for index, name in enumerate([KEEP, *policies])
+    ]
 
 
 def _rewards(
-    fitted: Fitted, policies: Mapping[str, Policy], batch: int, pessimistic: bool, runs: int, seed: int
+    draw: Draw, period: Period, policies: Mapping[str, Policy], sigma: float, binary: bool, seed: int
 ) -> np.ndarray:
-    """Return the mean reward per 1000 exposures of the logged allocation and of every policy."""
+    """Return the mean reward per 1000 exposures of the allocation that is kept, and of every policy."""
     from rotting.simulation import simulate
 
-    problem = problem_of(fitted, "log", batch, pessimistic)
-    played = simulate(policies, problem, runs=runs, seed=seed, rounds=1, progress=False)
+    problem = problem_of(draw, period, sigma, binary)
+    played = simulate(policies, problem, runs=RUNS, seed=seed, rounds=1, progress=False)
     lost = played["regret"].isel(round=-1).mean("run").values
     earned = float(played["oracle_reward"].values[-1]) - lost
-    return np.concatenate([[logged_reward(fitted, batch, pessimistic)], earned / problem.horizon * PER])
+    return np.concatenate([[kept_reward(draw, period)], earned / problem.horizon * PER])
 
 
-def _interval(point: float, draws: np.ndarray, minimum: float = -math.inf) -> Estimate:
-    """Return an estimate with the interval of the draws; it holds the point, and nothing is below `minimum`."""
-    low, high = np.quantile(draws, TAILS)
-    return Estimate(*(max(float(bound), minimum) for bound in (point, min(low, point), max(high, point))))
+def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str = "log") -> Problem:
+    """Return one draw as a problem: what arms are worth over the period."""
+    from rotting.problems import Problem
+    from rotting.problems.curves import as_curve
+
+    own = draw.hypothesis.axis == "exposure"
+    pulls = (np.arange(period.rounds) + 0.5) * period.batch
+    shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
+    times = period.time + (0.0 if own else period.span * pulls / period.exposures)
+    values = np.stack([draw.values(arm, shown[arm], times) for arm in range(len(period.start))])
+    if binary:
+        values = np.clip(values, 0.0, 1.0)
+    return Problem(
+        tuple(as_curve(row) for row in values),
+        noise="bernoulli" if binary and period.batch == 1 else "gaussian",
+        sigma=sigma / math.sqrt(period.batch),
+        restless=not own,
+        allow_increasing=True,  # some draws rise a little: what does not wear out falls in half of them
+        name=name,
+        horizon=period.rounds,
+    )
+
+
+def kept_reward(draw: Draw, period: Period) -> float:
+    """Return what an allocation in fixed shares earns over the period, per 1000 exposures."""
+    pulls = (np.arange(period.rounds) + 0.5) * period.batch
+    times = period.time + period.span * pulls / period.exposures
+    earned = 0.0
+    for arm, share in enumerate(period.shares):
+        if share > 0:
+            now = period.time if draw.hypothesis.axis == "exposure" else times
+            earned += share * float(np.mean(draw.values(arm, period.start[arm] + share * pulls, now)))
+    return PER * earned
+
+
+def _interval(draws: np.ndarray) -> Estimate:
+    low, point, high = np.quantile(draws, (TAILS[0], 0.5, TAILS[1]))
+    return Estimate(float(point), float(low), float(high))

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from rotting.logs.reading import Arm, Log
+from rotting.logs.counting import Arm
+from rotting.logs.reading import Log
 
 BIN_ROWS = 32  # rows over which values hardly change
 

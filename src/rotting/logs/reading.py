@@ -7,20 +7,15 @@ import tempfile
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rotting._core.noise import variance_from_differences
 from rotting.errors import quoted
 from rotting.logs.columns import Columns, LogError, choose_columns
+from rotting.logs.counting import Arm, Counted, count_arms
+from rotting.logs.segments import segment_candidates
 from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, open_source
 
 if TYPE_CHECKING:
     import duckdb
 
-# Exposures of an arm are summed in at most this many bins, and the time of the log is cut into this many slices.
-MOST_BINS, SLICES = 2048, 64
-# Arms with fewer exposures say too little; reports with more arms are not readable.
-LEAST_EXPOSURES, MOST_ARMS = 30, 500
 # Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
 FAR_FROM_ZERO = 100
 # Squares and sums of larger rewards would overflow.
@@ -41,32 +36,6 @@ Step = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Cells:
-    """Exposures of one arm, summed over bins of exposure numbers and slices of time, in order."""
-
-    exposure: np.ndarray  # mean exposure number, from 0
-    time: np.ndarray  # mean time, from 0 (the log's beginning) to 1 (its end)
-    count: np.ndarray
-    total: np.ndarray  # of rewards, less the log's offset
-    squares: np.ndarray
-
-    @property
-    def mean(self) -> np.ndarray:
-        """The mean reward of each cell."""
-        return np.asarray(self.total / self.count)
-
-
-@dataclasses.dataclass(frozen=True)
-class Arm:
-    """What the log holds about one arm."""
-
-    name: str
-    exposures: int
-    cells: Cells
-    noise_variance: float  # from successive differences
-
-
-@dataclasses.dataclass(frozen=True)
 class Log:
     """A log as counts and sums, and what was irregular about it."""
 
@@ -79,9 +48,18 @@ class Log:
     backwards: int
     binary: bool
     offset: float  # subtracted from every reward, and added back to what is shown
-    arms: tuple[Arm, ...]
-    arms_left_out: int
+    counted: Counted
     rows_left_out: int
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that were shown often enough."""
+        return self.counted.arms
+
+    @property
+    def arms_left_out(self) -> int:
+        """The number of the others."""
+        return self.counted.arms_left_out
 
     @property
     def per_unit(self) -> bool:
@@ -140,7 +118,8 @@ def read_log(
         _limit_memory(database, folder)
         columns = choose_columns(source.rows.columns, arm, reward, time, unit)
         step("reading rows")
-        _stage(database, source.rows, columns)
+        candidates = segment_candidates(source.rows, columns)
+        _stage(database, source.rows, columns, candidates)
         rows = _count(database, "SELECT count(*) FROM log")
         if rows == 0:
             raise LogError("there are no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
@@ -150,9 +129,9 @@ def read_log(
         dropped = _drop(database, columns, drop_duplicates and duplicates > 0)
         step("counting exposures")
         offset = _offset(database)
-        arms, left_out = _arms(database, columns, offset)
+        counted = count_arms(database, columns, offset, candidates)
         binary = _count(database, "SELECT count(*) FROM log WHERE reward NOT IN (0, 1)") == 0
-        kept = sum(arm.exposures for arm in arms)
+        kept = sum(arm.exposures for arm in counted.arms)
         return Log(
             name=name,
             columns=columns,
@@ -163,8 +142,7 @@ def read_log(
             backwards=backwards,
             binary=binary,
             offset=offset,
-            arms=arms,
-            arms_left_out=left_out,
+            counted=counted,
             rows_left_out=rows - sum(dropped.values()) - kept,
         )
 
@@ -181,7 +159,9 @@ def _count(database: duckdb.DuckDBPyConnection, query: str) -> int:
     return 0 if found is None else int(found[0])
 
 
-def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation, columns: Columns) -> None:
+def _stage(
+    database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation, columns: Columns, segments: list[str]
+) -> None:
     """Fill the table `log` with the columns that are used, read as numbers; its rowid is the order of the log."""
     from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
 
@@ -198,18 +178,23 @@ def _stage(database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation,
         named(columns.time, "time"),
         named(columns.unit, "unit"),
         whole_row.alias("whole_row"),
+        *[
+            ColumnExpression(column).cast("VARCHAR").alias(f"segment_{number}")
+            for number, column in enumerate(segments)
+        ],
     )
     reward = _reward_of(types[columns.reward])
     too_large = f"(abs({reward}) > {LARGEST_REWARD} AND NOT isnan({reward}))"
     unit_type = "" if columns.unit is None else types[columns.unit]
     time = "NULL::DOUBLE" if columns.time is None else _time_of(types[columns.time], columns.time)
+    kept = "".join(f", segment_{number}" for number in range(len(segments)))
     database.execute(
         f"""
         CREATE TEMP TABLE log AS
         SELECT {_name_of("arm", types[columns.arm])} AS arm, {_name_of("unit", unit_type)} AS unit,
                nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time, whole_row,
                CASE WHEN {reward} IS NULL OR {too_large} THEN {_number_text("reward")} END AS unreadable_reward,
-               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_number_text("time")} END AS unreadable_time
+               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_number_text("time")} END AS unreadable_time{kept}
         FROM source_rows
         """
     )
@@ -306,62 +291,3 @@ def _offset(database: duckdb.DuckDBPyConnection) -> float:
     """Return what rewards are counted from: 0, or the smallest of them if all are far away from 0."""
     low, high = database.execute("SELECT min(reward), max(reward) FROM log").fetchone() or (0.0, 0.0)
     return float(low) if 0 < FAR_FROM_ZERO * (high - low) < min(abs(low), abs(high)) else 0.0
-
-
-def _arms(database: duckdb.DuckDBPyConnection, columns: Columns, offset: float) -> tuple[tuple[Arm, ...], int]:
-    """Return the arms that were shown often enough, as sums, and the number of the others."""
-    database.execute(
-        """
-        CREATE TEMP TABLE arms AS
-        SELECT row_number() OVER (ORDER BY exposures DESC, first) - 1 AS id, arm, exposures
-        FROM (SELECT arm, count(*) AS exposures, min(rowid) AS first FROM log GROUP BY arm)
-        WHERE exposures >= $1 ORDER BY exposures DESC, first LIMIT $2
-        """,
-        [LEAST_EXPOSURES, MOST_ARMS],
-    )
-    names = database.execute("SELECT arm, exposures FROM arms ORDER BY id").fetchall()
-    every = _count(database, "SELECT count(DISTINCT arm) FROM log")
-    if not names:
-        most = database.execute("SELECT arm, count(*) FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1").fetchone()
-        most = most or ("?", 0)
-        raise LogError(
-            f"no arm has {LEAST_EXPOSURES} exposures (the most shown, {quoted(most[0])}, has {most[1]})",
-            owner=f"arm column {columns.arm!r}",
-            hint="give more rows, or another column with {arm}",
-        )
-    sums = _sums(database, columns.unit is not None, offset)
-    arms = []
-    for index, (name, exposures) in enumerate(names):
-        own = {column: values[sums["id"] == index] for column, values in sums.items()}
-        variance = variance_from_differences(float(own["squared_differences"].sum()), float(own["differences"].sum()))
-        cells = Cells(own["exposure"], own["time"], own["count"], own["total"], own["squares"])
-        arms.append(Arm(name, int(exposures), cells, variance))
-    return tuple(arms), every - len(arms)
-
-
-def _sums(database: duckdb.DuckDBPyConnection, per_unit: bool, offset: float) -> dict[str, np.ndarray]:
-    """Return sums per arm, bin of exposures and slice of time. This query takes most of the time of reading."""
-    unit = ", unit" if per_unit else ""
-    # Per unit, exposure numbers are small and hold many rows each; otherwise every arm has each number once.
-    exposure_bin = "least(exposure, $1 - 1)" if per_unit else "exposure * least($1, exposures) // exposures"
-    found = database.execute(
-        f"""
-        WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(rowid) AS rows FROM log),
-        numbered AS (
-            SELECT id, exposures, reward - $3 AS reward,
-                coalesce((time - first) / nullif(last - first, 0), log.rowid / nullif(rows, 0), 0) AS time,
-                row_number() OVER in_order - 1 AS exposure,
-                log.reward - lag(log.reward) OVER in_order AS difference
-            FROM log JOIN arms USING (arm), bounds
-            WINDOW in_order AS (PARTITION BY id{unit} ORDER BY time, log.rowid)
-        )
-        SELECT id, avg(exposure) AS exposure, avg(time) AS time, count(*)::DOUBLE AS count, sum(reward) AS total,
-            sum(reward * reward) AS squares, coalesce(sum(difference * difference), 0) AS squared_differences,
-            count(difference)::DOUBLE AS differences
-        FROM numbered
-        GROUP BY id, {exposure_bin}, least(floor(time * $2), $2 - 1)
-        ORDER BY id, exposure, time
-        """,
-        [MOST_BINS, SLICES, offset],
-    ).fetchnumpy()
-    return {column: np.ma.getdata(values) for column, values in found.items()}

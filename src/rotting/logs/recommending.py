@@ -1,65 +1,131 @@
-"""Which policy to use, with which parameters, and the code to paste."""
+"""What to do: which policy to use and the code to paste, and what to do with each arm."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rotting.logs.driver import EXPOSURE
-from rotting.logs.gain import THOMPSON, thompson_name
+import numpy as np
+
+from rotting.logs.gain import KEEP, ORACLE, THOMPSON, Estimate, Gain, compared_policies, thompson_name
 
 if TYPE_CHECKING:
     from rotting.policies import Policy
 
+SHOWN_NAMES = 20  # names of arms in the code to paste
+# An arm is worth showing if it has a chance of this much to be worth this share of the best one.
+WORTH_SHOWING, CHANCE = 0.8, 0.1
+KEEP_IT, REST, REPLACE, RETIRE = "keep", "rest", "replace", "retire"
+
 
 @dataclasses.dataclass(frozen=True)
 class Recommendation:
-    """A policy for the arms of a log."""
+    """A policy for the arms of a log, or going on as before."""
 
     policy: str  # such as "FEWA(alpha=0.06, sigma=0.24)"
-    label: str  # its name in sentences
+    label: str  # its name in sentences; "keep what you do" if no policy is promised to be better
     reason: str
     code: str  # to paste
     played_as: str  # the row of the gains that shows it, or stands for it; the reason says if it only stands for it
 
 
-def recommend(n_arms: int, sigma: float, binary: bool, rotting: bool, driver: str, batch: int = 1) -> Recommendation:
-    """Return the policy whose assumptions the log supports: no search for the luckiest in the simulation.
+def recommend(
+    arms: Sequence[str], sigma: float, binary: bool, rotting: bool, gains: Sequence[Gain], batch: int = 1
+) -> Recommendation:
+    """Return the first policy of the gains if it surely gains something, and "keep what you do" otherwise.
 
-    `batch` is how many exposures a pull of the simulation stands for.
+    Without gains (exposures counted per unit), the policy is the one whose assumptions the log supports.
+    """
+    scale = float(f"{sigma:.3g}")
+    policies = compared_policies(scale, binary, 1)
+    rows = [row for row in gains if row.policy not in (KEEP, ORACLE)]
+    if not rows:
+        label = "FEWA" if rotting else THOMPSON
+        reason = "arms wear out" if rotting else "no arm is seen to wear out, so an ordinary bandit will do"
+        return Recommendation(repr(policies[label]), label, reason, _code(policies[label], arms), label)
+    best = max(rows, key=lambda row: row.gain.point)
+    label = THOMPSON if best.policy == thompson_name(binary, batch) else best.policy
+    policy = policies[label]
+    gain = f"{best.gain.point:.3g} ({best.gain.low:.3g} to {best.gain.high:.3g}) per 1000 exposures"
+    if best.gain.low > 0:
+        reason = f"of all that was tried it gains most, {gain}"
+        if best.policy != label:
+            reason += f". The gains show {best.policy} in its place: a pull there is the mean of {batch:,} rewards"
+        return Recommendation(repr(policy), label, reason, _code(policy, arms), best.policy)
+    reason = f"the best of what was tried, {label}, might gain {gain}, or lose: this log promises nothing"
+    return Recommendation(repr(policy), KEEP, reason, _code(policy, arms), best.policy)
+
+
+def _code(policy: Policy, arms: Sequence[str]) -> str:
+    """Return code that runs the policy on these arms, durably.
+
+    >>> from rotting.policies import FEWA
+    >>> print(_code(FEWA(sigma=0.25), ["red", "blue"]))
+    from rotting import FEWA, Bandit
+    <BLANKLINE>
+    bandit = Bandit.open(
+        "sqlite:///bandit.db", "my bandit", FEWA(alpha=0.06, sigma=0.25, delta0=1.0), arms=['red', 'blue']
+    )
+    choice = bandit.decide()  # choice.arm: what to show next
+    bandit.reward(choice.id, 1.0)  # what it earned; may come later
+    """
+    named = repr(list(arms[:SHOWN_NAMES]))
+    rest = f"  # and {len(arms) - SHOWN_NAMES:,} more" if len(arms) > SHOWN_NAMES else ""
+    imports = ", ".join(sorted(["Bandit", type(policy).__name__], key=lambda name: (not name.isupper(), name)))
+    return (
+        f"from rotting import {imports}\n\n"
+        f'bandit = Bandit.open(\n    "sqlite:///bandit.db", "my bandit", {policy!r}, arms={named}{rest}\n)\n'
+        "choice = bandit.decide()  # choice.arm: what to show next\n"
+        "bandit.reward(choice.id, 1.0)  # what it earned; may come later"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Action:
+    """What to do with one arm."""
+
+    name: str  # "keep", "rest", "replace" or "retire"
+    reason: str
+
+
+def action_for(rotting: bool, recovering: bool, chance: float, lost: float, fresh_is_better: bool) -> Action:
+    """Return what to do with an arm.
+
+    Parameters
+    ----------
+    rotting, recovering
+        Whether it wears out, and whether it is seen to come back.
+    chance
+        How likely it is to be worth nearly as much as the best arm, over its next exposures.
+    lost
+        The share of its first value that it has lost.
+    fresh_is_better
+        Whether a fresh arm is likely to be worth more.
 
     Examples
     --------
-    >>> print(recommend(4, 0.2436, True, rotting=True, driver="exposure").code)
-    from rotting import FEWA
-    <BLANKLINE>
-    agent = FEWA(alpha=0.06, sigma=0.244, delta0=1.0).start(n_arms=4)
-    arm = agent.select()  # 0 to 3: which arm to show next
-    agent.update(arm, reward=1.0)  # the reward that it earned
+    >>> action_for(True, False, 0.02, 0.6, True).name, action_for(False, False, 0.5, 0.0, False).name
+    ('replace', 'keep')
     """
-    from rotting.policies import FEWA, RAWUCB, BetaThompson, GaussianThompson
-
-    scale = float(f"{sigma:.3g}")
-    policy: Policy
-    if rotting and driver == EXPOSURE:
-        label, policy, reason = "FEWA", FEWA(sigma=scale), "arms wear out with their exposures"
-    elif rotting:
-        label, policy = "RAW-UCB", RAWUCB(sigma=scale)
-        reason = "arms wear out, and RAW-UCB does not mind whether with exposures or with time"
-    else:
-        label = THOMPSON
-        policy = BetaThompson() if binary else GaussianThompson(sigma=max(scale, 1e-9))
-        reason = "no arm is seen to wear out, so an ordinary bandit will do"
-    played_as = thompson_name(binary, batch) if label == THOMPSON else label
-    if played_as != label:
-        reason += f". The gains show {played_as} in its place: a pull there is the mean of {batch:,} rewards"
-    return Recommendation(repr(policy), label, reason, _code(policy, n_arms), played_as)
+    if rotting and recovering:
+        return Action(REST, "it wears out and comes back: let it rest")
+    if rotting and (chance < CHANCE or (lost >= 0.5 and fresh_is_better)):
+        return Action(REPLACE, f"it has lost about {lost:.0%} of what it was worth: put a fresh one in its place")
+    if chance < CHANCE:
+        return Action(RETIRE, "it is worth clearly less than the best, and was from the beginning")
+    if rotting:
+        return Action(KEEP_IT, "it wears out, but is still worth showing")
+    return Action(KEEP_IT, "nothing speaks against it")
 
 
-def _code(policy: Policy, n_arms: int) -> str:
-    return (
-        f"from rotting import {type(policy).__name__}\n\n"
-        f"agent = {policy!r}.start(n_arms={n_arms})\n"
-        f"arm = agent.select()  # 0 to {n_arms - 1}: which arm to show next\n"
-        "agent.update(arm, reward=1.0)  # the reward that it earned"
-    )
+def chances(values: np.ndarray) -> np.ndarray:
+    """Return how likely each arm is to be worth nearly as much as the best, given values[draw, arm]."""
+    best = values.max(axis=1, keepdims=True)
+    return np.asarray((values >= np.where(best > 0, WORTH_SHOWING * best, best)).mean(axis=0))
+
+
+def estimate(draws: np.ndarray) -> Estimate:
+    """Return the mean and the 90 % interval of draws."""
+    low, high = np.quantile(draws, (0.05, 0.95))
+    return Estimate(float(draws.mean()), float(low), float(high))

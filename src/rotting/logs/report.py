@@ -9,14 +9,30 @@ from typing import TYPE_CHECKING
 
 from rotting._output.pages import figure, page, table
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
+from rotting.logs.gain import KEEP
+from rotting.logs.recommending import KEEP_IT, REPLACE, REST, RETIRE
+from rotting.logs.sentences import rounded
 
 if TYPE_CHECKING:
+    from rotting.logs.arms import ArmDiagnosis
     from rotting.logs.diagnosis import Diagnosis
     from rotting.logs.gain import Estimate
 
 SHOWN_ROWS = 100
-ARM_COLUMNS = ("arm", "exposures", "wears out", "p", "half-life", "first value", "last value", "note")
-GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain", "if arms keep their last value", "if they go on falling")
+ARM_COLUMNS = (
+    "arm",
+    "what to do",
+    "wears out",
+    "exposures",
+    "p",
+    "half-life",
+    "first value",
+    "last value",
+    "next 1000",
+    "note",
+)
+ARM_NUMBERS = ("exposures", "p", "half-life", "first value", "last value", "next 1000")
+GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on", "gain over the time of the log")
 
 
 def report_page(diagnosis: Diagnosis) -> str:
@@ -26,9 +42,9 @@ def report_page(diagnosis: Diagnosis) -> str:
         f"<h1>{title}</h1>",
         f'<p class="lead">{escape(diagnosis.summary)}</p>',
         f'<p class="soft">{escape(_about(diagnosis))}</p>',
+        *_advice(diagnosis),
         *_arms(diagnosis),
         *_gains(diagnosis),
-        *_advice(diagnosis),
         "<h2>What to keep in mind</h2>",
         "<ul>" + "".join(f"<li>{escape(caveat)}</li>" for caveat in diagnosis.caveats) + "</ul>",
     ]
@@ -42,45 +58,77 @@ def _about(diagnosis: Diagnosis) -> str:
 
 
 def _arms(diagnosis: Diagnosis) -> list[str]:
-    shown = diagnosis.arms[:SHOWN_ROWS]
-    rest = f" The {SHOWN_ARMS} most shown of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
+    shown = in_order(diagnosis)[:SHOWN_ROWS]
+    rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
     caption = (
-        "Dots: mean rewards of bins of exposures. Line: the best fit that never rises; around it a 90 % band. "
-        f"Orange: wears out, at a false-discovery rate of 5 %.{rest}"
+        "Dots: mean rewards of bins of exposures. Steps: the best fit that never rises, with a 90 % band. Dashed: the "
+        f"curve behind half-lives and gains. Orange: wears out, at a false-discovery rate of 5 %.{rest}"
     )
     findings = "; ".join(
         f"{arm.arm}: {'wears out' if arm.rotting else 'no wear-out seen'}" for arm in shown[:SHOWN_ARMS]
     )
+    numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
     return [
         "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
         figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
-        table(ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], numbers={1, 3, 4, 5, 6}),
+        table(ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], numbers=numbers),
         *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
     ]
 
 
+def in_order(diagnosis: Diagnosis) -> list[ArmDiagnosis]:
+    """Return the arms in an order that helps: those to act on first, the most shown of them first."""
+    order = [REPLACE, REST, RETIRE, KEEP_IT]
+    return sorted(diagnosis.arms, key=lambda arm: (order.index(arm.action), not arm.rotting, -arm.exposures))
+
+
 def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
-    """Return the arms as rows of texts."""
+    """Return the arms as rows of texts, those to act on first."""
     formatted = _value_format(diagnosis)
+
+    def spread(value: Estimate) -> str:
+        return f"{formatted(value.point)} ({formatted(value.low)} to {formatted(value.high)})"
+
     rows = []
-    for arm in diagnosis.arms:
-        half = "" if arm.half_life is None else f"{arm.half_life:,.0f}"
+    for arm in in_order(diagnosis):
         notes = [
             *(["rises"] if arm.rising else ["recovers"] if arm.recovering else []),
+            *([f"drops after {arm.drop_at:,} exposures"] if arm.drop_at is not None else []),
             *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
         ]
         wears_out = "yes" if arm.rotting else "not seen"
-        first, last = formatted(arm.value_first), formatted(arm.value_last)
         rows.append(
-            [arm.arm, f"{arm.exposures:,}", wears_out, f"{arm.p_value:.3g}", half, first, last, ", ".join(notes)],
+            [
+                arm.arm,
+                arm.action,
+                wears_out,
+                f"{arm.exposures:,}",
+                f"{arm.p_value:.2g}",
+                half_life_text(arm),
+                spread(arm.first),
+                spread(arm.last),
+                spread(arm.next_1000),
+                ", ".join(notes),
+            ],
         )
     return rows
+
+
+def half_life_text(arm: ArmDiagnosis) -> str:
+    """Return the half-life of an arm with its interval, as far as the log tells it."""
+    if not arm.rotting:
+        return ""
+    if arm.half_life is None:
+        return "cannot tell" if arm.half_life_low is None else f"at least {rounded(arm.half_life_low)}"
+    assert arm.half_life_low is not None
+    high = "more" if arm.half_life_high is None else rounded(arm.half_life_high)
+    return f"{rounded(arm.half_life)} ({rounded(arm.half_life_low)} to {high})"
 
 
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
     """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
-        return lambda value: f"{100 * value:.3g}%"
+        return lambda value: f"{100 * value:.2g}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
     return lambda value: f"{value:,.{decimals}f}"
@@ -97,8 +145,13 @@ def _decimals(apart: float) -> int:
 
 def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
     """Return the gains as rows of texts, the best first."""
-    best_first = sorted(diagnosis.gain, key=lambda row: -row.reward.point)
-    return [[row.policy, *map(with_interval, (row.reward, row.gain, row.held, row.pessimistic))] for row in best_first]
+    replayed = {row.policy: row.gain for row in diagnosis.replay}
+    best_first = sorted(diagnosis.gain, key=lambda row: -row.gain.point)
+    rows = []
+    for row in best_first:
+        past = with_interval(replayed[row.policy]) if row.policy in replayed else ""
+        rows.append([row.policy, with_interval(row.reward), with_interval(row.gain), past])
+    return rows
 
 
 def with_interval(estimate: Estimate) -> str:
@@ -124,14 +177,16 @@ def _gains(diagnosis: Diagnosis) -> list[str]:
     if not diagnosis.gain:
         return []
     caption = (
-        "A simulation from curves fitted to the log, with 90 % intervals. What arms would do beyond the log is a "
-        "guess: grey lets them keep their last value, orange lets them go on falling, blue is the mean of both."
+        f"Over the next {diagnosis.gain_exposures:,} exposures, beginning with the arms as they are now, against "
+        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals."
     )
     advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
     return [
         "<h2>What would be gained</h2>",
-        figure(gain_figure(diagnosis), f"Gain of each policy over the logged allocation.{advised}", caption),
-        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3, 4}),
+        figure(gain_figure(diagnosis), f"Gain of each policy over what is done now.{advised}", caption),
+        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3}),
+        '<p class="soft">The last column is another question: what each policy would have gained over the log, had it '
+        "chosen from the first day, with all arms fresh.</p>",
     ]
 
 
@@ -139,10 +194,29 @@ def _advice(diagnosis: Diagnosis) -> list[str]:
     advice = diagnosis.recommended
     if advice is None:
         return []
-    arms = ", ".join(f"{index}: {arm.arm}" for index, arm in enumerate(diagnosis.arms[:SHOWN_ARMS]))
+    parts = ["<h2>What to do</h2>", *_actions(diagnosis)]
+    if diagnosis.fresh_arms_per_month is not None:
+        parts.append(
+            f"<p>At this pace the arms use up a half-life about {rounded(diagnosis.fresh_arms_per_month)} times a "
+            "month: so many fresh ones a month keep the mean above half of what new ones earn.</p>"
+        )
+    parts.append(f"<p>How to choose among them: <b>{escape(advice.label)}</b>; {escape(advice.reason)}.</p>")
+    intro = "To run it" if advice.label != KEEP else "To try it on a part of the traffic"
     return [
-        "<h2>What to do</h2>",
-        f"<p>Use {escape(advice.label)}: {escape(advice.reason)}. The noise of a reward is {diagnosis.sigma:.3g}.</p>",
+        *parts,
+        f"<p>{intro}, with decisions and rewards kept in a database:</p>",
         f"<pre>{escape(advice.code)}</pre>",
-        f'<p class="soft">Arms {escape(arms)}{", ..." if len(diagnosis.arms) > SHOWN_ARMS else ""}.</p>',
     ]
+
+
+def _actions(diagnosis: Diagnosis) -> list[str]:
+    """Return what to do with arms, one sentence for each kind of action."""
+    parts = []
+    for action in (REPLACE, REST, RETIRE, KEEP_IT):
+        names = [arm.arm for arm in in_order(diagnosis) if arm.action == action]
+        if names:
+            shown = ", ".join(names[:SHOWN_ARMS]) + (
+                f" and {len(names) - SHOWN_ARMS:,} more" if len(names) > SHOWN_ARMS else ""
+            )
+            parts.append(f"<li><b>{action.capitalize()}</b> {escape(shown)}</li>")
+    return [f"<ul>{''.join(parts)}</ul>"]

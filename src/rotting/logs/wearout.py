@@ -1,33 +1,21 @@
-"""Does an arm wear out? Permutation tests, and an isotonic fit with its band, arm by arm."""
+"""Which arms are called at a false-discovery rate, and the isotonic fit of an arm with its band."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 
 from rotting._core.isotonic import non_increasing_fit
+from rotting.logs.counting import Arm, Cells
 from rotting.logs.noise import noise_variance
-from rotting.logs.reading import Arm, Cells, Log
+from rotting.logs.reading import Log
 
 FALSE_DISCOVERIES = 0.05
 # The quantiles that bound every 90 % interval and band.
 TAILS = (0.05, 0.95)
-# Bins of the fit that is shown and of the one that is tested; permutations of a test, resamples of a band.
-SHOWN_BINS, TESTED_BINS = 32, 64
-PERMUTATIONS, RESAMPLES = 999, 200
-# A test stops early once so many permutations have reached the statistic.
-EXCEEDANCES_TO_STOP = 20
-
-
-@dataclasses.dataclass(frozen=True)
-class PValues:
-    """P-values of every arm, each of "constant" against an alternative."""
-
-    falling: np.ndarray
-    rising: np.ndarray
-    recovering: np.ndarray  # rising over the second half of the exposures
+# Bins of the fit that is shown, and resamples of its band.
+SHOWN_BINS, RESAMPLES = 32, 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,28 +27,6 @@ class Band:
     fit: np.ndarray  # isotonic, non-increasing
     low: np.ndarray
     high: np.ndarray
-
-
-def permutation_tests(log: Log, generator: np.random.Generator, step: Callable[[], None] = lambda: None) -> PValues:
-    """Test every arm; p-values are refined where the false-discovery rate needs it.
-
-    With 999 permutations no p-value lies below 0.001, too coarse to single out one arm of 500. Arms that no
-    permutation equalled and that are still not called at the nominal rate are permuted further.
-    """
-    falling, rising, recovering = [], [], []
-    for arm in log.arms:
-        whole = merged(arm.cells, TESTED_BINS)
-        falling.append(_p_value(whole, log.binary, generator))
-        rising.append(_p_value(whole, log.binary, generator, sign=-1.0))
-        recovering.append(_p_value(_second_half(whole), log.binary, generator, sign=-1.0))
-        step()
-    finest = 1 / (PERMUTATIONS + 1)
-    called = discoveries(np.array(falling))
-    for index, arm in enumerate(log.arms):
-        if falling[index] <= finest and not called[index]:
-            many = int(np.ceil(2 * len(log.arms) / FALSE_DISCOVERIES))
-            falling[index] = _p_value(merged(arm.cells, TESTED_BINS), log.binary, generator, permutations=many)
-    return PValues(np.array(falling), np.array(rising), np.array(recovering))
 
 
 def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.ndarray:
@@ -115,60 +81,6 @@ def merged(cells: Cells, bins: int) -> Cells:
 
     total, squares = np.bincount(own_bin, cells.total), np.bincount(own_bin, cells.squares)
     return Cells(average(cells.exposure), average(cells.time), count, total, squares)
-
-
-def _second_half(cells: Cells) -> Cells:
-    half = slice(len(cells.count) // 2, None)
-    return Cells(*(getattr(cells, field.name)[half] for field in dataclasses.fields(Cells)))
-
-
-def _p_value(
-    cells: Cells,
-    binary: bool,
-    generator: np.random.Generator,
-    sign: float = 1.0,
-    permutations: int = PERMUTATIONS,
-) -> float:
-    """Return the p-value of "constant" against "decreasing" (sign -1: increasing) by permutation.
-
-    The statistic is how much more the early exposures are worth than the late ones in the isotonic fit, with scores
-    1 - sqrt(share of exposures before): more power than the squared distance of the fit from a constant against the
-    slow declines that are usual, and still some against a short peak at the beginning. Sampling stops early where
-    enough permutations have reached the statistic (Besag and Clifford, 1991): large p-values need few digits.
-    """
-    if len(cells.count) < 2:
-        return 1.0
-    share = (np.cumsum(cells.count) - cells.count / 2) / cells.count.sum()
-    score = 1 - np.sqrt(share)
-    weight = cells.count * (score - np.average(score, weights=cells.count))
-
-    def statistic(mean: np.ndarray) -> float:
-        return float(weight @ non_increasing_fit(sign * mean, cells.count))
-
-    observed = statistic(cells.mean)
-    # Rounding must not make equal values look smaller.
-    tolerance = 1e-12 * float(np.abs(weight) @ np.abs(cells.mean))
-    reached = 0
-    for drawn, mean in enumerate(_permuted(cells, binary, generator, permutations), start=1):
-        reached += statistic(mean) >= observed - tolerance
-        if reached == EXCEEDANCES_TO_STOP:
-            return reached / drawn
-    return (1 + reached) / (1 + permutations)
-
-
-def _permuted(cells: Cells, binary: bool, generator: np.random.Generator, times: int) -> np.ndarray:
-    """Return the bins' means after permutations of the rewards.
-
-    For 0/1 rewards this is exact: the number of ones in each bin is hypergeometric. Otherwise the bins' standardised
-    deviations are permuted, which is exact for bins of one size.
-    """
-    if binary:
-        sizes = cells.count.astype(np.int64)
-        ones = generator.multivariate_hypergeometric(sizes, int(cells.total.sum()), size=times, method="marginals")
-        return np.asarray(ones / cells.count)
-    centre = cells.total.sum() / cells.count.sum()
-    deviation = np.sqrt(cells.count) * (cells.mean - centre)
-    return np.asarray(centre + generator.permuted(np.tile(deviation, (times, 1)), axis=1) / np.sqrt(cells.count))
 
 
 def isotonic_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:

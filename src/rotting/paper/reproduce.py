@@ -31,6 +31,7 @@ class Settings:
     runs: int | None = None  # None: as many as in the paper
     seed: int = 0
     threads: int | None = None
+    device: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Job:
     experiment: str
     block: Block
     runs: int
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """The experiment and the key of the block: no other job has both."""
+        return self.experiment, self.block.key
 
     @property
     def work(self) -> int:
@@ -86,9 +92,11 @@ def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
     """Play what is not in `out` yet; return the results with their tables, figures and verdicts."""
     results: dict[str, dict[str, xarray.Dataset]] = {}
     seconds: dict[str, float] = {}
+    together = _played_together(out / "data", settings, watch, seconds) if settings.device != "cpu" else {}
     for job in jobs(settings):
         began = time.perf_counter()
-        results.setdefault(job.experiment, {})[job.block.key] = _played(out / "data", job, settings, watch)
+        dataset = together[job.name] if job.name in together else _played(out / "data", job, settings, watch)
+        results.setdefault(job.experiment, {})[job.block.key] = dataset
         seconds[job.experiment] = seconds.get(job.experiment, 0.0) + time.perf_counter() - began
     tables: Tables = {}
     figures: dict[str, Figure] = {}
@@ -108,7 +116,7 @@ def _played(folder: Path, job: Job, settings: Settings, watch: Watcher) -> xarra
     from rotting.simulation import simulate
 
     path = store.file_of(folder, job.experiment, job.block)
-    digest = store.settings_of(job.block, job.runs, settings.seed)
+    digest = store.settings_of(job.block, job.runs, settings.seed, settings.device)
     dataset = store.load(path, digest)
     if dataset is not None:
         watch(job, job.work)
@@ -125,6 +133,35 @@ def _played(folder: Path, job: Job, settings: Settings, watch: Watcher) -> xarra
     )
     store.save(path, dataset, digest)
     return dataset
+
+
+def _played_together(
+    folder: Path, settings: Settings, watch: Watcher, seconds: dict[str, float]
+) -> dict[tuple[str, str], xarray.Dataset]:
+    """Play the blocks that are not kept yet, all at once; keep and return them; share the time out in `seconds`."""
+    from rotting.simulation._cuda.together import Game, simulate_together
+    from rotting.simulation.simulator import checked_device
+
+    checked_device(settings.device)
+    began = time.perf_counter()
+    missing: list[tuple[Job, Path, str]] = []
+    for job in jobs(settings):
+        path = store.file_of(folder, job.experiment, job.block)
+        digest = store.settings_of(job.block, job.runs, settings.seed, settings.device)
+        if store.load(path, digest) is None:
+            missing.append((job, path, digest))
+    games = [Game(dict(job.block.policies), job.block.problem, job.runs, job.block.rounds) for job, _, _ in missing]
+    played = {}
+    for place, dataset in simulate_together(games, settings.seed, lambda rounds: watch(missing[0][0], rounds)):
+        job, path, digest = missing[place]
+        played[job.name] = dataset
+        store.save(path, dataset, digest)
+    spent = time.perf_counter() - began
+    on_device = sum(float(dataset["seconds"].sum()) for dataset in played.values())
+    for (experiment, _), dataset in played.items():
+        share = float(dataset["seconds"].sum()) / max(on_device, 1e-9)
+        seconds[experiment] = seconds.get(experiment, 0.0) + share * spent
+    return played
 
 
 def write(out: Path, reproduction: Reproduction) -> list[Path]:

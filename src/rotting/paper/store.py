@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     import xarray
 
 
-def settings_of(block: Block, runs: int, seed: int) -> str:
+def settings_of(block: Block, runs: int, seed: int, device: str = "cpu") -> str:
     """Return a digest of all that determines what a block gives."""
     from rotting import __version__
     from rotting._core.compiling import kernel_digest
 
     policies = [f"{label}: {policy!r}" for label, policy in block.policies.items()]
-    made_by = [__version__, kernel_digest(), np.__version__]
+    made_by = [__version__, kernel_digest(), np.__version__, *([] if device == "cpu" else [device])]
     parts = [*made_by, repr(block.problem), str(block.rounds), str(runs), str(seed), *policies]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -82,6 +82,7 @@ class EffFEWA(
     filters=True,
     keeps_history=True,
     scratch=("active", "sums", "dropped", "left"),
+    constants=("windows.sizes", "windows.roots"),
 ):
     """FEWA's filter on windows 1, 2, 4, ... only, with window sums that are refreshed now and then.
 

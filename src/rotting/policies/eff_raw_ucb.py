@@ -70,7 +70,14 @@ def _look_up(state, arm, t):
 
 
 @dataclass(frozen=True)
-class EffRAWUCB(Policy, state=EffRAWUCBState, select=select, update=update, keeps_history=True):
+class EffRAWUCB(
+    Policy,
+    state=EffRAWUCBState,
+    select=select,
+    update=update,
+    keeps_history=True,
+    constants=("windows.sizes", "windows.roots"),
+):
     """RAW-UCB with its minimum taken over windows 1, 2, 4, ... whose sums are refreshed now and then.
 
     Window 2^j is refreshed every 2^(j-1) pulls, as in `EffFEWA(refresh="nested")`; a `grid` below 2 uses windows

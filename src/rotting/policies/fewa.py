@@ -25,6 +25,7 @@ from rotting.policies._engine.exact_filter import (
 from rotting.policies._engine.explaining import Explanation, explain_filter
 from rotting.policies._engine.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
 from rotting.policies._engine.history import (
+    ROW,
     History,
     append,
     check_history,
@@ -54,6 +55,7 @@ class FEWAState(NamedTuple):
     left: np.ndarray  # int64 [how many arms are active]
     proofs: PairProofs
     rows: np.ndarray  # float64: see exact_filter.new_rows
+    ranges: np.ndarray  # float64 (2, ROW): the highest and the lowest sums of a row of windows
 
 
 def select(state, t, word):
@@ -128,7 +130,8 @@ class FEWA(
     update=update,
     filters=True,
     keeps_history=True,
-    scratch=("active", "sums", "dropped", "left", "proofs", "rows"),
+    scratch=("active", "sums", "dropped", "left", "proofs", "rows", "ranges"),
+    constants=("rows",),
 ):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.
 
@@ -175,6 +178,7 @@ class FEWA(
             left=np.zeros(1, np.int64),
             proofs=no_proofs(),
             rows=new_rows(),
+            ranges=np.zeros((2, ROW)),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:

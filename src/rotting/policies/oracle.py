@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,39 +11,40 @@ from rotting._core.parameters import parameter
 from rotting.errors import BadType, BadValue
 from rotting.policies._engine.policy import Policy
 from rotting.problems import Problem
-from rotting.problems.curve_kernels import mean_at
-from rotting.problems.dynamics import ProblemArrays
+from rotting.problems.kernel import ProblemArrays, after_pull, value_now
 
 
 class OracleState(NamedTuple):
-    """The problem itself, and how often each arm was pulled."""
+    """The problem itself, and what a run of it leaves behind."""
 
     problem: ProblemArrays
-    pulls: np.ndarray
+    memory: Any  # of the problem's dynamics
+    pulls: np.ndarray  # those of the memory
+    rounds: np.ndarray  # int64 [how many are over]
 
 
 def select(state, t, word):
     """Return the arm that is worth most now, lowest index on ties."""
-    restless = state.problem.restless[0] == 1
     best, best_value = 0, -np.inf
     for arm in range(len(state.pulls)):
-        value = mean_at(state.problem.curves, arm, t - 1 if restless else state.pulls[arm])
+        value = value_now(state.problem, state.memory, arm, t)
         if value > best_value:
             best, best_value = arm, value
     return best
 
 
 def update(state, arm, reward):
-    """Count the pull: the reward says nothing that the oracle does not know."""
+    """Take the pull down: the reward says nothing that the oracle does not know."""
+    state.rounds[0] += 1
+    after_pull(state.problem, state.memory, arm, state.rounds[0])
     state.pulls[arm] += 1
 
 
 @dataclasses.dataclass(frozen=True)
 class Oracle(Policy, state=OracleState, select=select, update=update, knows=("problem",)):
-    """Pull the arm with the largest mu_i(N_i): the best that can be done with rotting arms.
+    """Pull the arm that is worth most now: with rotting arms, rested or restless, the best that can be done.
 
-    In restless problems it is the largest mu_i(t - 1). In a simulation `Oracle()` is told the problem;
-    elsewhere pass it.
+    For rested arms that is the largest mu_i(N_i). In a simulation `Oracle()` is told the problem; elsewhere pass it.
 
     References
     ----------
@@ -84,7 +85,11 @@ class Oracle(Policy, state=OracleState, select=select, update=update, knows=("pr
         if n_arms != self.problem.n_arms:
             problem = f"is not the number of arms of its problem, {self.problem.n_arms}"
             raise BadValue(problem, owner="Oracle", name="n_arms", value=n_arms, expected="the same")
-        return OracleState(self.problem.arrays, np.zeros(n_arms, np.int64))
+        if self.problem.dynamics_model.draws:
+            problem = f"every run of {str(self.problem)!r} draws its own arms, which no policy is told"
+            raise BadValue(problem, owner="Oracle", hint="problem.oracle(horizon, seed=..., run=...) knows them")
+        memory = self.problem.new_memory()
+        return OracleState(self.problem.arrays, memory, memory.pulls, np.zeros(1, np.int64))
 
     def informed(self, problem: Problem, horizon: int) -> Oracle:
         """Return the oracle that knows this problem."""

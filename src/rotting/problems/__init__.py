@@ -1,5 +1,9 @@
-"""Bandit problems: mean-reward curves, noise, the greedy oracle, and the named problems of the literature."""
+"""Bandit problems: mean-reward curves, dynamics, noise, oracles, and the named problems of the literature."""
 
+from rotting.problems.blocking import Blocking
+from rotting.problems.boredom import Boredom
+from rotting.problems.candy_cane import CandyCane
+from rotting.problems.contest import CandyCaneContest
 from rotting.problems.curves import (
     Constant,
     Curve,
@@ -7,11 +11,26 @@ from rotting.problems.curves import (
     Drop,
     Drops,
     Exponential,
+    Growth,
     Linear,
     Logistic,
     Power,
+    Sigmoid,
     Table,
 )
+from rotting.problems.cycles import Cycle
+from rotting.problems.dynamics import Dynamics
+from rotting.problems.field import (
+    boredom,
+    candy_cane,
+    creatives,
+    many_arms,
+    piecewise,
+    recovering_logistic,
+    rising,
+    yahoo,
+)
+from rotting.problems.many_arms import ManyArms
 from rotting.problems.named import (
     NAMED,
     ProblemLike,
@@ -22,28 +41,71 @@ from rotting.problems.named import (
     ten_arm,
     two_arm,
 )
+from rotting.problems.noise import Bernoulli, Gaussian, Noise, NoNoise
 from rotting.problems.oracle import OracleResult
+from rotting.problems.polynomial import Polynomial
 from rotting.problems.problem import Problem
+from rotting.problems.recovering import Recovering
+from rotting.problems.rested import Rested
+from rotting.problems.restless import Restless
+from rotting.problems.rising import Rising
+from rotting.problems.satiation import Satiation
+from rotting.problems.skewed_noise import Binomial, LogNormal, ScaledBeta, StudentT
+from rotting.problems.tally import Tally
+from rotting.problems.trigger_graph import TriggerGraph
 
 __all__ = [
     "NAMED",
+    "Bernoulli",
+    "Binomial",
+    "Blocking",
+    "Boredom",
+    "CandyCane",
+    "CandyCaneContest",
     "Constant",
     "Curve",
     "CurveLike",
+    "Cycle",
     "Drop",
     "Drops",
+    "Dynamics",
     "Exponential",
+    "Gaussian",
+    "Growth",
     "Linear",
+    "LogNormal",
     "Logistic",
+    "ManyArms",
+    "NoNoise",
+    "Noise",
     "OracleResult",
+    "Polynomial",
     "Power",
     "Problem",
     "ProblemLike",
+    "Recovering",
+    "Rested",
+    "Restless",
+    "Rising",
+    "Satiation",
+    "ScaledBeta",
+    "Sigmoid",
+    "StudentT",
     "Table",
+    "Tally",
+    "TriggerGraph",
+    "boredom",
+    "candy_cane",
+    "creatives",
     "levine_ten_arm",
     "levine_two_arm",
+    "many_arms",
     "parse_problem",
+    "piecewise",
+    "recovering_logistic",
+    "rising",
     "stationary",
     "ten_arm",
     "two_arm",
+    "yahoo",
 ]

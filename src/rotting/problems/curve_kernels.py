@@ -1,19 +1,24 @@
 """Curves in compiled code: a set of them is one `CurveArrays`, and `mean_at` evaluates a single point.
 
-So no table of K x T means is ever built. A new family of curves is a dataclass in `rotting.problems.curves`, and here
-its number, its row of the table and its branch of `mean_at`.
+So no table of K x T means is ever built. A new family of the package is a dataclass in `rotting.problems.curves`, and
+here its number, its row of the table and its branch of `_mean_of_package`. A family from elsewhere brings its function
+itself: sets that contain one are of a class of their own, so that compiled code for all other sets stays as it is.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numba
 import numpy as np
 import numpy.typing as npt
+from numba.extending import overload
 
-from rotting._core.compiling import entry, helper
+from rotting._core.compiling import INLINED, entry
+from rotting._core.defining import own_tuple_class
 
 if TYPE_CHECKING:
     from rotting.problems.curves import Curve
@@ -30,7 +35,11 @@ if TYPE_CHECKING:
 #   5 Logistic      start       midpoint    width       floor
 #   6 Drops         values[0]                                       at[0], values[1], at[1], values[2], ...
 #   7 Table                                                         values
-CONSTANT, DROP, LINEAR, EXPONENTIAL, POWER, LOGISTIC, DROPS, TABLE = range(8)
+#   8 Polynomial                                                    coefficients, the constant one first
+#   9 Growth        start       rate        top
+#  10 Sigmoid       height      rate        midpoint
+CONSTANT, DROP, LINEAR, EXPONENTIAL, POWER, LOGISTIC, DROPS, TABLE, POLYNOMIAL, GROWTH, SIGMOID = range(11)
+_FIRST_OWN = 1000  # families from elsewhere are numbered from here on, in the order of their definition
 _NUMBERS = 4
 _LARGEST_EXPONENT = 700.0  # exp() overflows above 709
 
@@ -39,28 +48,75 @@ class CurveArrays(NamedTuple):
     """A set of curves as compiled code sees it."""
 
     family: npt.NDArray[np.int64]  # (K,): which formula
-    numbers: npt.NDArray[np.float64]  # (K, 4): its parameters
+    numbers: npt.NDArray[np.float64]  # (K, 4 or more): its parameters
     first: npt.NDArray[np.int64]  # (K + 1,): where each curve's entries begin in `entries`
     entries: npt.NDArray[np.float64]  # what does not fit into four numbers
 
 
 def curve_arrays(curves: Sequence[Curve]) -> CurveArrays:
     """Return the curves in the form that compiled code reads."""
-    numbers = np.zeros((len(curves), _NUMBERS))
+    rows = [curve.numbers() for curve in curves]
+    numbers = np.zeros((len(curves), max(_NUMBERS, *map(len, rows))))
     entries: list[float] = []
     first = np.zeros(len(curves) + 1, np.int64)
     for row, curve in enumerate(curves):
-        own = curve.numbers()
-        numbers[row, : len(own)] = own
+        numbers[row, : len(rows[row])] = rows[row]
         entries.extend(curve.entries())
         first[row + 1] = len(entries)
     family = np.array([curve.family for curve in curves], np.int64)
-    return CurveArrays(family, numbers, first, np.array(entries, dtype=np.float64))
+    own = tuple(sorted({code for code in family.tolist() if code >= _FIRST_OWN}))
+    return _class_for(own)(family, numbers, first, np.array(entries, dtype=np.float64))
 
 
-@helper
+# The functions of families from elsewhere, by the family's number, and the class that each comes from.
+_OWN: dict[int, tuple[Callable[..., Any], type]] = {}
+# How the curves of each class of sets are evaluated. Never shrinks: numba recognises classes by their addresses.
+_MEANS: dict[type, Callable[..., Any]] = {}
+
+
+def register_family(owner: type, value: Callable[..., Any]) -> int:
+    """Return the number of a new family from elsewhere, whose plain function is `value(numbers, n)`."""
+    family = _FIRST_OWN + len(_OWN)
+    _OWN[family] = value, owner
+    return family
+
+
+@cache
+def _class_for(own: tuple[int, ...]) -> type[CurveArrays]:
+    """Return the class of sets that contain these families from elsewhere; for none it is `CurveArrays` itself."""
+    if not own:
+        return CurveArrays
+    mean = _mean_of_package
+    for family in own:
+        mean = _with_family(family, numba.njit(_OWN[family][0], **INLINED), numba.njit(mean, **INLINED))
+    kind = own_tuple_class(_OWN[own[-1]][1], CurveArrays, "Curves" + "_".join(map(str, own)))
+    _MEANS[kind] = mean
+    return kind
+
+
+def _with_family(family: int, own: Callable[..., Any], rest: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that evaluates curves of one more family."""
+
+    def mean(curves, arm, n):
+        if curves.family[arm] == family:
+            return own(curves.numbers[arm], n)
+        return rest(curves, arm, n)
+
+    return mean
+
+
 def mean_at(curves, arm, n):
-    """Return mu_arm(n)."""
+    """Return mu_arm(n); n is a count, or a number >= 0 (compiled code resolves this by the class of the set)."""
+    return _MEANS[type(curves)](curves, arm, n)
+
+
+@overload(mean_at, jit_options=INLINED)
+def _mean_at(curves, arm, n):
+    return _MEANS.get(getattr(curves, "instance_class", type(None)))
+
+
+def _mean_of_package(curves, arm, n):
+    """Return mu_arm(n) for the families of the package."""
     family = curves.family[arm]
     x = curves.numbers[arm]
     if family == CONSTANT:
@@ -80,15 +136,29 @@ def mean_at(curves, arm, n):
     if family == LOGISTIC:
         start, midpoint, width, floor = x[0], x[1], x[2], x[3]
         return floor + (start - floor) / (1.0 + math.exp(min(_LARGEST_EXPONENT, (n - midpoint) / width)))
+    if family == GROWTH:
+        start, rate, top = x[0], x[1], x[2]
+        return top - (top - start) * math.exp(-rate * n)
+    if family == SIGMOID:
+        height, rate, midpoint = x[0], x[1], x[2]
+        return height / (1.0 + math.exp(min(_LARGEST_EXPONENT, -rate * (n - midpoint))))
     first, end = curves.first[arm], curves.first[arm + 1]
     if family == TABLE:
-        return curves.entries[min(first + n, end - 1)]
+        return curves.entries[min(first + np.int64(n), end - 1)]
+    if family == POLYNOMIAL:
+        value = 0.0
+        for j in range(end - 1, first - 1, -1):
+            value = value * n + curves.entries[j]
+        return value
     value = x[0]
     for j in range(first, end, 2):
         if n < curves.entries[j]:
             break
         value = curves.entries[j + 1]
     return value
+
+
+_MEANS[CurveArrays] = _mean_of_package
 
 
 @entry

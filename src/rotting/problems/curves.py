@@ -1,4 +1,4 @@
-"""Mean-reward curves mu(n): the mean reward of an arm after n pulls.
+"""The families of mean-reward curves mu(n): the mean reward of an arm after n pulls.
 
 Each family is a small frozen dataclass; `rotting.problems.curve_kernels` evaluates it in compiled code.
 """
@@ -10,86 +10,19 @@ import itertools
 import math
 import numbers
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, SupportsFloat, TypeAlias, overload
+from typing import TYPE_CHECKING, SupportsFloat, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from rotting._core.parameters import Parameters, parameter
+from rotting._core.parameters import parameter
 from rotting._core.validation import LARGEST_WHOLE, whole_numbers
 from rotting.errors import BadType, BadValue
 from rotting.problems import curve_kernels as kernels
+from rotting.problems.curve import AS_TABLE
+from rotting.problems.curve import Curve as Curve
 
 _LARGEST_EXACT = 2**53  # up to here floats hold every whole number
-# What users can do with a curve of their own.
-_AS_TABLE = "Table([mu(n) for n in range(horizon)]), where the last value holds from then on"
-
-
-@dataclasses.dataclass(frozen=True)
-class Curve(Parameters):
-    """A mean-reward curve. `curve(n)` evaluates it at a number or an array of pull counts.
-
-    The families are those of this module: other subclasses are refused, since compiled code could not evaluate them.
-    """
-
-    known: ClassVar[dict[str, type[Curve]]] = {}
-    family: ClassVar[int]
-
-    def __init_subclass__(cls, abstract: bool = False) -> None:
-        super().__init_subclass__()
-        if cls.__module__ != __name__:
-            raise BadType(
-                "is a subclass of a curve, but compiled code evaluates only the families of rotting.problems.curves",
-                name=cls.__qualname__,
-                hint=f"put its values into a table: {_AS_TABLE}",
-            )
-        if not abstract:
-            Curve.known[cls.__name__] = cls
-
-    def numbers(self) -> tuple[float, ...]:
-        """Return up to four parameters, in the order `mean_at` reads them."""
-        return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
-
-    def entries(self) -> Sequence[float]:
-        """Return what does not fit into four numbers."""
-        return ()
-
-    def last_change(self) -> float:
-        """Return the n after which the curve is constant (infinity if it never is)."""
-        return math.inf
-
-    def is_nonincreasing(self) -> bool:
-        """Say whether mu(n + 1) <= mu(n) for every n."""
-        raise NotImplementedError
-
-    def limit(self) -> float:
-        """Return the value far out."""
-        raise NotImplementedError
-
-    def highest_and_lowest(self) -> tuple[float, float]:
-        """Return bounds that mu(n) never leaves."""
-        ends = (float(self(0)), self.limit())
-        return max(ends), min(ends)
-
-    @overload
-    def __call__(self, n: int | np.integer) -> float: ...
-
-    @overload
-    def __call__(self, n: Sequence[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]: ...
-
-    @overload
-    def __call__(self, n: npt.ArrayLike) -> float | npt.NDArray[np.float64]: ...
-
-    def __call__(self, n: npt.ArrayLike) -> float | npt.NDArray[np.float64]:
-        """Evaluate the curve after n pulls; an array gives an array of the same shape.
-
-        >>> Drop(before=1.0, after=0.4, at=3)([0, 2, 3, 99])
-        array([1. , 1. , 0.4, 0.4])
-        """
-        counts = whole_numbers("n", n, minimum=0)
-        values = np.empty(counts.size)
-        kernels.evaluate(kernels.curve_arrays([self]), np.ascontiguousarray(counts.ravel()), values)
-        return values.reshape(counts.shape) if counts.ndim else float(values[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +62,10 @@ class Drop(Curve):
         """Say whether the drop goes down."""
         return self.after <= self.before or self.at == 0
 
+    def is_nondecreasing(self) -> bool:
+        """Say whether the drop goes up."""
+        return self.after >= self.before or self.at == 0
+
     def limit(self) -> float:
         """Return the value after the drop."""
         return self.after
@@ -147,7 +84,7 @@ class Drops(Curve):
         def __init__(self, values: Values, at: Sequence[int] | npt.NDArray[np.integer]) -> None: ...
 
     def __post_init__(self) -> None:
-        values = _floats("Drops", "values", self.values)
+        values = floats("Drops", "values", self.values)
         at = whole_numbers("at", self.at, minimum=0, owner="Drops")
         if at.ndim != 1 or len(values) != len(at) + 1 or np.any(np.diff(at) <= 0):
             raise BadValue(
@@ -175,6 +112,10 @@ class Drops(Curve):
     def is_nonincreasing(self) -> bool:
         """Say whether every step goes down."""
         return all(b <= a for a, b in itertools.pairwise(self._seen()))
+
+    def is_nondecreasing(self) -> bool:
+        """Say whether every step goes up."""
+        return all(b >= a for a, b in itertools.pairwise(self._seen()))
 
     def limit(self) -> float:
         """Return the last value."""
@@ -290,7 +231,7 @@ class Table(Curve):
         def __init__(self, values: Values) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _floats("Table", "values", self.values))
+        object.__setattr__(self, "values", floats("Table", "values", self.values))
         if not self.values:
             raise BadValue("is empty", owner="Table", name="values", expected="at least mu(0)")
 
@@ -310,6 +251,10 @@ class Table(Curve):
         """Say whether no value exceeds the one before."""
         return bool(np.all(np.diff(self.values) <= 0))
 
+    def is_nondecreasing(self) -> bool:
+        """Say whether no value is below the one before."""
+        return bool(np.all(np.diff(self.values) >= 0))
+
     def limit(self) -> float:
         """Return the last value."""
         return self.values[-1]
@@ -317,6 +262,56 @@ class Table(Curve):
     def highest_and_lowest(self) -> tuple[float, float]:
         """Return the largest and the smallest value."""
         return max(self.values), min(self.values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Growth(Curve):
+    """Exponential growth: top - (top - start) exp(-rate n), which is concave."""
+
+    family = kernels.GROWTH
+    start: float = parameter(doc="value of the first pull")
+    rate: float = parameter(minimum=0, doc="growth per pull")
+    top: float = parameter(doc="the value it tends to")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.top < self.start:
+            expected = f"a number >= start={self.start!r}"
+            raise BadValue("lies below the start", owner="Growth", name="top", value=self.top, expected=expected)
+
+    def is_nonincreasing(self) -> bool:
+        """Say whether it never grows."""
+        return self.top == self.start or self.rate == 0
+
+    def is_nondecreasing(self) -> bool:
+        """Growth never falls."""
+        return True
+
+    def limit(self) -> float:
+        """Return the top (the start, without a rate)."""
+        return self.top if self.rate else self.start
+
+
+@dataclasses.dataclass(frozen=True)
+class Sigmoid(Curve):
+    """Logistic growth: height / (1 + exp(-rate (x - midpoint)))."""
+
+    family = kernels.SIGMOID
+    height: float = parameter(minimum=0, doc="the value it tends to")
+    rate: float = parameter(minimum=0, doc="growth per step")
+    midpoint: float = parameter(doc="where half of the height is reached")
+
+    def is_nonincreasing(self) -> bool:
+        """Say whether it never grows."""
+        return self.rate == 0 or self.height == 0
+
+    def is_nondecreasing(self) -> bool:
+        """Growth never falls."""
+        return True
+
+    def limit(self) -> float:
+        """Return the height (half of it, without a rate)."""
+        return self.height if self.rate else self.height / 2
 
 
 Values: TypeAlias = Sequence[float] | npt.NDArray[np.number]
@@ -341,11 +336,11 @@ def as_curve(curve: CurveLike) -> Curve:
         name="curve",
         value=curve,
         expected="a curve such as Drop(1, 0, 100), a number, or a sequence of values",
-        hint=f"put a function mu into a table: {_AS_TABLE}" if callable(curve) else None,
+        hint=f"put a function mu into a table: {AS_TABLE}" if callable(curve) else None,
     )
 
 
-def _floats(owner: str, name: str, values: Values) -> tuple[float, ...]:
+def floats(owner: str, name: str, values: Values) -> tuple[float, ...]:
     """Return finite numbers as plain floats."""
     try:
         given = np.asarray(values, dtype=np.float64)

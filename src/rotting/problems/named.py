@@ -9,7 +9,11 @@ from typing import TypeAlias
 from rotting._core.parsing import parse_call
 from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number
 from rotting.errors import BadType
+from rotting.problems import field
 from rotting.problems.curves import Constant, Curve, Drop, Power
+from rotting.problems.dynamics import Dynamics
+from rotting.problems.field import exact
+from rotting.problems.noise import Noise
 from rotting.problems.problem import Problem
 
 ProblemLike: TypeAlias = Problem | str
@@ -27,7 +31,7 @@ def two_arm(L: float = 0.233, horizon: int = 10_000, sigma: float = 1.0) -> Prob
     horizon = whole_number("horizon", horizon, minimum=1, maximum=LARGEST_WHOLE, owner="two_arm")
     # "n < T / 4" of the paper, for any T.
     drop = Drop(before=L / 2, after=-L / 2, at=-(-horizon // 4))
-    return _named(f"two_arm(L={_exact(L)}, horizon={horizon}", (Constant(0.0), drop), sigma, 1.0, horizon)
+    return _named(f"two_arm(L={exact(L)}, horizon={horizon}", (Constant(0.0), drop), sigma, 1.0, horizon)
 
 
 def ten_arm(sigma: float = 1.0) -> Problem:
@@ -45,7 +49,7 @@ def stationary(means: Sequence[float] = (0.0, 0.14), sigma: float = 1.0) -> Prob
     if isinstance(means, str) or not isinstance(means, Iterable):
         raise BadType("is not a sequence of numbers, one per arm", owner="stationary", name="means", value=means)
     values = [finite_number("means", mean, owner="stationary") for mean in means]
-    shown = ", ".join(map(_exact, values))
+    shown = ", ".join(map(exact, values))
     return _named(f"stationary([{shown}]", tuple(map(Constant, values)), sigma, 1.0, 5000)
 
 
@@ -69,22 +73,27 @@ def _named(call: str, curves: tuple[Curve, ...], sigma: float, usual_sigma: floa
     """Return the problem under the text that makes it; `call` is that text up to sigma."""
     problem = Problem(curves, sigma=sigma, horizon=horizon)
     if problem.sigma != usual_sigma:
-        call += f"{'' if call.endswith('(') else ', '}sigma={_exact(problem.sigma)}"
+        call += f"{'' if call.endswith('(') else ', '}sigma={exact(problem.sigma)}"
     return dataclasses.replace(problem, name=call + ")")
 
 
-def _exact(number: float) -> str:
-    """Return a short text that reads back as the same number.
-
-    >>> _exact(0.233), _exact(1e6), _exact(1 / 3)
-    ('0.233', '1e+06', '0.3333333333333333')
-    """
-    short = f"{number:g}"
-    return short if float(short) == number else repr(number)
-
-
 NAMED: dict[str, Callable[..., Problem]] = {
-    function.__name__: function for function in (two_arm, ten_arm, stationary, levine_two_arm, levine_ten_arm)
+    function.__name__: function
+    for function in (
+        two_arm,
+        ten_arm,
+        stationary,
+        levine_two_arm,
+        levine_ten_arm,
+        field.candy_cane,
+        field.boredom,
+        field.recovering_logistic,
+        field.yahoo,
+        field.piecewise,
+        field.many_arms,
+        field.rising,
+        field.creatives,
+    )
 }
 
 
@@ -96,5 +105,7 @@ def parse_problem(text: str) -> Problem:
     >>> parse_problem("Problem([0.5, Drop(1, 0, 100)], sigma=0.1)").n_arms
     2
     """
-    problem: Problem = parse_call(text, {**NAMED, "Problem": Problem}, "problem", Curve.known)
+    problem: Problem = parse_call(
+        text, {**NAMED, "Problem": Problem}, "problem", {**Curve.known, **Dynamics.known, **Noise.known}
+    )
     return problem

@@ -1,89 +1,173 @@
-"""The greedy oracle: it knows the curves, and in every round it pulls the arm with the largest mean."""
+"""Oracles: what could be done if the problem were known. Each says what it is, and how good.
+
+| kind | what it does |
+|---|---|
+| greedy | pulls the arm that is worth most now |
+| constant arm | pulls one arm always: for each number of rounds the best for it |
+| best cycle | repeats the sequence of arms with the largest mean reward (`Problem.cycle`) |
+| look-ahead | tries all sequences of some steps, in each round, and pulls the first arm of the best |
+| brute force | tries all sequences; only for a few arms and rounds |
+| 1 per round | plays nothing: with infinitely many arms there is always one of mean 1 |
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rotting._core.compiling import entry, helper
-from rotting._core.summation import kahan_add
-from rotting.problems.dynamics import ProblemArrays, value_now
+from rotting._core.randomness import START, stream_key
+from rotting.errors import BadValue
+from rotting.problems import oracle_kernels as kernels
+from rotting.problems.cycles import best_cycle
+
+if TYPE_CHECKING:
+    from rotting.problems.problem import Problem
+
+Rounds = npt.NDArray[np.int64]
+
+# How good an oracle is.
+OPTIMAL, IN_THE_LONG_RUN, BOUND, REFERENCE = "optimal", "optimal in the long run", "an upper bound", "a reference"
+_MOST_SEQUENCES = 2**20  # that brute force tries
+_DEEPEST = 20  # two arms have 2^20 sequences of so many
+_MOST_AHEAD = 1000  # sequences that look-ahead tries in a round
+_MOST_WORK = 10**8  # pulls that it tries in all
+_MOST_ROTATIONS = 64  # of a cycle, that are tried as a beginning
 
 
 class OracleResult(NamedTuple):
-    """What the greedy oracle does in `horizon` rounds."""
+    """What the oracle does in `horizon` rounds."""
 
     pulls: npt.NDArray[np.int64]  # (K,)
     reward: npt.NDArray[np.float64]  # cumulative expected reward at each of `rounds`
     rounds: npt.NDArray[np.int64]
+    kind: str = "greedy"
+    standing: str = OPTIMAL  # how good it is: "optimal", "optimal in the long run", "an upper bound", "a reference"
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.standing}"
 
 
-def play_oracle(problem: ProblemArrays, rounds: npt.NDArray[np.int64]) -> OracleResult:
-    """Return what the oracle has done at each of `rounds`, which increase; it plays up to the last."""
-    n_arms = len(problem.curves.family)
-    pulls, reward = np.zeros(n_arms, np.int64), np.empty(len(rounds))
-    _play(problem, rounds, pulls, np.empty(n_arms), np.arange(n_arms, dtype=np.int64), reward)
-    return OracleResult(pulls, reward, rounds)
+def play_oracle(problem: Problem, rounds: Rounds, kind: str | None, seed: int, run: int) -> OracleResult:
+    """Return what an oracle has done at each of `rounds`, which increase; it plays up to the last.
 
-
-@entry
-def _play(problem, rounds, pulls, values, heap, reward):
-    """Play up to the last of `rounds`; fill `pulls` and `reward`. `values` and `heap` are work space, K each.
-
-    The pull of a rested arm changes no other arm's mean, so a heap of the arms finds the next one in O(log K).
+    Parameters
+    ----------
+    problem, rounds
+        What to play.
+    kind
+        One of `KINDS`, or None for the best that there is.
+    seed, run
+        Which run, where each run draws its own arms.
     """
-    restless = problem.restless[0] == 1
-    total, error, recorded = 0.0, 0.0, 0
-    for arm in range(len(pulls)):
-        values[arm] = value_now(problem, arm, 0, 1)
-    for place in range(len(heap) // 2 - 1, -1, -1):
-        _sift_down(heap, values, place)
-    best = heap[0]
-    for t in range(1, rounds[-1] + 1):
-        if restless:
-            best = _largest(problem, pulls, t, values)
-        total, error = kahan_add(total, error, values[best])
-        pulls[best] += 1
-        while recorded < len(rounds) and rounds[recorded] == t:
-            reward[recorded] = total
-            recorded += 1
-        if not restless:
-            mean = value_now(problem, best, pulls[best], t)
-            if mean != values[best]:
-                values[best] = mean
-                _sift_down(heap, values, 0)
-                best = heap[0]
+    usual, standing = problem.dynamics_model.best_oracle(problem.curves)
+    if kind is None and usual == "best cycle" and best_cycle(problem) is None:
+        usual, standing = "look-ahead", REFERENCE
+    chosen = usual if kind is None else kind
+    if chosen not in KINDS:
+        raise BadValue(f"is not one of {', '.join(map(repr, KINDS))}", name="kind", value=kind)
+    if chosen != usual:
+        standing = {"brute force": OPTIMAL, "best cycle": IN_THE_LONG_RUN, "1 per round": BOUND}.get(chosen, REFERENCE)
+
+    def begun() -> Any:
+        memory = problem.new_memory()
+        kernels.begin(problem.arrays, memory, stream_key(seed, START, run))
+        return memory
+
+    pulls, reward, said = KINDS[chosen](problem, rounds, begun)
+    return OracleResult(pulls, reward, rounds, said, standing)
 
 
-@helper
-def _largest(problem, pulls, t, values):
-    """Return the arm with the largest mean in round t, the lowest-numbered on ties; write all means to `values`."""
-    best = 0
-    for arm in range(len(pulls)):
-        values[arm] = value_now(problem, arm, pulls[arm], t)
-        if values[arm] > values[best]:
-            best = arm
-    return best
+# Each kind: from the problem, the rounds and what makes a fresh memory to (pulls, reward, what it was exactly).
+Played = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str]
+Begun = Callable[[], Any]
 
 
-@helper
-def _sift_down(heap, values, place):
-    """Move the arm at `place` of the heap down to where no arm below it comes first."""
-    arm = heap[place]
-    child = 2 * place + 1
-    while child < len(heap):
-        if child + 1 < len(heap) and _comes_first(values, heap[child + 1], heap[child]):
-            child += 1
-        if not _comes_first(values, heap[child], arm):
-            break
-        heap[place] = heap[child]
-        place, child = child, 2 * child + 1
-    heap[place] = arm
+def _greedy(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    memory, reward = begun(), np.empty(len(rounds))
+    if problem.dynamics_model.rested:
+        heap = np.arange(problem.n_arms, dtype=np.int64)
+        kernels.play_heap(problem.arrays, memory, rounds, np.empty(problem.n_arms), heap, reward)
+    else:
+        kernels.play_greedily(problem.arrays, memory, rounds, reward)
+    return memory.pulls, reward, "greedy"
 
 
-@helper
-def _comes_first(values, one, other):
-    """Say whether the oracle pulls `one` rather than `other`: the larger mean, the lower number on ties."""
-    return values[one] > values[other] or (values[one] == values[other] and one < other)
+def _constant_arm(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    rewards = np.empty((problem.n_arms, len(rounds)))
+    for arm in range(problem.n_arms):
+        kernels.add_up_constant(problem.arrays, begun(), arm, rounds, rewards[arm])
+    pulls = np.zeros(problem.n_arms, np.int64)
+    pulls[rewards[:, -1].argmax()] = rounds[-1]
+    return pulls, rewards.max(axis=0), "constant arm"
+
+
+def _best_cycle(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    cycle = best_cycle(problem)
+    if cycle is None:
+        raise BadValue(
+            f"needs a problem with few situations, and {str(problem)!r} has many or endless ones",
+            name="kind",
+            value="best cycle",
+            hint="{kind}'look-ahead' and {kind}'greedy' play any problem",
+        )
+    best: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None = None
+    for shift in range(min(len(cycle.arms), _MOST_ROTATIONS)):
+        arms = np.roll(np.array(cycle.arms, np.int64), -shift)
+        memory, reward = begun(), np.empty(len(rounds))
+        kernels.play_arms(problem.arrays, memory, arms, rounds, reward)
+        if best is None or reward[-1] > best[1][-1]:
+            best = memory.pulls, reward
+    assert best is not None
+    return *best, "best cycle"
+
+
+def _look_ahead(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    depth, arms = 1, problem.n_arms
+    while arms > 1 and arms ** (depth + 1) <= _MOST_AHEAD and arms ** (depth + 1) * rounds[-1] <= _MOST_WORK:
+        depth += 1
+    memory, reward = _ahead(problem, rounds, begun, depth)
+    return memory.pulls, reward, f"look-ahead {depth}"
+
+
+def _brute_force(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    if rounds[-1] * math.log(problem.n_arms) > math.log(_MOST_SEQUENCES):
+        raise BadValue(
+            f"would try {problem.n_arms}^{rounds[-1]} sequences of arms",
+            name="kind",
+            value="brute force",
+            expected=f"at most {_MOST_SEQUENCES:,}",
+            hint="play fewer rounds",
+        )
+    reward = np.empty(len(rounds))
+    pulls = np.zeros(problem.n_arms, np.int64)
+    for place in range(len(rounds)):  # the best plan for few rounds is not the beginning of the best one for more
+        memory, last = _ahead(problem, rounds[place : place + 1], begun, int(rounds[place]))
+        reward[place], pulls = last[0], memory.pulls
+    return pulls, reward, "brute force"
+
+
+def _ahead(problem: Problem, rounds: Rounds, begun: Begun, depth: int) -> tuple[Any, npt.NDArray[np.float64]]:
+    depth = min(depth, _DEEPEST)  # with one arm, there is nothing to look ahead for
+    memories = tuple(begun() for _ in range(_DEEPEST))  # always as many: one compiled function for all depths
+    reward = np.empty(len(rounds))
+    arms, gains = np.zeros(depth + 1, np.int64), np.zeros(depth + 1)
+    kernels.play_ahead(problem.arrays, memories, rounds, depth, arms, gains, np.zeros(1, np.int64), reward)
+    return memories[0], reward
+
+
+def _one_per_round(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    return np.zeros(problem.n_arms, np.int64), rounds.astype(float), "1 per round"
+
+
+KINDS: dict[str, Callable[[Problem, Rounds, Begun], Played]] = {
+    "greedy": _greedy,
+    "constant arm": _constant_arm,
+    "best cycle": _best_cycle,
+    "look-ahead": _look_ahead,
+    "brute force": _brute_force,
+    "1 per round": _one_per_round,
+}

@@ -10,12 +10,14 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from rotting._core.checking import compile_errors_in_short
+from rotting._core.compiling import is_package_only
 from rotting.errors import BadType, BadValue, KernelError
 from rotting.policies import Policy
 from rotting.policies._engine.checked import CheckedAgent
-from rotting.policies._engine.kernel import compile_errors_in_short
 from rotting.problems import Problem
-from rotting.simulation.loop import Journal, Streams, new_journal, play, pull, record, streams_of
+from rotting.problems.checked import CheckedRun
+from rotting.simulation.loop import Journal, Streams, begin, new_journal, play, pull, record, streams_of
 from rotting.simulation.state_pool import StatePool
 
 
@@ -35,6 +37,9 @@ Player = Policy | Callable[..., PlayingAgent]
 Players = Player | Iterable[Player] | Mapping[str, object]
 # Plays rounds first..last of one run.
 Turn = Callable[[Journal, int, int], None]
+# Begins a run, given a random key; pulls an arm in a round, given the key of its noise, and returns the reward.
+Begin = Callable[[np.uint64], None]
+Pull = Callable[[np.uint64, int, int], float]
 
 
 class Contestant(Protocol):
@@ -109,7 +114,7 @@ class CompiledContestant:
         """Compile, by playing no rounds at all."""
         turn = self.begin(problem, streams_of(0, 0, problem.n_arms), horizon=1)
         with compile_errors_in_short(self.policy):
-            turn(new_journal(rounds, problem.n_arms), 1, 0)
+            turn(new_journal(rounds, problem), 1, 0)
 
     def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Start from the policy's first state."""
@@ -117,17 +122,18 @@ class CompiledContestant:
         size = problem.n_arms, horizon
         pool = self._pools.get(size) or self._pools.setdefault(size, StatePool(self.policy, *size))
         state = pool.take()
-        compiled = play.compiled_for(type(state))
+        compiled = play.compiled_for(state, problem.arrays)
 
         def turn(journal: Journal, first: int, last: int) -> None:
             broken, arm = compiled(state, problem.arrays, streams, journal, first, last)
             if broken:
-                raise self._broken(broken, arm, problem.n_arms)
+                raise self.broken(broken, arm, problem.n_arms)
 
         pool.give_back_after(turn, state)
         return turn
 
-    def _broken(self, t: int, arm: int, n_arms: int) -> KernelError:
+    def broken(self, t: int, arm: int, n_arms: int) -> KernelError:
+        """Return the error for a policy that broke the kernel contract in round t, when it chose this arm."""
         exists = 0 <= arm < n_arms
         return KernelError(
             f"update did not count one pull of arm {arm} in round {t}" if exists else f"select gave {arm} in round {t}",
@@ -148,7 +154,7 @@ class PythonContestant:
 
     def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
         """Compile the drawing of rewards."""
-        pull(problem.arrays, np.uint64(0), 0, 0, 1)
+        pull(problem.arrays, new_journal(rounds, problem), np.uint64(0), 0, 1)
 
     def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
         """Make a fresh agent."""
@@ -163,14 +169,22 @@ class PythonContestant:
             raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
 
         def turn(journal: Journal, first: int, last: int) -> None:
+            begin_now, pull_now = self._played(problem, journal)
+            if first == 1:
+                begin_now(streams.start[0])
             for t in range(first, last + 1):
                 arm = self._checked(agent.select(), problem.n_arms)
-                n = int(journal.pulls[arm])
-                mean, reward = pull(problem.arrays, streams.noise[arm], arm, n, t)
-                agent.update(arm, reward)
-                record(journal, arm, mean, t)
+                agent.update(arm, pull_now(streams.noise[arm], arm, t))
 
         return turn
+
+    def _played(self, problem: Problem, journal: Journal) -> tuple[Begin, Pull]:
+        """Return what begins a run, and what gives the reward of an arm in a round and takes the pull down."""
+        compiled = pull.compiled_for(problem.arrays, journal)
+        return (
+            lambda key: begin(problem.arrays, journal.memory, key),
+            lambda key, arm, t: compiled(problem.arrays, journal, key, arm, t),
+        )
 
     def _checked(self, arm: Any, n_arms: int) -> int:
         try:
@@ -191,3 +205,16 @@ class CheckedContestant(PythonContestant):
 
         super().__init__(label, start)
         self.description = repr(policy)
+
+    def _played(self, problem: Problem, journal: Journal) -> tuple[Begin, Pull]:
+        """Check a user's problem, too; the package's own is compiled, as elsewhere."""
+        if is_package_only(problem.arrays):
+            return super()._played(problem, journal)
+        run = CheckedRun(problem, journal.memory)
+
+        def pull_now(key: np.uint64, arm: int, t: int) -> float:
+            mean, reward = run.pull(key, arm, t)
+            record(journal, arm, mean, t)
+            return reward
+
+        return run.begin, pull_now

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting._core.randomness import CHOICE, NOISE, stream_key, word
+from rotting._core.randomness import CHOICE, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
 from rotting.policies._engine.kernel import select, update
-from rotting.problems.dynamics import value_now
-from rotting.problems.noise import draw_reward
+from rotting.problems import Problem
+from rotting.problems.kernel import after_pull, begin_run, draw_reward, value_now
 
 
 class Journal(NamedTuple):
@@ -19,9 +19,15 @@ class Journal(NamedTuple):
 
     rounds: np.ndarray  # int64: the rounds to record, increasing
     earned: np.ndarray  # float64: expected reward collected up to each of them
-    pulls: np.ndarray  # int64 (K,)
+    memory: Any  # what the problem's dynamics keep of the past: `rotting.problems.kernel`
     total: np.ndarray  # float64 [collected so far, what rounding has added to it (Kahan)]
     place: np.ndarray  # int64 [how many rounds are recorded]
+
+    @property
+    def pulls(self) -> np.ndarray:
+        """The pulls of each arm so far, int64 (K,)."""
+        pulls: np.ndarray = self.memory.pulls
+        return pulls
 
 
 class Streams(NamedTuple):
@@ -29,17 +35,26 @@ class Streams(NamedTuple):
 
     noise: np.ndarray  # uint64 (K,): one stream per arm
     choice: np.ndarray  # uint64 [the policy's own]
+    start: np.ndarray  # uint64 [what the problem draws when a run begins]
 
 
-def new_journal(rounds: np.ndarray, n_arms: int) -> Journal:
+def new_journal(rounds: np.ndarray, problem: Problem) -> Journal:
     """Return an empty journal."""
-    return Journal(rounds, np.zeros(len(rounds)), np.zeros(n_arms, np.int64), np.zeros(2), np.zeros(1, np.int64))
+    return Journal(rounds, np.zeros(len(rounds)), problem.new_memory(), np.zeros(2), np.zeros(1, np.int64))
 
 
 def streams_of(seed: int, run: int, n_arms: int) -> Streams:
     """Return the random streams of one run: the same for every policy."""
     noise = np.array([stream_key(seed, NOISE, run, arm) for arm in range(n_arms)], np.uint64)
-    return Streams(noise, np.array([stream_key(seed, CHOICE, run)], np.uint64))
+    choice, start = (np.array([stream_key(seed, purpose, run)], np.uint64) for purpose in (CHOICE, START))
+    return Streams(noise, choice, start)
+
+
+def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
+    """Return the streams of many runs, with the run as the first axis."""
+    noise = stream_keys(stream_key(seed, NOISE), runs)[:, None]
+    choice, start = (stream_keys(stream_key(seed, purpose), runs)[:, None] for purpose in (CHOICE, START))
+    return Streams(stream_keys(noise, np.arange(n_arms)), choice, start)
 
 
 @entry
@@ -49,19 +64,23 @@ def play(state, problem, streams, journal, first, last):
     Returns (0, 0), or the round in which the policy broke the kernel contract and the arm it chose: one that does not
     exist, or one of which `update` did not count a pull. Nothing is written with an arm that does not exist.
     """
-    n_arms = len(journal.pulls)
+    memory = journal.memory
+    n_arms = len(memory.pulls)
+    if first == 1:
+        begin_run(problem, memory, streams.start[0])
     for t in range(first, last + 1):
         arm = select(state, t, word(streams.choice[0], t))
         if arm < 0 or arm >= n_arms:
             return t, arm
-        n = journal.pulls[arm]
-        mean = value_now(problem, arm, n, t)
-        update(state, arm, draw_reward(problem, streams.noise[arm], mean, n))
+        n = memory.pulls[arm]
+        mean = value_now(problem, memory, arm, t)
+        update(state, arm, draw_reward(problem, arm, mean, streams.noise[arm], n))
+        after_pull(problem, memory, arm, t)
         _record(journal, arm, mean, t)
         if state.pulls[arm] != n + 1:
             return t, arm
     for arm in range(n_arms):
-        if state.pulls[arm] != journal.pulls[arm]:
+        if state.pulls[arm] != memory.pulls[arm]:
             return last, arm
     return 0, 0
 
@@ -69,7 +88,7 @@ def play(state, problem, streams, journal, first, last):
 @helper
 def _record(journal, arm, mean, t):
     """Count a pull and what it was worth; write the total down if the round is one of those to record."""
-    journal.pulls[arm] += 1
+    journal.memory.pulls[arm] += 1
     total, journal.total[1] = kahan_add(journal.total[0], journal.total[1], mean)
     journal.total[0] = total
     place = journal.place[0]
@@ -79,13 +98,23 @@ def _record(journal, arm, mean, t):
 
 
 @entry
+def begin(problem, memory, key):
+    """Begin a run (for the Python loop)."""
+    begin_run(problem, memory, key)
+
+
+@entry
 def record(journal, arm, mean, t):
     """Count a pull (for the Python loop)."""
     _record(journal, arm, mean, t)
 
 
 @entry
-def pull(problem, key, arm, n, t):
-    """Return the mean and the reward of an arm's pull number n in round t (for the Python loop)."""
-    mean = value_now(problem, arm, n, t)
-    return mean, draw_reward(problem, key, mean, n)
+def pull(problem, journal, key, arm, t):
+    """Return the reward of an arm in round t, and take the pull down (for the Python loop)."""
+    n = journal.memory.pulls[arm]
+    mean = value_now(problem, journal.memory, arm, t)
+    reward = draw_reward(problem, arm, mean, key, n)
+    after_pull(problem, journal.memory, arm, t)
+    _record(journal, arm, mean, t)
+    return reward

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -17,8 +18,8 @@ from rotting._core.randomness import checked_seed
 from rotting._core.threads import on_threads
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
-from rotting.errors import BadType, BadValue
-from rotting.problems import Problem
+from rotting.errors import BadType, BadValue, KernelError
+from rotting.problems import OracleResult, Problem
 from rotting.simulation.contestants import Contestant, Players, contestants
 from rotting.simulation.loop import Journal, new_journal, streams_of
 
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     import xarray
 
 MOST_ROUNDS = 256
+DEVICES = ("cpu", "cuda")
 LAST_RUN = 2**62  # runs and rounds are numbered with 64 bits
+# What runs came to: what they earned [player, run, round], pulls [player, run, arm], the seconds they took [player].
+_Played = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def simulate(
@@ -40,6 +44,7 @@ def simulate(
     progress: bool | Callable[[int], None] | None = None,
     first_run: int = 0,
     check: bool = False,
+    device: str = "cpu",
 ) -> xarray.Dataset:
     """Play every policy on a problem, many times, and measure its expected regret against the oracle.
 
@@ -73,12 +78,15 @@ def simulate(
         Play compiled policies in plain Python with every index checked: slow, for authors of kernels, who are led to
         the line that breaks the kernel contract. Results are the same, except that Python stops at 1.0 / 0.0 and
         log(0.0), which compiled code takes for infinities.
+    device
+        "cpu", or "cuda" for an NVIDIA GPU (needs `rotting[cuda]`), which plays compiled policies only: see docs/gpu.md.
 
     Returns
     -------
     xarray.Dataset
-        `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time spent playing, over
-        all runs) and `oracle_reward[round]`. Its attributes say how it was made.
+        `regret[policy, run, round]`, `pulls[policy, run, arm]`, `seconds[policy]` (processor time, or time of the
+        GPU, spent playing all runs) and `oracle_reward[round]` (`[run, round]` where each run draws its own arms). Its
+        attributes say how it was made, and which oracle regret is measured against.
 
     Examples
     --------
@@ -99,34 +107,71 @@ def simulate(
     recorded = recorded_rounds(rounds, horizon)
     players = contestants(policies, problem, horizon, check)
 
-    earned = np.empty((len(players), runs, len(recorded)))
+    with _progress(len(players) * runs, progress) as advance:
+        if checked_device(device) == "cuda":
+            played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
+        else:
+            played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance)
+    oracle = oracle_of_runs(problem, recorded, seed, range(first_run, first_run + runs))
+    result = make_dataset(players, problem, horizon, seed, recorded, oracle, device, *played)
+    return result.assign_coords(run=result["run"] + int(first_run))
+
+
+def _on_cpu(
+    players: list[Contestant],
+    problem: Problem,
+    horizon: int,
+    rounds: np.ndarray,
+    seed: int,
+    first_run: int,
+    runs: int,
+    threads: int,
+    advance: Callable[[int], None],
+) -> _Played:
+    """Play every run on threads."""
+    earned = np.empty((len(players), runs, len(rounds)))
     pulls = np.empty((len(players), runs, problem.n_arms), np.int64)
     seconds = np.zeros((len(players), runs))
     stop = threading.Event()
 
     def play_some(player: int, some: range) -> int:
         for run in some:
-            journal = new_journal(recorded, problem.n_arms)
+            journal = new_journal(rounds, problem)
             seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
             earned[player, run], pulls[player, run] = journal.earned, journal.pulls
         return len(some)
 
     for player in players:
-        player.prepare(problem, recorded)
+        player.prepare(problem, rounds)
     jobs = (
         partial(play_some, number, some)
         for number, player in enumerate(players)
         for some in _pieces(runs, min(_runs_at_once(player, horizon), -(-runs // (4 * threads))))
     )
-    with (
-        _progress(len(players) * runs, progress) as advance,
-        closing(on_threads(jobs, threads, stop=stop)) as finished,
-    ):
+    with closing(on_threads(jobs, threads, stop=stop)) as finished:
         for played in finished:
             advance(played)
-    oracle = problem.oracle(int(recorded[-1]), recorded).reward
-    result = _dataset(players, problem, horizon, seed, recorded, oracle, earned, pulls, seconds.sum(axis=1))
-    return result.assign_coords(run=result["run"] + int(first_run))
+    return earned, pulls, seconds.sum(axis=1)
+
+
+def _on_gpu(
+    players: list[Contestant],
+    problem: Problem,
+    horizon: int,
+    rounds: np.ndarray,
+    seed: int,
+    first_run: int,
+    runs: int,
+    advance: Callable[[int], None],
+) -> _Played:
+    """Play every run on a GPU."""
+    from rotting.simulation._cuda.batches import Cell
+    from rotting.simulation._cuda.playing import played_together, refuse_python
+
+    cells = [Cell(refuse_python(player), problem, horizon, rounds, first_run, runs) for player in players]
+    results = played_together(cells, seed, advance)
+    earned, pulls, seconds = zip(*results, strict=True)
+    return np.stack(earned), np.stack(pulls), np.array(seconds)
 
 
 def _runs_at_once(player: Contestant, horizon: int) -> int:
@@ -160,6 +205,26 @@ def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndar
     return np.ascontiguousarray(chosen, dtype=np.int64)
 
 
+def checked_device(device: str) -> str:
+    """Return the name of a device on which runs can be played; an error says what is missing."""
+    if device not in DEVICES:
+        raise BadValue(name="device", value=device, expected=" or ".join(map(repr, DEVICES)))
+    if device == "cuda":
+        from rotting.simulation._cuda.device import require
+
+        require()
+    return device
+
+
+def device_name(device: str) -> str:
+    """Return what results say about where they were computed."""
+    if device == "cpu":
+        return device
+    from rotting.simulation._cuda.device import name
+
+    return f"{device}: {name()}"
+
+
 def play_run(
     player: Contestant,
     problem: Problem,
@@ -180,7 +245,24 @@ def play_run(
         began = time.thread_time()  # not the clock on the wall, which others slow down
         turn(journal, first, last)
         elapsed += time.thread_time() - began
+    if not math.isfinite(journal.total[0]):
+        raise KernelError(
+            f"the means of the pulls in run {run} add up to {journal.total[0]}",
+            owner=f"problem {str(problem)!r}",
+            expected="finite means",
+            hint="{check}True finds the first that is not",
+        )
     return elapsed
+
+
+def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
+    """Return the oracle; its reward has one row per run where each run draws its own arms."""
+    horizon = int(rounds[-1])
+    first = problem.oracle(horizon, rounds, seed=seed, run=runs[0])
+    if not problem.dynamics_model.draws:
+        return first
+    others = [problem.oracle(horizon, rounds, seed=seed, run=run).reward for run in runs[1:]]
+    return first._replace(reward=np.stack([first.reward, *others]))
 
 
 @contextmanager
@@ -193,17 +275,19 @@ def _progress(total: int, wanted: bool | Callable[[int], None] | None) -> Iterat
         yield bar.advance
 
 
-def _dataset(
+def make_dataset(
     players: list[Contestant],
     problem: Problem,
     horizon: int,
     seed: int,
     rounds: np.ndarray,
-    oracle: np.ndarray,
+    oracle: OracleResult,
+    device: str,
     earned: np.ndarray,
     pulls: np.ndarray,
     seconds: np.ndarray,
 ) -> xarray.Dataset:
+    """Return results as a labelled dataset that says how they were made."""
     import xarray
 
     from rotting import __version__
@@ -214,12 +298,16 @@ def _dataset(
         {
             "regret": (
                 ("policy", "run", "round"),
-                oracle - earned,
+                oracle.reward - earned,
                 {"long_name": "expected regret against the oracle"},
             ),
             "pulls": (("policy", "run", "arm"), pulls, {"long_name": "pulls of each arm"}),
             "seconds": (("policy",), seconds, {"long_name": "processor time spent playing, all runs", "units": "s"}),
-            "oracle_reward": (("round",), oracle, {"long_name": "the oracle's cumulative expected reward"}),
+            "oracle_reward": (
+                ("run", "round")[-oracle.reward.ndim :],
+                oracle.reward,
+                {"long_name": "the oracle's cumulative expected reward"},
+            ),
         },
         coords={
             "policy": [player.label for player in players],
@@ -229,11 +317,13 @@ def _dataset(
         },
         attrs={
             "problem": problem.name,
+            "oracle": str(oracle),
             "policies": "\n".join(player.description for player in players),
             "horizon": horizon,
             "seed": seed,
             "rotting": __version__,
             "numpy": np.__version__,
             "kernels": kernel_digest(),
+            "device": device_name(device),
         },
     )

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import threading
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from rotting.problems import Problem
 from rotting.simulation.contestants import contestants
 from rotting.simulation.loop import new_journal
 from rotting.simulation.simulator import play_run
+from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
 
 # A killed process loses at most the blocks in flight, and handling a block takes a few milliseconds: about a second is
@@ -30,6 +33,8 @@ MAX_FULL_BLOCKS = 4500
 MAX_BYTES = 32 << 20
 # A rough guess of what a run costs, right within a factor of a few for every policy of the package.
 _NS_PER_RUN, _NS_PER_ROUND, _NS_PER_ROUND_AND_ARM = 100_000, 100, 8
+# What a GPU plays at once, and the bytes of results that this makes at most.
+GPU_RUNS, GPU_BYTES = 1 << 17, 1 << 29
 _CHECKSUM_PREFIX = b"sha256:"
 _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
@@ -88,20 +93,65 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
     for piece in plan.numbering.pieces(block):
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
         (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        oracle = oracle_reward(plan, piece.problem)
         for run in range(piece.first, piece.first + piece.runs):
-            journal = new_journal(rounds, problem.n_arms)
+            journal = new_journal(rounds, problem)
             play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
+            # One oracle for all runs, unless each run draws its own arms.
+            oracle = oracle_reward(plan, piece.problem, run if problem.dynamics_model.draws else 0)
             regret.append(oracle - journal.earned)
             pulls.append(journal.pulls)
     return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
 
 
+def compute_on_gpu(plan: Plan, blocks: Sequence[range]) -> list[bytes]:
+    """Play the runs of several blocks on a GPU, all at once, and return the bytes of each."""
+    from rotting.simulation._cuda.batches import Cell
+    from rotting.simulation._cuda.playing import played_together, refuse_python
+
+    pieces = [piece for block in blocks for piece in plan.numbering.pieces(block)]
+    cells = []
+    for piece in pieces:
+        problem = plan.problems[piece.problem]
+        (player,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
+        rounds = plan.recorded[piece.problem]
+        cells.append(Cell(refuse_python(player), problem, problem.horizon, rounds, piece.first, piece.runs))
+    played = iter(zip(pieces, played_together(cells, plan.seed), strict=True))
+    encoded = []
+    for block in blocks:
+        own = list(itertools.islice(played, sum(1 for _ in plan.numbering.pieces(block))))
+        regret = [(_oracle_rewards(plan, piece) - earned).ravel() for piece, (earned, _, _) in own]
+        pulls = [pulls.ravel() for _, (_, pulls, _) in own]
+        encoded.append(encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls))))
+    return encoded
+
+
+def _oracle_rewards(plan: Plan, piece: Piece) -> np.ndarray:
+    """Return what regret of the runs of a piece is measured against: a row for each run that draws its own arms."""
+    if not plan.problems[piece.problem].dynamics_model.draws:
+        return oracle_reward(plan, piece.problem, 0)
+    return np.stack([oracle_reward(plan, piece.problem, piece.first + run) for run in range(piece.runs)])
+
+
+def grouped_for_gpu(plan: Plan, blocks: Sequence[range]) -> Iterator[list[range]]:
+    """Yield blocks in groups that keep a GPU busy for a second or so, and fit the host's memory."""
+    group: list[range] = []
+    runs = 0
+    most = max(1, min(GPU_RUNS, GPU_BYTES // (8 * max(map(len, plan.recorded)))))
+    for block in blocks:
+        if group and runs + len(block) > most:
+            yield group
+            group, runs = [], 0
+        group.append(block)
+        runs += len(block)
+    if group:
+        yield group
+
+
 @lru_cache(maxsize=1024)
-def oracle_reward(plan: Plan, problem: int) -> np.ndarray:
-    """Return what the oracle has collected at each recorded round of a problem."""
+def oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
+    """Return what the oracle has collected at each recorded round of a problem, in this run of it."""
     rounds = plan.recorded[problem]
-    return plan.problems[problem].oracle(int(rounds[-1]), rounds).reward
+    return plan.problems[problem].oracle(int(rounds[-1]), rounds, seed=plan.seed, run=run).reward
 
 
 # How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it.

@@ -167,7 +167,7 @@ def _difference(found: str, plan: Plan) -> str:
     """Say in what the plan of a folder differs."""
     try:
         theirs, ours = json.loads(found), json.loads(plan.text)
-        names = [name for name in ours if theirs.get(name) != ours[name]]
+        names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
     except (ValueError, AttributeError):
         return "plan.json cannot be read"
     return f"other {', '.join(names)}"

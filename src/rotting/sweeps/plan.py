@@ -18,7 +18,7 @@ from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, parse_problem
-from rotting.simulation.simulator import recorded_rounds
+from rotting.simulation.simulator import DEVICES, recorded_rounds
 from rotting.sweeps.numbering import Numbering
 
 # What users may give: a policy, or the text that it is read from.
@@ -45,8 +45,9 @@ class Plan:
         A whole number >= 0.
     rounds
         The rounds at which regret is recorded, as in `rotting.simulate`: how many, or which ones.
-    version, kernels
-        What plays it: results of another version or of other compiled code are another plan's.
+    version, kernels, device
+        What plays it: results of another version, of other compiled code or from another kind of device are another
+        plan's.
 
     Examples
     --------
@@ -63,6 +64,7 @@ class Plan:
     rounds: int | tuple[int, ...] | None = None
     version: str = ""
     kernels: str = ""
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         from rotting import __version__
@@ -79,6 +81,8 @@ class Plan:
         self._set("seed", checked_seed(self.seed))
         if isinstance(self.rounds, Iterable) and not isinstance(self.rounds, str):
             self._set("rounds", tuple(np.asarray(self.rounds).tolist()))
+        if self.device not in DEVICES:
+            raise BadValue(name="device", value=self.device, expected=" or ".join(map(repr, DEVICES)))
         self._set("version", self.version or __version__)
         self._set("kernels", self.kernels or kernel_digest())
         _ = self.recorded
@@ -115,6 +119,10 @@ class Plan:
         if isinstance(rounds, Iterable) and not isinstance(rounds, str):
             rounds = tuple(rounds)
         return cls(chosen, played, runs, seed, rounds)
+
+    def on(self, device: str) -> Plan:
+        """Return the same plan for another device."""
+        return dataclasses.replace(self, device=device)
 
     # The sizes of the sweep.
 
@@ -164,6 +172,8 @@ class Plan:
             "rounds": rounds,
             "policies": list(map(repr, self.policies)),
             "problems": list(map(repr, self.problems)),
+            # Left out where it is not needed: plans of earlier versions keep their texts.
+            **({} if self.device == "cpu" else {"device": self.device}),
         }
         return json.dumps(content, indent=1) + "\n"
 
@@ -190,6 +200,7 @@ class Plan:
                 content["rounds"],
                 content["rotting"],
                 content["kernels"],
+                content.get("device", "cpu"),
             )
         except KeyError as error:
             raise ParseError(f"has no {error}", name="plan") from None

@@ -36,6 +36,7 @@ def sweep(
     threads: int | None = None,
     progress: bool | None = None,
     overwrite: bool = False,
+    device: str = "cpu",
 ) -> xarray.Dataset:
     """Play every policy on every problem, keeping results on disk: interrupted, it goes on where it was.
 
@@ -60,6 +61,9 @@ def sweep(
         True for a progress bar, False for none (default: a bar on a terminal, a line per minute elsewhere).
     overwrite
         Whether the results of another plan in the folder may be deleted.
+    device
+        As in `rotting.simulate`. With a cluster, every worker needs a GPU for "cuda". A folder holds results of one
+        kind of device.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def sweep(
     >>> dict(result.sizes)
     {'problem': 2, 'policy': 2, 'run': 3, 'round': 256, 'arm': 10}
     """
-    plan = Plan.of(policies, problems, runs, seed, rounds, horizon)
+    plan = Plan.of(policies, problems, runs, seed, rounds, horizon).on(device)
     for problem in plan.problems:
         for policy in plan.policies:
             check_fit(policy, problem)

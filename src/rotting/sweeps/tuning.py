@@ -63,6 +63,7 @@ def tune(
     horizon: int | None = None,
     threads: int | None = None,
     progress: bool | None = None,
+    device: str = "cpu",
 ) -> Tuning:
     """Find good parameters for a policy over a set of problems.
 
@@ -80,7 +81,7 @@ def tune(
         policy's first number, from a 16th to 16 times what it is.
     runs
         Runs that the finalists play, on each problem.
-    seed, horizon, threads, progress
+    seed, horizon, threads, progress, device
         As in `rotting.simulate`.
 
     Examples
@@ -103,7 +104,7 @@ def tune(
     dropped: list[Trial] = []
     for halvings_left in range(rounds, -1, -1):
         wanted = max(runs >> halvings_left, min(runs, 2))
-        more = _play(candidates, played, regret.shape[2], wanted, seed, horizon, threads, progress)
+        more = _play(candidates, played, regret.shape[2], wanted, seed, horizon, threads, progress, device)
         regret = np.concatenate([regret, more], axis=2)
         scale = _scale(regret) if scale is None else scale
         scores = (regret / scale[:, None]).mean(axis=1)  # [candidate, run]
@@ -157,12 +158,13 @@ def _play(
     horizon: int | None,
     threads: int | None,
     progress: bool | None,
+    device: str,
 ) -> np.ndarray:
     """Return regret[candidate, problem, run] at the end of runs first..wanted - 1."""
     if wanted <= first:
         return np.empty((len(candidates), len(problems), 0))
     results = [
-        simulate(candidates, problem, horizon, wanted - first, seed, 1, threads, progress, first_run=first)
+        simulate(candidates, problem, horizon, wanted - first, seed, 1, threads, progress, first, device=device)
         for problem in problems
     ]
     return np.stack([result["regret"].values[:, :, -1] for result in results], axis=1)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from rotting._core.threads import on_threads
 from rotting._core.validation import whole_number
 from rotting.errors import BadType
-from rotting.sweeps.blocks import compute
+from rotting.simulation.simulator import checked_device
+from rotting.sweeps.blocks import compute, compute_on_gpu, grouped_for_gpu
 from rotting.sweeps.errors import MissingDask, SweepError
 from rotting.sweeps.plan import Plan
 
@@ -46,7 +47,7 @@ def open_workers(cluster: str | Client | None = None, threads: int | None = None
     """
     count = whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
     if cluster is None:
-        yield lambda plan, blocks: _on_threads(plan, blocks, count)
+        yield lambda plan, blocks: _on_gpu(plan, blocks) if plan.device == "cuda" else _on_threads(plan, blocks, count)
         return
     with _client(cluster, count) as client:
         yield lambda plan, blocks: _on_cluster(plan, blocks, client)
@@ -59,6 +60,12 @@ def _on_threads(plan: Plan, blocks: list[range], threads: int) -> Finished:
         return block, compute(plan, block, stop)
 
     return on_threads((partial(job, block) for block in blocks), threads, stop=stop, in_flight=threads + 1)
+
+
+def _on_gpu(plan: Plan, blocks: list[range]) -> Finished:
+    checked_device(plan.device)
+    for group in grouped_for_gpu(plan, blocks):
+        yield from zip(group, compute_on_gpu(plan, group), strict=True)
 
 
 # Dask.
@@ -97,42 +104,43 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
     if not blocks:
         return
     _check_workers(client, plan)
-    left = iter(blocks)
+    left = grouped_for_gpu(plan, blocks) if plan.device == "cuda" else ([block] for block in blocks)
     finished = as_completed(loop=client.loop)
-    in_flight: dict[Future[bytes], range] = {}
+    in_flight: dict[Future[list[bytes]], list[range]] = {}
 
     def submit() -> None:
         # Counted again each time: workers come and go.
         wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
-        for _, block in zip(range(wanted - len(in_flight)), left, strict=False):
-            key = f"rotting-{plan.digest[:16]}-{block.start}-{os.urandom(4).hex()}"
-            task = client.submit(compute_from_text, plan.text, plan.digest, block.start, block.stop, key=key)
-            in_flight[task] = block
+        for _, group in zip(range(wanted - len(in_flight)), left, strict=False):
+            key = f"rotting-{plan.digest[:16]}-{group[0].start}-{os.urandom(4).hex()}"
+            limits = [(block.start, block.stop) for block in group]
+            task = client.submit(compute_from_text, plan.text, plan.digest, limits, key=key)
+            in_flight[task] = group
             finished.add(task)
 
     try:
         submit()
         for task in finished:
-            block = in_flight.pop(task)
-            encoded = _result(task, block)
+            group = in_flight.pop(task)
+            encoded = _result(task, group)
             task.release()
             submit()
-            yield block, encoded
+            yield from zip(group, encoded, strict=True)
     finally:
         client.cancel(list(in_flight), force=True)
 
 
-def _result(task: Future[bytes], block: range) -> bytes:
-    """Return a block from the cluster, or say why there is none."""
+def _result(task: Future[list[bytes]], group: list[range]) -> list[bytes]:
+    """Return blocks from the cluster, or say why there are none."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
     try:
-        return bytes(task.result())
+        return list(task.result())
     except KilledWorker as error:
         raise SweepError(
-            f"runs {block.start} to {block.stop - 1} were given up: {error.allowed_failures + 1} workers died over "
-            f"them, the last one {error.last_worker.address}",
+            f"runs {group[0].start} to {group[-1].stop - 1} were given up: {error.allowed_failures + 1} workers died "
+            f"over them, the last one {error.last_worker.address}",
             hint="look into its log (memory?), then give the same command again",
         ) from None
     except (FutureCancelledError, OSError) as error:
@@ -144,12 +152,17 @@ def _result(task: Future[bytes], block: range) -> bytes:
 
 def _check_workers(client: Client, plan: Plan) -> None:
     """Refuse, by address, workers that would not compute the same."""
+    device = plan.device
 
     # Sent by value, being local: a worker without this package can answer, too.
     def identity() -> tuple[str, str]:
         from rotting import __version__
         from rotting._core.compiling import kernel_digest
 
+        if device == "cuda":  # workers of other versions may not know devices
+            from rotting.simulation._cuda.device import require
+
+            require()
         return __version__, kernel_digest()
 
     try:
@@ -176,13 +189,16 @@ def _description(answer: tuple[str, str] | BaseException) -> str:
     return f"rotting {answer[0]} with kernels {answer[1]}"
 
 
-def compute_from_text(text: str, digest: str, start: int, stop: int) -> bytes:
-    """Compute a block on a worker, which has nothing but the text of the plan."""
+def compute_from_text(text: str, digest: str, limits: list[tuple[int, int]]) -> list[bytes]:
+    """Compute blocks on a worker, which has nothing but the text of the plan."""
     plan = _plan_of(text)
     _check_self(plan)
     if plan.digest != digest:
         raise SweepError("this worker reads the plan differently", hint="install the same version of rotting there")
-    return compute(plan, range(start, stop))
+    blocks = [range(start, stop) for start, stop in limits]
+    if plan.device == "cuda":
+        return compute_on_gpu(plan, blocks)
+    return [compute(plan, block) for block in blocks]
 
 
 @lru_cache(maxsize=4)

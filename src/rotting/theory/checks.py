@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 from rotting.errors import BadType, BadValue
-from rotting.problems import Problem
+from rotting.problems import Problem, Rested
 
 
 def rested(problem: Problem) -> None:
-    """Refuse restless problems: there the pulls per arm do not determine the reward."""
+    """Refuse problems in which the pulls per arm do not determine the reward."""
     if not isinstance(problem, Problem):
         raise BadType("is not a rotting.Problem", name="problem", value=problem, hint="rotting.problems has named ones")
-    if problem.restless:
-        raise BadValue(f"problem {str(problem)!r} is restless", expected="a rested one (only pulls wear arms)")
+    if type(problem.dynamics_model) is not Rested:
+        how = "is restless" if problem.restless else f"has the dynamics {problem.dynamics_model}"
+        expected = "a rested one (an arm's value follows its own pulls, and nothing else)"
+        raise BadValue(f"problem {str(problem)!r} {how}", expected=expected)
 
 
 def rotting(problem: Problem) -> None:
-    """Refuse problems outside the paper's setting: rested arms that never increase."""
+    """Refuse problems outside the paper's setting: rested arms that never increase, and noise with light tails."""
     rested(problem)
+    if math.isinf(problem.noise_scale):
+        raise BadValue(
+            f"problem {str(problem)!r} has the noise {problem.noise_model}", expected="noise with a sub-Gaussian scale"
+        )
     for arm, curve in enumerate(problem.curves):
         if not curve.is_nonincreasing():
             raise BadValue(

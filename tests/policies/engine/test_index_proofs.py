@@ -6,7 +6,7 @@ import pytest
 
 from rotting import RAWUCB
 from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.history import ROW, append
+from rotting.policies._engine.history import ROW, append, rough_window_sums
 from rotting.policies._engine.index_proofs import (
     ENDS,
     FIRST_ROW,
@@ -175,6 +175,23 @@ def test_what_is_sure_is_true(seed):
         divide_at(state, width, index)
         window, mean = lowest_below(state, width, index)
         assert mean + width / np.sqrt(window) == index
+
+
+def test_sums_that_lost_digits_prove_nothing():
+    """After rewards of 2^40 rough sums are off by up to 2^-7, here upwards; the roofs are straight and exact."""
+    rewards = np.repeat([2.0**40, -1.0, 1.01 * 2.0**-7 / 60], [128, 256, 60])
+    policy, width = RAWUCB(), 4.0
+    state = policy.reserve(fresh_state(policy, 1), len(rewards))
+    build(state, rewards)
+    divide_at(state, width, 0.0)
+    window, mean = lowest_below(state, width, 0.0)
+    assert window == 256 + 60
+    assert rough_window_sums(state.history, window)[0][0] > mean * window + 2.0**-8
+    index = mean + width / np.sqrt(window)
+    state.proofs.notes[:] = 0
+    divide_at(state, width, index - 0.1)
+    for level in (index, index + 2.0**-20):
+        assert not surely_above(state, width, level)
 
 
 def test_without_room_for_stretches_all_windows_are_compared():

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba.core.errors import NumbaError
 
+from rotting._core.checking import cannot_be_compiled, compile_errors_in_short
 from rotting._core.compiling import belongs_to_package
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
 from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import cannot_be_compiled, compile_errors_in_short, decide, learn, learn_many
+from rotting.policies._engine.kernel import decide, learn, learn_many
 from rotting.policies._engine.views import view_of
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Agent:
         self._room = 0  # pulls that surely fit into the state as it is
         # A user's update may count pulls of other arms, too: then all counts are compared, which takes a microsecond.
         self._compare_counts = not belongs_to_package(type(state))
-        self._decide = decide.compiled_for(type(state))
-        self._learn = learn.compiled_for(type(state))
+        self._decide = decide.compiled_for(state)
+        self._learn = learn.compiled_for(state)
 
     @classmethod
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
@@ -118,7 +119,7 @@ class Agent:
             self._reserve(len(numbers))
         before = self.pulls
         with compile_errors_in_short(self.policy):
-            counted = learn_many.compiled_for(type(self._state))(self._state, numbers, values)
+            counted = learn_many.compiled_for(self._state)(self._state, numbers, values)
         if not counted or not self._counted_only(before, numbers):
             raise self._broken("update did not count one pull of the arm, and only that, in state.pulls")
         self._room -= len(numbers)

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from numba.core import ir, types
-from numba.core.errors import NumbaError
+from numba.core import types
 
-from rotting._core.compiling import OPTIONS, belongs_to_package
+from rotting._core.checking import refuse_truncation
+from rotting._core.compiling import belongs_to_package
+from rotting._core.defining import check_arrays, leaves
 from rotting.errors import BadValue, KernelError, RottingError, literal
-from rotting.policies._engine.kernel import cannot_be_compiled, kernel_of
+from rotting.policies._engine.kernel import kernel_of
 from rotting.problems.curve_kernels import CurveArrays
-from rotting.problems.dynamics import ProblemArrays
+from rotting.problems.kernel import ProblemArrays
 
 if TYPE_CHECKING:
     from rotting.policies._engine.policy import Policy
 
-_ALLOWED_KINDS = "biuf"
 _checked: set[type] = set()
 
 
@@ -51,31 +51,16 @@ def fresh_state(policy: Policy, n_arms: int) -> Any:
     return state
 
 
-def leaves(state: Any, prefix: str = "state") -> Iterator[tuple[str, Any]]:
-    """Yield the arrays of a state with their names, those of nested tuples included."""
-    for name, value in zip(state._fields, state, strict=True):
-        if isinstance(value, tuple):
-            if not hasattr(value, "_fields"):
-                raise KernelError(f"{prefix}.{name} is a plain tuple", expected="arrays and NamedTuples of arrays")
-            yield from leaves(value, f"{prefix}.{name}")
-        else:
-            yield f"{prefix}.{name}", value
-
-
 def _check_thoroughly(policy: Policy, state: Any, n_arms: int) -> None:
     """Check every array, and that two states share none that can be written."""
-    for name, array in leaves(state):
-        if not isinstance(array, np.ndarray) or array.dtype.kind not in _ALLOWED_KINDS or array.ndim == 0:
-            kind = f"an array of {array.dtype}" if isinstance(array, np.ndarray) else f"a {type(array).__name__}"
-            raise _broken(policy, f"{name} is {kind}", "arrays of numbers; a single number is an array of length one")
-        if not array.flags.c_contiguous:
-            raise _broken(policy, f"{name} is not contiguous", "np.ascontiguousarray of it")
+    check_arrays(str(policy), state, "state")
     _refuse_overlaps(policy, state)
     for name, array in _shared(state, policy.initial_state(n_arms)):
         if array.flags.writeable:
             raise _broken(policy, f"{name} is shared by all states", "a new array from each call of initial_state")
     if not belongs_to_package(policy.State) and not numba.config.DISABLE_JIT:
-        _refuse_truncation(policy, state)
+        arguments = (numba.typeof(state), types.int64, types.float64)
+        refuse_truncation(str(policy), "update", kernel_of(policy.State).update, arguments)
 
 
 def _refuse_overlaps(policy: Policy, state: Any) -> None:
@@ -96,28 +81,6 @@ def _shared(one: Any, other: Any, prefix: str = "state") -> Iterator[tuple[str, 
             yield from _shared(mine, theirs, f"{prefix}.{name}")
         elif np.shares_memory(mine, theirs):
             yield f"{prefix}.{name}", mine
-
-
-def _refuse_truncation(policy: Policy, state: Any) -> None:
-    """Refuse an `update` that puts floats into integer arrays: numba would cut rewards to whole numbers in silence."""
-    update = numba.njit(kernel_of(policy.State).update, **OPTIONS)
-    try:
-        update.compile((numba.typeof(state), types.int64, types.float64))
-    except NumbaError as error:
-        raise cannot_be_compiled(policy, error) from error
-    [compiled] = update.overloads.values()
-    annotation = compiled.type_annotation
-    for block in annotation.blocks.values():
-        for statement in block.body:
-            if isinstance(statement, ir.SetItem | ir.StaticSetItem):
-                array, value = annotation.typemap[statement.target.name], annotation.typemap[statement.value.name]
-                whole = isinstance(getattr(array, "dtype", None), types.Integer | types.Boolean)
-                if isinstance(value, types.Float) and whole:
-                    raise _broken(
-                        policy,
-                        f"update puts a float into an array of {array.dtype} ({statement.loc})",
-                        "an array of floats, or int(...) around the value",
-                    )
 
 
 def _broken(policy: Policy, problem: str, expected: str) -> KernelError:

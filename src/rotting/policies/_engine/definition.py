@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dis
-import inspect
-from collections import Counter
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
+from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
 from rotting.policies._engine.kernel import Kernel, register
 
@@ -18,9 +16,6 @@ _WORD = 2
 # What a state must have for `filters=True`: the arms that passed the filter, how many they are, and by which window
 # each of the others was dropped.
 _FILTER_FIELDS = ("active", "left", "dropped")
-
-
-_definitions: Counter[str] = Counter()
 
 
 def define_kernel(
@@ -42,8 +37,12 @@ def define_kernel(
     """
     owner = policy.__name__
     state = given["state"] or base_state
-    select = _plain(owner, "select", given["select"] or (inherited and inherited.select), _SELECT_ARGUMENTS)
-    update = _plain(owner, "update", given["update"] or (inherited and inherited.update), _UPDATE_ARGUMENTS)
+
+    def plain(name: str, function: Any, arguments: tuple[str, ...]) -> Any:
+        return defining.plain_function(PolicyDefinitionError, owner, name, function, arguments)
+
+    select = plain("select", given["select"] or (inherited and inherited.select), _SELECT_ARGUMENTS)
+    update = plain("update", given["update"] or (inherited and inherited.update), _UPDATE_ARGUMENTS)
     missing = [name for name, part in (("state", state), ("select", select), ("update", update)) if part is None]
     if missing:
         raise PolicyDefinitionError(
@@ -55,8 +54,7 @@ def define_kernel(
     assert state is not None
     assert select is not None
     assert update is not None
-    fields = getattr(state, "_fields", ())
-    if not (isinstance(state, type) and issubclass(state, tuple)) or "pulls" not in fields:
+    if not defining.is_tuple_class(state) or "pulls" not in state._fields:  # type: ignore[union-attr]
         raise PolicyDefinitionError(
             "is not a class of states",
             owner=owner,
@@ -64,33 +62,7 @@ def define_kernel(
             value=state,
             expected="a NamedTuple with a field pulls",
         )
-    return _own_state_class(policy, state), Kernel(select, update)
-
-
-def _plain(owner: str, name: str, function: Any, arguments: tuple[str, ...]) -> FunctionType | None:
-    """Return the plain function behind what was given, which may be compiled already."""
-    if function is None:
-        return None
-    function = getattr(function, "py_func", function)
-    if not isinstance(function, FunctionType) or len(inspect.signature(function).parameters) != len(arguments):
-        raise PolicyDefinitionError(
-            "is not such a function", owner=owner, name=name, value=function, expected=f"{name}({', '.join(arguments)})"
-        )
-    return function
-
-
-def _own_state_class(policy: type, state: type) -> type:
-    """Return a class of states that no other policy has: by it, numba finds the policy's functions and compiled code.
-
-    Numba's dispatcher tells classes of NamedTuples apart by their names alone. So the name is unique, also when a
-    notebook defines the same policy again.
-    """
-    name = f"{policy.__module__}.{policy.__qualname__}"
-    _definitions[name] += 1
-    again = f"#{_definitions[name]}" if _definitions[name] > 1 else ""
-    own = type(f"{name}.State{again}", (state,), {"__slots__": (), "__doc__": state.__doc__})
-    own.__module__, own.__qualname__ = policy.__module__, f"{policy.__qualname__}.State"
-    return own
+    return defining.own_tuple_class(policy, state, "State"), Kernel(select, update)
 
 
 def register_kernel(state: type, kernel: Kernel) -> None:
@@ -173,10 +145,4 @@ def refuse_shadowing(policy: type, base: type) -> None:
 
 def check_name(policy: type, known: dict[str, Any]) -> None:
     """Refuse a name that a policy from elsewhere has: texts and saved agents find policies by their names."""
-    other = known.get(policy.__name__)
-    if other is not None and other.__module__ != policy.__module__:
-        raise PolicyDefinitionError(
-            f"{other.__module__} has a policy of this name",
-            owner=policy.__name__,
-            hint="choose another name: texts such as plans and saved agents find policies by it",
-        )
+    defining.check_name(PolicyDefinitionError, "policy", policy, known)

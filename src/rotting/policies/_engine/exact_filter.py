@@ -27,14 +27,14 @@ JUST_BELOW = 1.0 - 2.0**-40  # a threshold times this is below the threshold, ho
 
 
 def new_rows() -> np.ndarray:
-    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), their inverses, space for two rows."""
+    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), and their inverses."""
     return _first_rows().copy()
 
 
 @cache
 def _first_rows() -> np.ndarray:
     roots = np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1))])
-    return np.concatenate([roots, 1.0 / roots, np.zeros(2 * ROW)])
+    return np.concatenate([roots, 1.0 / roots])
 
 
 @helper
@@ -198,8 +198,7 @@ def _safe_for_many(state, left, h, size, theta):
     """Do what `_safe_for_pair` does for any number of arms, much more slowly."""
     history, high, roots = state.history, state.history.high, state.rows
     root, below, _ = thresholds(history, h, size, theta)
-    ranges = state.rows[len(state.rows) - 2 * ROW :]
-    highest, lowest = ranges[:ROW], ranges[ROW:]
+    highest, lowest = state.ranges[0], state.ranges[1]
     for j in range(size):
         highest[j], lowest[j] = -np.inf, np.inf
     for place in range(left):

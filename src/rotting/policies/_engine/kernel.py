@@ -20,18 +20,13 @@ generic `select` and `update` of this module: one compiled loop, kept on disk, s
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba.core.errors import NumbaError
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry
 from rotting._core.randomness import word
-from rotting.errors import KernelError, literal
 
 
 class Kernel(NamedTuple):
@@ -40,9 +35,6 @@ class Kernel(NamedTuple):
     select: Callable[..., Any]
     update: Callable[..., Any]
 
-
-_ESCAPE_CODES = re.compile(r"\x1b\[[0-9;]*m")  # colours of a terminal
-_NUMBA_FRAMES = ("Failed in", "No implementation", "-", "[", ">>>", "During:", "There are")
 
 # Never shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
 _KERNELS: dict[type, Kernel] = {}
@@ -111,29 +103,3 @@ def learn_many(state, arms, rewards):
         if state.pulls[arms[place]] != before + 1:
             return False
     return True
-
-
-@contextlib.contextmanager
-def compile_errors_in_short(policy: object) -> Iterator[None]:
-    """Turn numba's complaints about a user's kernel into a `KernelError`."""
-    try:
-        yield
-    except NumbaError as error:
-        raise cannot_be_compiled(policy, error) from error
-
-
-def cannot_be_compiled(policy: object, error: NumbaError) -> KernelError:
-    """Return numba's complaint about a user's kernel in a few words; the whole of it is the error's cause."""
-    text = _ESCAPE_CODES.sub("", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = next((line for line in lines if not line.startswith(_NUMBA_FRAMES)), "")
-    # Of the places that numba names, the last one outside the package is the user's own line.
-    places = [line.rstrip(":") for line in lines if line.startswith("File ")]
-    own = [place for place in places if "rotting/" not in place.replace(os.sep, "/")] or places
-    where = own[-1] if own else ""
-    return KernelError(
-        f"cannot be compiled: {literal(said)}" + (f" ({literal(where)})" if where else ""),
-        owner=str(policy),
-        hint="kernels use NumPy arrays and numbers only, allocate nothing, and call functions decorated with "
-        "numba.njit; NUMBA_DISABLE_JIT=1 runs them as plain Python",
-    )

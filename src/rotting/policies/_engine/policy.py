@@ -60,6 +60,9 @@ class Policy(Parameters):
         not choose as if the others had never existed. Its arrays have a place per arm all the same.
     scratch
         Fields of the state that hold no more than working memory: any content is as good as the first.
+    constants
+        Fields of the state that never change, besides `settings`; those of a tuple inside as "windows.sizes". A GPU
+        keeps them once for many runs.
     abstract
         Whether it is no policy itself, and only others are derived from it.
     """
@@ -73,6 +76,7 @@ class Policy(Parameters):
     keeps_history: ClassVar[bool] = False
     shared_memory: ClassVar[bool] = False
     scratch: ClassVar[tuple[str, ...]] = ()
+    constants: ClassVar[tuple[str, ...]] = ()
     _kernel: ClassVar[Kernel | None] = None
 
     def __init_subclass__(
@@ -87,6 +91,7 @@ class Policy(Parameters):
         keeps_history: bool | None = None,
         shared_memory: bool | None = None,
         scratch: tuple[str, ...] | None = None,
+        constants: tuple[str, ...] | None = None,
         abstract: bool = False,
     ) -> None:
         super().__init_subclass__()
@@ -97,6 +102,7 @@ class Policy(Parameters):
             "keeps_history": keeps_history,
             "shared_memory": shared_memory,
             "scratch": scratch if scratch is not None or state is None else (),
+            "constants": constants if constants is not None or state is None else (),
         }
         for name, value in traits.items():
             if value is not None:

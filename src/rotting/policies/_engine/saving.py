@@ -22,9 +22,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from rotting._core.defining import leaves
 from rotting._core.files import replacing
 from rotting.errors import BadValue, DamagedFile, FileError, literal
-from rotting.policies._engine.contract import fresh_state, leaves
+from rotting.policies._engine.contract import fresh_state
 from rotting.policies._engine.policy import Policy, parse_policy
 from rotting.problems.curve_kernels import CurveArrays
 

@@ -1,0 +1,142 @@
+"""Choosing an arm: limits of exposures, the policy, the exploration floor and the holdout, in this order.
+
+A choice is a function of the state, of the number of the decision's event and of what `Counts` holds, so that a replay
+chooses the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rotting._core.randomness import stream_key
+from rotting.bandit.errors import NoArms
+from rotting.bandit.events import NO_ARM
+from rotting.bandit.settings import limit_of
+from rotting.bandit.state import BanditState
+from rotting.errors import quoted
+
+# What a random stream is for (see `rotting._core.randomness`): the exploration floor, the holdout.
+EXPLORATION, HOLDOUT = 3, 4
+
+
+class Pick(NamedTuple):
+    """An arm that was chosen, with the reason and its probability (None: not known); `holdout` as in `Event`."""
+
+    arm: int
+    why: str
+    probability: float | None
+    holdout: int | None
+
+
+class Counts(NamedTuple):
+    """What a choice depends on besides rewards, per arm: exposures in flight, and decisions that limits count."""
+
+    in_flight: list[int]
+    limited: list[int]
+
+
+def counts_at(state: BanditState, at: float) -> Counts:
+    """Return what a choice at that time depends on besides rewards. The lists are those of the state."""
+    period = state.settings.exposure_period
+    if period is None:
+        return Counts(state.in_flight, state.decided)
+    return Counts(state.in_flight, state.in_period if int(at // period) == state.period else [0] * len(state.names))
+
+
+def pick(state: BanditState, seq: int, arms: Sequence[int], counts: Counts) -> Pick:
+    """Choose among `arms` for the decision that will be event number `seq`."""
+    epsilon, share = state.settings.epsilon, state.settings.holdout
+    forced: int | None = None
+    if state.settings.limits_exposures:
+        arms = _below_cap(state, arms, counts.limited)
+        forced = _below_minimum(state, arms, counts.limited)
+    if forced is None:
+        arm, why = _policy_choice(state, seq, arms, counts.in_flight)
+    else:
+        arm, why = forced, "below its minimum of exposures"
+    chosen = arm
+    if epsilon > 0.0:
+        # The floor: with probability epsilon, any arm.
+        draw, place = _draws(state, EXPLORATION, seq)
+        if draw < epsilon:
+            chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
+    probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
+    held_out: int | None = None
+    control = _control(state, arms)
+    if share > 0.0 and control is not None:
+        # The holdout: with this share, the control arm, or any arm.
+        draw, place = _draws(state, HOLDOUT, seq)
+        held_out = 0
+        if draw < share:
+            held_out, why = 1, f"holdout: {share:g} of decisions"
+            chosen = arms[place % len(arms)] if control == NO_ARM else control
+        of_policy = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
+        of_holdout = 1.0 / len(arms) if control == NO_ARM else float(chosen == control)
+        probability = share * of_holdout + (1.0 - share) * of_policy
+    return Pick(chosen, why, None if state.randomised else probability, held_out)
+
+
+def _draws(state: BanditState, use: int, seq: int) -> tuple[float, int]:
+    """Return a number from 0 to 1 and another random number, for a decision."""
+    draw, place = (int(stream_key(state.settings.seed, use, seq, which)) for which in (0, 1))
+    return (draw >> 11) * 2.0**-53, place
+
+
+def _control(state: BanditState, arms: Sequence[int]) -> int | None:
+    """Return the arm that the holdout shows; NO_ARM for any, None if it is not to be had now."""
+    if state.settings.control is None:
+        return NO_ARM
+    arm = state.index[state.settings.control]
+    return arm if arm in arms else None
+
+
+def _below_cap(state: BanditState, arms: Sequence[int], decided: Sequence[int]) -> Sequence[int]:
+    """Return the arms that have not reached their cap."""
+    cap = state.settings.max_exposures
+    if cap is None:
+        return arms
+    limits = [limit_of(cap, state.names[arm]) for arm in arms]
+    left = [arm for arm, limit in zip(arms, limits, strict=True) if limit is None or decided[arm] < limit]
+    if not left:
+        raise NoArms(
+            f"every arm of bandit {quoted(state.bandit_name)} that may be chosen has reached its cap",
+            hint="raise {max_exposures}, add an arm, or wait for the next {exposure_period}",
+        )
+    return left
+
+
+def _below_minimum(state: BanditState, arms: Sequence[int], decided: Sequence[int]) -> int | None:
+    """Return the arm with the fewest decisions of those that have fewer than their minimum."""
+    minimum = state.settings.min_exposures
+    if not minimum:
+        return None
+    wanting = [arm for arm in arms if decided[arm] < (limit_of(minimum, state.names[arm]) or 0)]
+    return min(wanting, key=lambda arm: (decided[arm], arm), default=None)
+
+
+def _policy_choice(state: BanditState, seq: int, arms: Sequence[int], in_flight: Sequence[int]) -> tuple[int, str]:
+    """Return what the policy chooses among `arms`, and why.
+
+    Rewards are all it learns from. Exposures in flight count as pulls in two places: an arm whose first reward is
+    still awaited is neither new nor filtered out, and of the arms that a filter leaves the one with the fewest
+    pulls, in flight or not, is chosen.
+    """
+    waiting = [] if all(state.received) else [arm for arm in arms if state.received[arm] == 0 and in_flight[arm] > 0]
+    ready = tuple(arm for arm in arms if arm not in waiting) if waiting else tuple(arms)
+    if not ready:
+        return _least_exposed(state, waiting, in_flight), "every arm waits for its first reward: the least shown"
+    chosen, left = state.select(seq, ready)
+    if left is None:
+        new = state.received[chosen] == 0
+        return chosen, "never tried" if new else f"the choice of {type(state.policy).__name__}"
+    left = sorted(left + waiting) if waiting else left
+    if len(left) == 1:
+        return chosen, "the only arm that passes the filter"
+    return _least_exposed(state, left, in_flight), f"the least shown of {len(left)} arms that pass the filter"
+
+
+def _least_exposed(state: BanditState, arms: Sequence[int], in_flight: Sequence[int]) -> int:
+    """Return the arm with the fewest exposures, the first of them on ties."""
+    exposures = [state.received[arm] + in_flight[arm] for arm in arms]
+    return arms[exposures.index(min(exposures))]

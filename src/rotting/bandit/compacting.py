@@ -1,0 +1,160 @@
+"""Compaction: the beginning of a log is verified, exported and replaced by a seal. Deleting a bandit.
+
+The seal and the event that says so are written in one transaction. From then on nobody reads what is older. The rows
+are deleted afterwards, in portions, so that other writers never wait long; what an interruption leaves of them does no
+harm and goes with the next compaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Connection, delete, func, select, update
+
+from rotting.bandit import schema, storage
+from rotting.bandit.database import Database
+from rotting.bandit.errors import BadSettings, UnknownBandit
+from rotting.bandit.event_log import EventLog
+from rotting.bandit.events import NO_ARM, Event
+from rotting.bandit.exporting import check_export, write_log
+from rotting.bandit.seals import Seal
+from rotting.bandit.state import BanditState
+from rotting.bandit.storage import StoredLog, checksum
+from rotting.bandit.streaming import Range, Time, bounds, portions
+from rotting.bandit.verifying import PROGRESS_EVERY, replay_from
+from rotting.errors import quoted
+
+PORTION = 5000  # rows that are deleted in one transaction
+
+
+@dataclasses.dataclass(frozen=True)
+class Compaction:
+    """What `Bandit.compact` has done: events up to `upto` are in the file `export`, whose checksum is in the log."""
+
+    upto: int
+    events: int
+    export: str
+
+
+def compact(
+    log: EventLog, before: Time | int, export: Path, progress: Callable[[int, int], None] | None = None
+) -> Compaction:
+    """Replace what happened before a time, or up to an event of this number, by a seal and an exported file."""
+    check_export(export)
+    with log.reading() as stored:
+        sealed, last = log.state.sealed, log.state.seq
+        upto = before if type(before) is int else bounds(stored, Range(until=before), sealed, last)[1]  # type: ignore[arg-type]
+    if not sealed < upto <= last:
+        raise BadSettings(
+            f"leaves nothing to compact: the log has events {sealed + 1} to {last}", name="before", value=before
+        )
+    seal = _make_seal(log, sealed, upto, progress)
+    events = write_log(portions(log, Range(upto=upto)), export)
+    content = seal.to_bytes()
+    details = {
+        "upto": upto,
+        "seal": checksum(content),
+        "export": export.name,
+        "export_checksum": _file_checksum(export),
+    }
+
+    def plan(state: BanditState, now: float, stored: StoredLog) -> list[Event]:
+        if state.sealed != sealed:
+            raise BadSettings("the log was compacted by somebody else meanwhile", hint="look at it, then compact again")
+        stored.put_seal(upto, seal.snapshot.at, content)
+        return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
+
+    log.append(plan, changes_policy=True)  # a transaction in which `plan` itself may write
+    _delete_events(log.database, log.bandit_id, upto)
+    return Compaction(upto, events, str(export))
+
+
+def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, int], None] | None) -> Seal:
+    """Replay a part of the log, on a connection of its own, and return its seal. What does not verify has none."""
+    rewards: list[tuple[int, int, float]] = []
+    with contextlib.closing(log.database.another()) as other, other.lock, other.reading() as connection:
+        stored = StoredLog(connection, log.bandit_id)
+        replay = replay_from(log, stored)
+        replay.state.read_rewards = stored.rewards_until
+        for event in stored.stream(sealed, upto):
+            replay.apply(event)
+            if event.value is not None:
+                rewards.append((event.seq, event.arm, event.value))
+            if progress is not None and event.seq % PROGRESS_EVERY == 0:
+                progress(event.seq - sealed, upto - sealed)
+        if replay.imports:
+            raise BadSettings(
+                f"lies inside a warm start, which ends with event {upto + replay.imports}", name="before", value=upto
+            )
+        exposures, snapshot = stored.exposures_until(upto), replay.state.snapshot()
+    return Seal(
+        snapshot,
+        np.array([seq for seq, _, _ in rewards], np.int64),
+        np.array([arm for _, arm, _ in rewards], np.int64),
+        np.array([value for _, _, value in rewards], np.float64),
+        [exposures.get(arm, 0) for arm in range(len(snapshot.names))],
+    )
+
+
+def _file_checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def _delete_events(database: Database, bandit_id: int, upto: int) -> None:
+    """Delete the oldest rows of a log, up to an event, in portions."""
+    table = schema.events.c
+
+    def work(connection: Connection) -> int:
+        oldest = select(table.seq).where(table.bandit == bandit_id, table.seq <= upto).order_by(table.seq)
+        last = connection.execute(select(func.max(oldest.limit(PORTION).subquery().c.seq))).scalar()
+        if last is None:
+            return 0
+        return connection.execute(delete(schema.events).where(table.bandit == bandit_id, table.seq <= last)).rowcount
+
+    deleted = 1
+    while deleted:
+        with database.held():
+            deleted = database.write(work)
+
+
+# Deleting a bandit.
+
+
+def delete_bandit(url: str, name: str) -> int:
+    """Delete a bandit and everything it knows; returns the number of events that it had.
+
+    It has no name any more once the first transaction is committed; its rows are deleted in portions after that.
+    """
+    database = Database(url)
+    with contextlib.closing(database):
+        if database.is_missing():
+            raise UnknownBandit(f"there is no database {database.quoted_address}", value=name)
+        with database.held():
+            bandit_id, events = database.write(lambda connection: _take_name(connection, name))
+        _delete_events(database, bandit_id, storage.NO_LIMIT)
+        with database.held():
+            database.write(lambda connection: _delete_rest(connection, bandit_id))
+        return events
+
+
+def _take_name(connection: Connection, name: str) -> tuple[int, int]:
+    found = storage.find_bandit(connection, name) if schema.version_of(connection) == schema.VERSION else None
+    if found is None:
+        raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
+    taken = f"{storage.DELETED}{found.token}"
+    connection.execute(update(schema.bandits).where(schema.bandits.c.id == found.id).values(name=taken))
+    last = StoredLog(connection, found.id).last_seq()
+    return found.id, last
+
+
+def _delete_rest(connection: Connection, bandit_id: int) -> None:
+    for table in (schema.snapshots, schema.seals):
+        connection.execute(delete(table).where(table.c.bandit == bandit_id))
+    connection.execute(delete(schema.bandits).where(schema.bandits.c.id == bandit_id))

@@ -1,0 +1,138 @@
+"""What can be read of a bandit: its arms and settings, its log, reports and proofs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rotting._core.validation import whole_number
+from rotting.bandit import verifying
+from rotting.bandit.errors import BadAddress, StorageError
+from rotting.bandit.settings import BanditSettings
+from rotting.bandit.state import BanditState
+from rotting.bandit.verifying import Verification
+from rotting.errors import quoted
+from rotting.policies import Policy
+
+if TYPE_CHECKING:
+    import pandas
+
+    from rotting.bandit.event_log import EventLog
+    from rotting.bandit.reporting import Report
+    from rotting.bandit.streaming import Time
+
+
+class ReadableBandit:
+    """The methods of a `Bandit` that only read."""
+
+    _log: EventLog
+
+    @property
+    def settings(self) -> BanditSettings:
+        """The settings as they are now."""
+        with self._log.reading():
+            return self._state.settings
+
+    @property
+    def arms(self) -> dict[str, bool]:
+        """The arms in the order of being added, and whether each is available (that is, not retired)."""
+        with self._log.reading():
+            return dict(zip(self._state.names, self._state.live, strict=True))
+
+    @property
+    def name(self) -> str:
+        """The name of the bandit."""
+        return self._log.name
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
+        with self._log.reading():
+            return self._state.policy
+
+    def history(
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> pandas.DataFrame:
+        """Return the log, or a part of it: one row per event, in order.
+
+        Parameters
+        ----------
+        since, until
+            Events from this time on, and before that one: a `datetime`, or a text such as "2026-01-31 12:00"; without
+            a zone, in UTC.
+        arm
+            Events of this arm only.
+        after, limit
+            Events after that number, and so many of them.
+        """
+        from rotting.bandit.streaming import Range, frame, portions
+
+        wanted = Range(since, until, arm, after, limit)
+        return frame([row for rows in portions(self._log, wanted) for row in rows])
+
+    def history_portions(
+        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+    ) -> Iterator[pandas.DataFrame]:
+        """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
+        from rotting.bandit.streaming import Range, frame, portions
+
+        return map(frame, portions(self._log, Range(since, until, arm), whole_number("size", size, 1)))
+
+    def report(self) -> Report:
+        """Return how the arms are doing."""
+        from rotting.bandit.reporting import make_report
+
+        with self._log.reading() as stored:
+            return make_report(self._state, stored.exposures_until(self._state.seq))
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+    ) -> int:
+        """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
+
+        The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
+        not grow with it.
+        """
+        from rotting.bandit.exporting import check_export, write_log
+        from rotting.bandit.streaming import Range, portions
+
+        if not isinstance(path, str | os.PathLike):
+            raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
+        self.refuse_own_file(path)
+        check_export(Path(path))
+        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
+
+    def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
+        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
+        if self._log.database.owns_file(path):
+            raise StorageError(
+                f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
+            )
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.
+
+        Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
+        done and of all events.
+        """
+        return verifying.verify(self._log, progress)
+
+    def __repr__(self) -> str:
+        state = self._state
+        return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
+
+    @property
+    def _state(self) -> BanditState:
+        return self._log.state

@@ -1,0 +1,105 @@
+"""What is asked of a bandit, and what it answers: the requests that `Bandit.exchange` carries out together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from rotting._core.validation import whole_number
+from rotting.bandit.checking import LONGEST_NAME, good_reward, name_list
+from rotting.bandit.errors import BadSettings, BanditError
+from rotting.errors import BadValue
+
+LARGEST_BATCH = 1_000_000  # decisions
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """A decision: show `arm`, and report its reward under this `id`.
+
+    `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
+    for a randomised policy, whose probabilities are not known.
+    """
+
+    id: str
+    arm: str
+    why: str
+    probability: float | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Decide:
+    """Choose an arm, or `n` times one; of all that are not retired, or of those named by `among`.
+
+    `key` makes the request safe to repeat: the same key again gives the same decisions, whenever and wherever.
+    """
+
+    n: int | None = None
+    among: Iterable[str] | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.n is not None:
+            try:
+                object.__setattr__(self, "n", whole_number("n", self.n, 1, LARGEST_BATCH))
+            except BadValue as error:
+                raise BadSettings.from_error(error) from None
+        if self.among is not None:
+            object.__setattr__(self, "among", tuple(name_list("among", self.among)))
+        if self.key is not None:
+            _check_key(self.key)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+    """A decision has really been shown."""
+
+    decision: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Reward:
+    """The reward of a decision."""
+
+    decision: str
+    value: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", good_reward(self.value))
+
+
+@dataclasses.dataclass(frozen=True)
+class AllShown:
+    """Decisions that have been shown: all of them are logged, or none."""
+
+    decisions: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class AllRewards:
+    """Decisions and their rewards: all of them are logged, or none."""
+
+    pairs: tuple[tuple[str, float], ...]
+
+
+Request = Decide | Shown | Reward | AllShown | AllRewards
+# Of `Decide` a choice, or a list of them if `n` was given; of the others whether it was new, or how many were.
+Outcome = Choice | list[Choice] | bool | int | BanditError
+
+
+def checked(requests: Iterable[Request]) -> list[Request]:
+    """Return requests as a list; refuse what is none."""
+    listed = list(requests)
+    for each in listed:
+        if not isinstance(each, Request):
+            raise BadSettings(
+                "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
+            )
+    return listed
+
+
+def _check_key(key: object) -> None:
+    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_NAME or not key.isprintable():
+        raise BadSettings(
+            "cannot be a key", name="key", value=key, expected=f"a text of 1 to {LONGEST_NAME} printable characters"
+        )

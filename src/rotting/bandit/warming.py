@@ -1,0 +1,187 @@
+"""Warm starts: rewards that came elsewhere, before the bandit was made, learnt as if they were its own.
+
+They are events of the log like any other, marked as imported: one event says where they come from and how many they
+are, and one follows for each, with its own time and probability where they are known.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from rotting.bandit import planning
+from rotting.bandit.checking import good_name, good_reward
+from rotting.bandit.errors import BadSettings, BanditError
+from rotting.bandit.events import NO_ARM, Event
+from rotting.bandit.state import BanditState
+from rotting.errors import quoted
+
+if TYPE_CHECKING:
+    import pandas
+
+    from rotting.bandit.bandit import Bandit
+    from rotting.bandit.event_log import EventLog
+
+# Another bandit; or rows with an arm and a reward and, where they are known, a time and a probability.
+WarmSource: TypeAlias = "Bandit | pandas.DataFrame | Iterable[Mapping[str, object]]"
+COLUMNS = ("arm", "reward", "time", "probability")
+
+
+class Imported(NamedTuple):
+    """A reward that came elsewhere."""
+
+    arm: str
+    reward: float
+    time: float | None = None  # seconds since 1970
+    probability: float | None = None  # of the arm when it was chosen
+
+
+class WarmStart(NamedTuple):
+    """Rewards to be learnt, in order, and where they come from."""
+
+    source: str
+    rewards: list[Imported]
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms that have rewards, in the order of their first ones."""
+        return list(dict.fromkeys(each.arm for each in self.rewards))
+
+
+def read_warm_start(source: object) -> WarmStart:
+    """Return the rewards of a source (see `WarmSource`): those with times in their order, others as they are."""
+    if (log := getattr(source, "_log", None)) is not None:
+        return _from_bandit(log)
+    records = getattr(source, "to_dict", None)
+    rows = records("records") if records is not None and hasattr(source, "columns") else source
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        raise BadSettings(
+            "is no source of rewards",
+            name="warm_start",
+            value=source,
+            expected=f"a Bandit, a table with the columns {', '.join(COLUMNS)}, or a list of such rows",
+        )
+    rewards = [_from_row(row, place) for place, row in enumerate(rows, start=1)]
+    timed = [each.time is not None for each in rewards]
+    if any(timed) and not all(timed):
+        raise BadSettings(
+            f"has a time in some rows, but none in row {timed.index(False) + 1}",
+            name="warm_start",
+            hint="give all rows a time, or none",
+        )
+    if rewards and timed[0]:
+        rewards.sort(key=lambda each: each.time or 0.0)
+    return WarmStart("rows", rewards)
+
+
+def _from_row(row: object, place: int) -> Imported:
+    if not isinstance(row, Mapping) or not {"arm", "reward"} <= set(row):
+        raise BadSettings(
+            f"row {place} lacks an arm or a reward",
+            name="warm_start",
+            value=row,
+            expected="{'arm': ..., 'reward': ...}",
+        )
+    try:
+        return Imported(
+            good_name("arm", row["arm"]),
+            good_reward(row["reward"]),
+            _good_time(row.get("time")),
+            _good_probability(row.get("probability")),
+        )
+    except BanditError as error:
+        raise error.within(f"row {place} of warm_start") from None
+
+
+def _good_time(value: object) -> float | None:
+    if _is_missing(value):
+        return None
+    try:
+        if isinstance(value, str):
+            value = datetime.datetime.fromisoformat(value)
+        if isinstance(value, datetime.datetime):
+            value = (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).timestamp()
+        seconds = float(value)  # type: ignore[arg-type]
+    except (OverflowError, TypeError, ValueError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise BadSettings("is not a time", name="time", value=value, expected="a datetime, or seconds since 1970")
+    return seconds
+
+
+def _good_probability(value: object) -> float | None:
+    if _is_missing(value):
+        return None
+    try:
+        probability = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        probability = math.nan
+    if not 0.0 <= probability <= 1.0:
+        raise BadSettings("is out of range", name="probability", value=value, expected="a number from 0 to 1")
+    return probability
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value != value  # NaN and NaT are no times and no probabilities
+
+
+def _from_bandit(log: EventLog) -> WarmStart:
+    """Return the rewards of another bandit. What was compacted there has no times and probabilities any more."""
+    from rotting.bandit.streaming import Range, portions
+
+    with log.reading():
+        (arms, values), names, sealed = log.state.rewards(), log.state.names, log.state.sealed
+    found: list[Imported] = []
+    probabilities: dict[str, float | None] = {}  # of decisions without a reward so far
+    for rows in portions(log, Range(after=sealed)):
+        for row in rows:
+            if row.kind == "decided" and row.decision is not None:
+                probabilities[row.decision] = row.probability
+            elif row.reward is not None and row.arm is not None:
+                imported = row.kind == "imported"
+                known = row.probability if imported else probabilities.pop(row.decision or "", None)
+                found.append(Imported(row.arm, row.reward, row.happened if imported else row.at, known))
+    earlier = len(values) - len(found)
+    rest = zip(arms[: max(0, earlier)].tolist(), values[: max(0, earlier)].tolist(), strict=True)
+    rewards = [*(Imported(names[arm], value) for arm, value in rest), *found]
+    return WarmStart(f"bandit {log.name}", rewards)
+
+
+def import_events(state: BanditState, now: float, warm: WarmStart) -> list[Event]:
+    """Return the events of a warm start; none without rewards."""
+    if not warm.rewards:
+        return []
+    seq = state.seq + 1
+    details = json.dumps({"source": warm.source, "rewards": len(warm.rewards)})
+    events = [Event(seq, "warmed", now, NO_ARM, details=details)]
+    numbers = {arm: planning.known_arm(state, arm) for arm in warm.arms}
+    for place, each in enumerate(warm.rewards, start=1):
+        try:
+            state.settings.check_reward(each.reward)
+        except BanditError as error:
+            raise error.within(f"warm start, reward {place} of arm {quoted(each.arm)}") from None
+        events.append(
+            Event(
+                seq + place,
+                "imported",
+                now,
+                numbers[each.arm],
+                value=each.reward,
+                probability=each.probability,
+                happened=each.time,
+            )
+        )
+    return events
+
+
+def check_arms(warm: WarmStart, arms: Sequence[str]) -> None:
+    """Refuse rewards of arms that the bandit will not have."""
+    if unknown := [arm for arm in warm.arms if arm not in arms]:
+        raise BadSettings(
+            f"has rewards of arm {quoted(unknown[0])}, which is not among the arms",
+            name="warm_start",
+            hint="leave those rewards out, or add the arm (and retire it, if it is no longer shown)",
+        )

@@ -1,0 +1,129 @@
+"""What arms are worth from now on: draws of every arm's value, as likely as the log makes them.
+
+Each draw is one explanation of the log (a hypothesis and spreads, by their posterior probabilities) with one set of
+parameters. Half-lives, values, and what policies would gain are read off the same draws.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from rotting.logs.driver import CALENDAR, Weighed
+from rotting.logs.drops import find_drops
+from rotting.logs.model import Fit, Hypothesis, shaped
+
+DRAWS = 400
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """One explanation of the log, with parameters: the value of each arm as a function of exposures and time."""
+
+    hypothesis: Hypothesis
+    driver: str
+    level: np.ndarray  # of each arm
+    fall: np.ndarray  # along the axis, from 0 to 1
+    trend: float
+    typical_exposures: float
+    typical_age: float
+    launch: np.ndarray  # of each arm
+    pace: np.ndarray  # exposures of each arm per unit of its age
+    shown: np.ndarray  # exposures of each arm in the log
+    multiplicative: bool
+    scale: float
+    highest: float  # no value is more
+    drop_at: np.ndarray  # exposures after which an arm drops; infinite if it never does
+    drop_to: np.ndarray  # what is left then, as a share
+
+    def values(self, arm: int | np.ndarray, exposures: np.ndarray, time: np.ndarray | float = 1.0) -> np.ndarray:
+        """Return what an arm is worth after so many exposures, at a time; beyond the log it does not rise."""
+        z, now = {
+            "exposure": (np.asarray(exposures) / self.typical_exposures, self.shown / self.typical_exposures),
+            "age": (
+                np.maximum(np.asarray(time) - self.launch[arm], 0.0) / self.typical_age,
+                (1 - self.launch) / self.typical_age,
+            ),
+            "time": (np.asarray(time), np.ones(len(self.launch))),
+        }[self.hypothesis.axis]
+        z = np.where(self.fall[arm] < 0, np.minimum(z, now[arm]), z)
+        u = self.level[arm] - self.fall[arm] * shaped(z, self.hypothesis.shape) - self.trend * (np.asarray(time) - 0.5)
+        value = np.exp(np.minimum(u, 8.0)) if self.multiplicative else 1 + u
+        value = value * np.where(np.asarray(exposures) >= self.drop_at[arm], self.drop_to[arm], 1.0)
+        return np.asarray(np.minimum(self.scale * value, self.highest) + 0.0 * np.asarray(exposures))
+
+    def half_lives(self) -> np.ndarray:
+        """Return after how many exposures half of each arm's first value is lost; infinite if never."""
+        lost = np.full(len(self.level), np.log(2.0)) if self.multiplicative else (1 + self.level) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(self.fall > 0, lost / self.fall, np.inf)
+            shape = self.hypothesis.shape
+            inside = np.maximum(1 + share * np.expm1(-1 / shape), 0.0) if np.isfinite(shape) else None
+            z = share if inside is None else -shape * np.log(inside)
+        per_z = {"exposure": self.typical_exposures, "age": self.typical_age * self.pace, "time": np.inf}
+        smooth = z * per_z[self.hypothesis.axis]
+        return np.asarray(np.where((self.drop_to <= 0.5) & np.isfinite(self.drop_at), self.drop_at, smooth))
+
+
+def draw_values(
+    weighed: Weighed, generator: np.random.Generator, binary: bool, ratio: float, times: int = DRAWS
+) -> list[Draw]:
+    """Return draws of the values of all arms.
+
+    `ratio` is what a reward is worth in units of the capped rewards that the model was fitted to.
+    """
+    panel = weighed.panel
+    launch = panel.time[panel.first] - panel.age[panel.first]
+    ages = np.maximum(np.maximum.reduceat(panel.age, panel.first), 1e-9)
+    exposures = np.add.reduceat(panel.count, panel.first)
+    drops = find_drops(weighed)
+    chosen = generator.choice(len(weighed.fits), size=times, p=weighed.weights)
+    draws = []
+    for index in np.sort(chosen):
+        fit, driver = weighed.fits[index], weighed.drivers[index]
+        level, fall, trend = _parameters(fit, generator)
+        drop_at, drop_to = np.full(panel.arms, np.inf), np.ones(panel.arms)
+        if drops is not None:
+            level, fall, drop_at, drop_to = drops.draw(generator)
+        draws.append(
+            Draw(
+                hypothesis=fit.hypothesis,
+                driver=driver,
+                level=level,
+                fall=fall,
+                trend=trend if drops is None else 0.0,
+                typical_exposures=panel.typical_exposures,
+                typical_age=panel.typical_age,
+                launch=launch,
+                pace=exposures / ages,
+                shown=exposures,
+                multiplicative=panel.multiplicative,
+                scale=panel.scale * ratio,
+                highest=1.0 if binary else np.inf,
+                drop_at=drop_at,
+                drop_to=drop_to,
+            )
+        )
+    return draws
+
+
+def _parameters(fit: Fit, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return a level and a fall of each arm, and the common trend, drawn together."""
+    member = int(generator.choice(len(fit.weight), p=fit.weight))
+    common = generator.multivariate_normal(fit.common[member], fit.common_cov[member], method="eigh")
+    # Given what is common, arms are independent: their mean moves with it.
+    gain = np.linalg.solve(fit.common_cov[member], np.swapaxes(fit.cross_cov[member], 1, 2))  # [arm, global, 2]
+    mean = fit.own[member] + np.einsum("agi,g->ai", gain, common - fit.common[member])
+    rest = fit.own_cov[member] - np.einsum("aig,agj->aij", fit.cross_cov[member], gain)
+    scale, axes = np.linalg.eigh(rest)  # rounding may leave it a little below positive
+    root = axes * np.sqrt(np.maximum(scale, 0.0))[:, None, :]
+    own = mean + np.einsum("aij,aj->ai", root, generator.standard_normal(mean.shape))
+    trend = float(common[2]) if fit.hypothesis.trend else 0.0
+    return common[0] + own[:, 0], common[1] + own[:, 1], trend
+
+
+def without_calendar(draws: list[Draw]) -> list[Draw]:
+    """Return the draws in which arms wear out by themselves, or all if there are too few of those."""
+    own = [draw for draw in draws if draw.driver != CALENDAR]
+    return own if len(own) >= 20 else draws

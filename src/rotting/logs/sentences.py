@@ -1,0 +1,89 @@
+"""The verdict of a diagnosis in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rotting.logs.arms import ArmDiagnosis
+from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
+from rotting.logs.findings import Findings
+from rotting.logs.gain import KEEP, Gain
+from rotting.logs.recommending import Recommendation
+
+ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
+FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
+
+
+def summary(
+    verdict: str,
+    arms: Sequence[ArmDiagnosis],
+    findings: Findings,
+    advice: Recommendation | None,
+    gains: Sequence[Gain],
+) -> str:
+    """Return the verdict in one or two sentences."""
+    if verdict == CONSTANT_REWARDS:
+        return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
+    return f"{_finding(verdict, arms, findings)}{_expected_gain(advice, gains)}."
+
+
+def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> str:
+    one = len(arms) == 1
+    if verdict == FALLS_WITH_CALENDAR:
+        what = "The arm falls" if one else f"All {len(arms)} arms fall together"
+        return f"{what} with the calendar, whether new or old: that is not wear-out"
+    if verdict == FALLS_TOGETHER:
+        what = "The only arm falls" if one else f"The {len(arms)} arms fall together"
+        return f"{what}, and this log cannot tell whether they wear out or everything falls with time"
+    rotting = [arm for arm in arms if arm.rotting]
+    if not rotting:
+        return "The only arm is not seen to wear out" if one else f"None of the {len(arms)} arms is seen to wear out"
+    causes = {EXPOSURE: ", driven by exposures", AGE: ", driven by their age rather than by exposures"}
+    causes[CALENDAR] = ", beside a fall of all arms with the calendar"
+    share, their = ("The only arm wears out", "its") if one else (_share(len(rotting), len(arms)), "their")
+    return share + _speed(rotting, their) + causes.get(findings.driver.name, "")
+
+
+def _share(rotting: int, arms: int) -> str:
+    return f"{rotting} of {arms} arms wears out" if rotting == 1 else f"{rotting} of {arms} arms wear out"
+
+
+def _speed(rotting: Sequence[ArmDiagnosis], their: str) -> str:
+    known = [arm for arm in rotting if arm.half_life is not None]
+    if not known:
+        return f" (this log cannot tell how fast they lose half {their} value)"
+    middle = float(np.median([arm.half_life for arm in known if arm.half_life is not None]))
+    low = float(np.median([arm.half_life_low for arm in known if arm.half_life_low is not None]))
+    high = float(np.median([arm.half_life_high for arm in known if arm.half_life_high is not None]))
+    beyond = 2 * sum(arm.half_life_beyond_log for arm in known) > len(known)
+    speed = f", losing half {their} value in about {rounded(middle)} exposures ({rounded(low)} to {rounded(high)})"
+    return speed + (", more than the log holds" if beyond else "")
+
+
+def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain]) -> str:
+    if advice is None or not gains:
+        return ""
+    gain = next(each for each in gains if each.policy == advice.played_as)
+    if advice.label == KEEP:
+        return "; no other way of choosing is sure to earn more than what you do"
+    kept = gains[0].reward.point
+    relative = f" ({100 * gain.gain.point / kept:.0f} %)" if kept > 0 and gain.gain.point > 0.005 * kept else ""
+    return (
+        f"; from now on {advice.label} would earn about {gain.gain.point:.2g} more per 1000 exposures{relative}, "
+        f"between {gain.gain.low:.2g} and {gain.gain.high:.2g}"
+    )
+
+
+def rounded(value: float) -> str:
+    """Return a number to two significant digits, which is more than is known.
+
+    >>> rounded(1234.0), rounded(0.4)
+    ('1,200', '1')
+    """
+    if value < 1:
+        return "1"
+    digits = 1 - math.floor(math.log10(value))
+    return f"{round(value, digits):,.0f}"
