@@ -58,9 +58,6 @@ class _LinkedCompiler(Compiler):  # type: ignore[misc]
         state = self.state
         if state.library is None and func.__module__.partition(".")[0] == "rotting":
             state.library = _LinkedLibrary(state.targetctx.codegen(), func.__qualname__)
-            state.flags.no_rewrites = (
-                True  # of array expressions and of `raise`, which the package's kernels do without
-            )
         return super().compile_extra(func)
 
 
@@ -74,7 +71,8 @@ class _LinkedDispatcher(CPUDispatcher):  # type: ignore[misc]
         return self._for_python(*arguments)
 
 
-# Options for `numba.extending.overload`; `linked` has them, too.
+# Options for `numba.extending.overload`; `linked` has them, too. Not for `numba.njit`: what that returns would crash when
+# Python calls it, as there is no machine code.
 LINKED: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
