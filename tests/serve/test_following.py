@@ -129,7 +129,7 @@ def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
     bandit = Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), ["a", "b"])
     for _ in range(30):
         bandit.reward_many([(choice.id, 0.5) for choice in bandit.decide(2)])
-    bandit.compact(bandit._log.state.seq + 1, tmp_path / "old.jsonl")
+    bandit.compact(bandit._log.state.seq, tmp_path / "old.jsonl")
     bandit.reward_many([(choice.id, 0.25) for choice in bandit.decide(4)])
     tally = Tally("hero", bandit._log.bandit_id)
     with bandit._log.database.lock, bandit._log.database.reading() as connection:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, update
 
+from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit import BanditError, schema
 from rotting.bandit.database import Database
 from rotting.bandit.event_log import warm_up
@@ -99,6 +100,7 @@ class Service:
         for name in self.directory.names():
             self.follower.want(name)
         self._tasks.append(asyncio.create_task(self._keep_reading_keys()))
+        await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
         for name in self.directory.names()[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
                 policy = await self.writers.of(self.directory.find(name)).call(name, lambda bandit: bandit.policy)

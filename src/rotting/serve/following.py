@@ -125,17 +125,18 @@ class Tally:
         """Whether all of the log that was there at the last look is included."""
         return self.seq >= self.log_seq
 
-    def read(self, connection: Connection) -> bool:
-        """Add the next events of the log; False if there are no more."""
+    def read(self, connection: Connection, most: int | None = None) -> bool:
+        """Add the next events of the log, so many at most; False if there are no more."""
+        most = PORTION if most is None else most
         query = select(*_COLUMNS).where(_EVENT.bandit == self._id, _EVENT.seq > self.seq).order_by(_EVENT.seq)
-        rows = connection.execute(query.limit(PORTION)).all()
+        rows = connection.execute(query.limit(most)).all()
         latest = select(_EVENT.seq).where(_EVENT.bandit == self._id).order_by(_EVENT.seq.desc()).limit(1)
         newest = connection.execute(latest).scalar() or 0
         with self.lock:
             self.log_seq = newest
             if rows:
                 self._add(rows)
-        return len(rows) == PORTION
+        return len(rows) == most
 
     def _add(self, rows: Sequence[tuple[int, str, float, int, str | None, int | None, float | None]]) -> None:
         for row in rows:
@@ -227,12 +228,12 @@ class Follower:
         with self._lock:
             self._wanted.add(bandit)
 
-    def read_now(self, bandit: str) -> Tally:
-        """Return a bandit's tally with the next events of its log added: all of them, unless there are very many."""
+    def read_now(self, bandit: str, most: int | None = None) -> Tally:
+        """Return a bandit's tally with the next events of its log added, so many at most; the rest comes soon."""
         entry = self._directory.find(bandit)
         tally = self.tallies.setdefault(bandit, Tally(bandit, entry.id))
         with self.database.lock, self.database.reading() as connection:
-            if tally.read(connection):
+            if tally.read(connection, most):
                 self.want(bandit)
         return tally
 

@@ -24,6 +24,7 @@ STANDARD_ERRORS = 2.5  # by which the slope of an arm's rewards must lie below z
 MOST_DOTS = 40  # means in a row that are drawn
 SILENCE = 60.0  # seconds, and ten times as long as nine of ten rewards take
 MANY_PENDING = 1000
+READ_AT_ONCE = 2000  # events, while somebody waits for the page
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +111,7 @@ async def make_overview(service: Service, bandit: str) -> Overview:
     reasons = {choice.id: choice.why for choice in tuple(writer.reasons.get(bandit, ()))}
 
     def read() -> Overview:
-        tally = service.follower.read_now(bandit)
+        tally = service.follower.read_now(bandit, READ_AT_ONCE)
         tally.know_names(found.available)
         with service.database.lock, service.database.reading() as connection:
             delays, last = tally.delays(connection), tally.recent(connection)

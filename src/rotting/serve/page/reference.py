@@ -51,11 +51,11 @@ def _operation(route: Route, operation: Mapping[str, Any], schemas: Mapping[str,
     rows = [[each["name"], each["in"], each.get("description", "")] for each in operation["parameters"]] + _fields(
         route, schemas
     )
-    given = table("What to send", ["name", "where", "meaning"], rows) if rows else ""
+    given = table(f"{route.summary}: what to send", ["name", "where", "meaning"], rows) if rows else ""
     replies = [
         [status, reply["description"], _reply(reply, schemas)] for status, reply in operation["responses"].items()
     ]
-    answers = table("Replies", ["status", "meaning", "body"], replies)
+    answers = table(f"{route.summary}: replies", ["status", "meaning", "body"], replies)
     return f'{head}{given}{answers}<pre tabindex="0">{escape(_curl(route))}</pre></section>'
 
 
