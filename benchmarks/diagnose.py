@@ -107,7 +107,7 @@ def half_lives(count: int = 30) -> dict[str, Any]:
             told.append(float(np.mean(each.rotting)))
         found[f"{exposures} exposures, {rate:.0%}"] = {
             "coverage": float(np.mean(inside)),
-            "median_ratio": float(np.median(ratios)),
+            "median_ratio": float(np.median(ratios)) if np.isfinite(np.median(ratios)) else None,  # None: not told
             "arms_called": float(np.mean(told)),
         }
     return found

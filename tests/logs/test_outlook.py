@@ -62,9 +62,9 @@ def test_arms_that_have_not_dropped_yet_may():
     at = np.array([draw.drop_at for draw in draws])
     for arm in range(1, 4):
         assert at[:, names.index(f"creative {arm}")] == pytest.approx(300 * arm, abs=40)
-    assert at[:, late].min() >= 1200
-    # About one drop in 1000 exposures: most draws let it drop within the next 3000.
-    assert 0.5 < np.mean(at[:, late] < 4200) < 1.0
+    assert at[:, late].min() >= 1100
+    # The others dropped after 300 to 900 exposures: most draws let it drop within the next 3000.
+    assert 0.7 < np.mean(at[:, late] < 4200) <= 1.0
     assert np.mean([draw.values(late, np.array(4200.0)) for draw in draws]) < 1.5
 
 

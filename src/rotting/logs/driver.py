@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from rotting.logs.model import Fit, Hypothesis, axis_column, fit
+from rotting.logs.model import MANY_ARMS, Fit, Hypothesis, axis_column, fit
 from rotting.logs.panel import Panel
 
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
@@ -70,7 +70,8 @@ def weigh(panel: Panel) -> Weighed:
     fits, drivers, logs = [], [], []
     for driver, prior in PRIORS.items():
         axis = {AGE: "age", CALENDAR: "time"}.get(driver, "exposure")
-        for shape, share in (CALENDAR_SHAPES if driver == CALENDAR else SHAPES).items():
+        shapes = CALENDAR_SHAPES if driver == CALENDAR else SHAPES
+        for shape, share in shapes.items() if panel.arms < MANY_ARMS else list(shapes.items())[:2]:
             found = fit(panel, Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR)))
             fits.append(found)
             drivers.append(EXPOSURE if axis == "exposure" else driver)

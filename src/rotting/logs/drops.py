@@ -8,10 +8,11 @@ import numpy as np
 
 from rotting.logs.driver import Weighed
 
-# A drop must beat the smooth fit by this much in minus twice the log-likelihood: 6 is strong evidence by Kass and
-# Raftery (1995), and the place of the drop is a parameter, too.
-STRONG_EVIDENCE = 10.0
-LEAST_ROWS = 6
+# In minus twice the log-likelihood: drops must beat the smooth fit of all arms by the first (strong evidence by Kass
+# and Raftery, 1995); a drop must beat a constant by the second, since its place and its size are parameters.
+STRONG_EVIDENCE, DROP_PENALTY = 6.0, 8.0
+LEAST_ROWS, LEAST_SHRUNK = 6, 3
+LEAST_SPREAD = 0.3  # of the logarithms of the places of drops
 LARGEST_REMAINDER = 0.8  # more than this share left is no drop
 
 
@@ -25,19 +26,25 @@ class Drops:
     left: np.ndarray  # the share that is left; 1 without a drop
     left_error: np.ndarray
     exposures: np.ndarray
+    unseen: np.ndarray  # so many exposures after a drop are too few to see it
 
     def draw(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return levels, falls (none), and drops: arms that have not dropped yet may do so at any exposure.
+        """Return levels, falls (none), and drops: arms that have not dropped yet will do so as others did.
 
-        The hazard of a drop per exposure is the same for all arms and all times, and is drawn from its posterior given
-        how many dropped in how many exposures.
+        The places of drops are log-normal, with a mean drawn given those seen, and arms that have not dropped counted
+        where they are. An arm may also have dropped so recently that it is not seen yet.
         """
+        from scipy.special import ndtr, ndtri
+
         dropped = np.isfinite(self.at)
-        at_risk = float(np.where(dropped, self.at, self.exposures).sum())
-        hazard = generator.gamma(dropped.sum(), 1 / at_risk)
+        places = np.log(np.maximum(np.where(dropped, self.at, 1.5 * self.exposures), 1.0))
+        spread = max(float(places.std()), LEAST_SPREAD)
+        centre = generator.normal(places.mean(), spread / np.sqrt(len(places)))
+        known = ndtr((np.log(np.maximum(self.exposures - self.unseen, 1.0)) - centre) / spread)
+        share = known + (1 - known) * generator.random(len(places))
+        waiting = np.exp(centre + spread * ndtri(np.clip(share, 1e-9, 1 - 1e-9)))
         before = np.maximum(self.before + self.before_error * generator.standard_normal(len(self.at)), 1e-6)
         left = np.clip(self.left + self.left_error * generator.standard_normal(len(self.at)), 0.0, 1.0)
-        waiting = self.exposures + generator.exponential(1 / hazard, len(self.at))
         remainders = generator.choice(self.left[dropped], len(self.at))
         at = np.where(dropped, self.at, waiting)
         return np.log(before), np.zeros(len(self.at)), at, np.where(dropped, left, remainders)
@@ -50,33 +57,63 @@ def find_drops(weighed: Weighed) -> Drops | None:
         return None
     smooth = panel.count / panel.variance * (panel.mean - weighed.value) ** 2
     limits = np.append(panel.first, len(panel.mean))
-    found = np.array([_drop(weighed, slice(limits[arm], limits[arm + 1]), smooth) for arm in range(panel.arms)])
-    at, before, before_error, left, left_error, better = found.T
-    falls = left < LARGEST_REMAINDER
-    at = np.where((better > STRONG_EVIDENCE) & falls, at, np.inf)
-    if not np.isfinite(at).any() or (better[np.isfinite(at)].sum() + np.minimum(better[~np.isfinite(at)], 0).sum()) < 0:
+    found = np.array([_drop(weighed, slice(limits[arm], limits[arm + 1])) for arm in range(panel.arms)])
+    at, before, before_error, left, left_error, loss, constant_loss = found.T
+    dropped = (loss + DROP_PENALTY < constant_loss) & (left < LARGEST_REMAINDER)
+    at = np.where(dropped, at, np.inf)
+    total = np.where(dropped, loss + DROP_PENALTY, constant_loss).sum()
+    if not dropped.any() or total + STRONG_EVIDENCE > smooth.sum() + DROP_PENALTY / 2 * panel.arms:
         return None
     exposures = np.add.reduceat(panel.count, panel.first)
     whole = np.add.reduceat(panel.count * panel.mean, panel.first) / exposures
     whole_error = np.sqrt(panel.variance[panel.first] / exposures)
-    without = ~np.isfinite(at)
+    without = ~dropped
+    level, level_error = _shrunk(np.where(without, whole, before), np.where(without, whole_error, before_error))
+    rest, rest_error = np.ones(panel.arms), np.zeros(panel.arms)
+    rest[dropped], rest_error[dropped] = _shrunk(left[dropped], left_error[dropped])
     return Drops(
         at=at,
-        before=np.where(without, whole, before),
-        before_error=np.where(without, whole_error, before_error),
-        left=np.where(without, 1.0, left),
-        left_error=np.where(without, 0.0, left_error),
+        before=level,
+        before_error=level_error,
+        left=rest,
+        left_error=rest_error,
         exposures=exposures,
+        unseen=DROP_PENALTY * panel.variance[panel.first] / (whole * (1 - np.median(left[dropped]))) ** 2,
     )
 
 
-def _drop(weighed: Weighed, rows: slice, smooth: np.ndarray) -> tuple[float, ...]:
-    """Return the best drop of one arm: its place, levels with errors, and by how much it beats the smooth fit."""
+def _shrunk(values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values shrunk towards their mean by as much as their scatter is noise, and their errors.
+
+    References
+    ----------
+    DerSimonian and Laird (1986), "Meta-analysis in clinical trials".
+
+    Examples
+    --------
+    >>> _shrunk(np.array([1.0, 1.2, 0.8]), np.array([0.5, 0.5, 0.5]))[0]
+    array([1., 1., 1.])
+    """
+    if len(values) < LEAST_SHRUNK:
+        return values, errors
+    weight = 1 / np.maximum(errors, 1e-12) ** 2
+    centre = float(weight @ values / weight.sum())
+    excess = float(weight @ (values - centre) ** 2) - (len(values) - 1)
+    between = max(0.0, excess / float(weight.sum() - (weight**2).sum() / weight.sum()))
+    keep = between / (between + errors**2)
+    own = 1 / (between + errors**2)
+    centre, centre_error = float(own @ values / own.sum()), float(1 / np.sqrt(own.sum()))
+    return centre + keep * (values - centre), np.sqrt(keep * errors**2 + ((1 - keep) * centre_error) ** 2)
+
+
+def _drop(weighed: Weighed, rows: slice) -> tuple[float, ...]:
+    """Return the best drop of one arm: its place, levels with errors, its loss, and that of a constant."""
     panel = weighed.panel
     weight = panel.count[rows] / panel.variance[rows]
     mean, exposure, count = panel.mean[rows], panel.exposure[rows], panel.count[rows]
+    flat = float(weight @ (mean - weight @ mean / weight.sum()) ** 2)
     if len(mean) < LEAST_ROWS:
-        return np.inf, 1.0, 0.0, 1.0, 0.0, -np.inf
+        return np.inf, 1.0, 0.0, 1.0, 0.0, np.inf, flat
     total, moment = np.cumsum(weight), np.cumsum(weight * mean)
     before = moment[:-1] / total[:-1]
     rest = np.maximum(total[-1] - total[:-1], 1e-300)
@@ -86,9 +123,9 @@ def _drop(weighed: Weighed, rows: slice, smooth: np.ndarray) -> tuple[float, ...
     best = int(np.argmax(explained))
     loss = float(weight @ mean**2) - float(explained[best])
     if not np.isfinite(loss):
-        return np.inf, 1.0, 0.0, 1.0, 0.0, -np.inf
+        return np.inf, 1.0, 0.0, 1.0, 0.0, np.inf, flat
     left = max(float(after[best] / before[best]), 0.0)
     error = 1 / np.sqrt(total[best])
     left_error = np.sqrt(1 / rest[best] + (left * error) ** 2) / before[best]
     at = float(exposure[best] + count[best] / 2)
-    return at, float(before[best]), float(error), left, float(left_error), float(smooth[rows].sum()) - loss
+    return at, float(before[best]), float(error), left, float(left_error), loss, flat

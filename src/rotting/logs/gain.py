@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PER = 1000  # rewards and gains are given per so many exposures
 # Draws that policies are played on, runs on each of them, and decisions at most: beyond them a pull stands for several.
 PLAYED_DRAWS, RUNS, MOST_ROUNDS = 60, 2, 2_000
+LEAST_DRAWS, MOST_CURVES = 20, 3_000
 KEEP, EQUAL, ORACLE = "keep what you do", "equal split", "oracle"
 THOMPSON, GAUSSIAN_THOMPSON = "Thompson sampling", "Gaussian Thompson sampling"
 
@@ -64,6 +65,11 @@ class Period:
     def rounds(self) -> int:
         """How many pulls there are."""
         return max(self.exposures // self.batch, 1)
+
+
+def played_draws(arms: int) -> int:
+    """Return on how many draws policies are played: fewer where each takes long."""
+    return min(PLAYED_DRAWS, max(LEAST_DRAWS, MOST_CURVES // arms))
 
 
 def compared_policies(sigma: float, binary: bool, batch: int) -> dict[str, Policy]:
@@ -121,7 +127,8 @@ def estimate_gains(
     policies = compared_policies(sigma, binary, period.batch)
     if only is not None:
         policies = {name: policy for name, policy in policies.items() if name in only}
-    chosen = [draws[index] for index in np.linspace(0, len(draws) - 1, min(PLAYED_DRAWS, len(draws))).astype(int)]
+    count = min(played_draws(len(period.start)), len(draws))
+    chosen = [draws[index] for index in np.linspace(0, len(draws) - 1, count).astype(int)]
     rewards = []
     for number, draw in enumerate(chosen):
         rewards.append(_rewards(draw, period, policies, sigma, binary, seed + number))

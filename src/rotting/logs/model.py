@@ -25,7 +25,9 @@ LEVEL_SPREADS = {0.03: 0.25, 0.1: 0.25, 0.3: 0.25, 1.0: 0.25}
 SPEED_SPREADS = {0.03: 0.5, 0.2: 0.3, 0.7: 0.2}
 SHARED_SPREADS = {0.01: 0.6, 0.1: 0.3, 0.3: 0.1}
 HATS = 16
-STEPS = 5
+STEPS, ENOUGH = 5, 1e-3
+# So many arms tell by themselves how they differ: a coarser grid will do.
+MANY_ARMS = 60
 LARGEST_STEP = 2.0
 # Prior standard deviation of the common fall over the whole axis.
 FALL_SPREAD = 1.0
@@ -128,9 +130,10 @@ def fit(panel: Panel, hypothesis: Hypothesis) -> Fit:
     own = np.column_stack([np.ones_like(column), -column])
     # What is shared by all arms makes them fall alike, or nearly.
     speeds = {min(SPEED_SPREADS): 1.0} if hypothesis.axis == "time" else SPEED_SPREADS
-    members = list(itertools.product(LEVEL_SPREADS, speeds, SHARED_SPREADS))
+    shares = SHARED_SPREADS if panel.arms < MANY_ARMS else dict(list(SHARED_SPREADS.items())[:2])
+    members = list(itertools.product(LEVEL_SPREADS, speeds, shares))
     level, speed, shared = np.array(members).T
-    prior = np.array([LEVEL_SPREADS[one] * speeds[two] * SHARED_SPREADS[three] for one, two, three in members])
+    prior = np.array([LEVEL_SPREADS[one] * speeds[two] * shares[three] for one, two, three in members])
     fixed = np.tile(precision_of, (len(members), 1))
     penalty = np.concatenate([fixed, np.repeat(1 / shared[:, None] ** 2, HATS, axis=1)], axis=1)
     own_penalty = np.stack([1 / level**2, 1 / speed**2], axis=1)
@@ -161,6 +164,7 @@ def _solve(
     local = np.zeros((members, panel.arms, 2))
     information = panel.count / panel.variance
     known = np.log(panel.expected) if panel.multiplicative else panel.expected - 1
+    moved = np.inf
     for step in range(STEPS + 1):
         u = known + theta @ common.T + np.einsum("bri,ri->br", local[:, panel.arm], own)
         value = np.exp(np.minimum(u, 8.0)) if panel.multiplicative else 1 + u
@@ -168,7 +172,7 @@ def _solve(
         importance = information * slope**2
         residual = (panel.mean - value) / slope
         weighted = importance[:, :, None] * common
-        gg = np.einsum("brg,rh->bgh", weighted, common) + _diagonals(penalty)
+        gg = np.swapaxes(weighted, 1, 2) @ common + _diagonals(penalty)
         lg = np.stack([np.add.reduceat(weighted * own[:, i, None], first, axis=1) for i in (0, 1)], axis=2)
         ll = np.empty((members, panel.arms, 2, 2))
         for i in (0, 1):
@@ -179,7 +183,7 @@ def _solve(
         back = inverse @ lg  # [b, a, 2, g]
         schur = gg - np.einsum("baig,baih->bgh", lg, back)
         schur_inverse = np.linalg.inv(schur)
-        if step == STEPS:
+        if step == STEPS or moved < ENOUGH:
             break
         g = np.einsum("br,rg->bg", importance * residual, common) - penalty * theta
         moment = importance * residual
@@ -191,6 +195,7 @@ def _solve(
         damping = np.minimum(1.0, LARGEST_STEP / np.maximum(largest, 1e-12))
         theta += damping[:, None] * move
         local += damping[:, None, None] * local_move
+        moved = float(largest.max())
     loss = (information * (panel.mean - value) ** 2).sum(axis=1)
     loss += (penalty * theta**2).sum(axis=1) + (own_penalty[:, None] * local**2).sum(axis=(1, 2))
     prior = np.log(penalty).sum(axis=1) + panel.arms * np.log(own_penalty).sum(axis=1)

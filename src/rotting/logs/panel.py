@@ -12,8 +12,8 @@ from rotting.logs.reading import Log
 
 # Slices of the whole log's time (each with as many rows as the others) and bins of an arm's exposures.
 TIME_SLICES, EXPOSURE_BINS = 32, 16
-# With more arms, each gets fewer bins.
-MOST_ROWS = 12_000
+# With more arms, each gets fewer of both, down to the least.
+MOST_ROWS, LEAST_SLICES, LEAST_BINS = 2_400, 5, 4
 SMALLEST_VARIANCE = 1e-6  # of scaled rewards: those that never change would have none
 
 
@@ -56,8 +56,9 @@ def make_panel(log: Log) -> Panel:
     """Return the panel of a log."""
     times = np.concatenate([arm.cells.time for arm in log.arms])
     counts = np.concatenate([arm.cells.count for arm in log.arms])
-    edges = _slice_edges(times, counts)
-    bins = int(np.clip(MOST_ROWS // len(log.arms) - TIME_SLICES // 2, 4, EXPOSURE_BINS))
+    fineness = min(1.0, MOST_ROWS / len(log.arms) / (TIME_SLICES + EXPOSURE_BINS))
+    edges = _slice_edges(times, counts, max(round(fineness * TIME_SLICES), LEAST_SLICES))
+    bins = max(round(fineness * EXPOSURE_BINS), LEAST_BINS)
     segments = max(len(log.counted.segments), 1)
     rows = [_rows_of(arm.cells, edges, bins, segments) for arm in log.arms]
     sizes = [len(own["count"]) for own in rows]
@@ -83,11 +84,11 @@ def make_panel(log: Log) -> Panel:
     )
 
 
-def _slice_edges(times: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _slice_edges(times: np.ndarray, counts: np.ndarray, slices: int) -> np.ndarray:
     """Return times between which about equally many rows lie."""
     order = np.argsort(times, kind="stable")
     share = np.cumsum(counts[order]) / counts.sum()
-    inner = np.searchsorted(share, np.arange(1, TIME_SLICES) / TIME_SLICES)
+    inner = np.searchsorted(share, np.arange(1, slices) / slices)
     return np.unique(times[order][inner])
 
 

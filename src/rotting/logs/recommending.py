@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SHOWN_NAMES = 20  # names of arms in the code to paste
 # An arm is worth showing if it has a chance of this much to be worth this share of the best one.
 WORTH_SHOWING, CHANCE = 0.8, 0.1
+WORTH_CHANGING = 0.005  # a gain that may be less than this share of what is earned now is no reason to change
 KEEP_IT, REST, REPLACE, RETIRE = "keep", "rest", "replace", "retire"
 
 
@@ -48,7 +49,8 @@ def recommend(
     label = THOMPSON if best.policy == thompson_name(binary, batch) else best.policy
     policy = policies[label]
     gain = f"{best.gain.point:.3g} ({best.gain.low:.3g} to {best.gain.high:.3g}) per 1000 exposures"
-    if best.gain.low > 0:
+    kept = next(row.reward.point for row in gains if row.policy == KEEP)
+    if best.gain.low > WORTH_CHANGING * abs(kept):
         reason = f"of all that was tried it gains most, {gain}"
         if best.policy != label:
             reason += f". The gains show {best.policy} in its place: a pull there is the mean of {batch:,} rewards"

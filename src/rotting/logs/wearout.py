@@ -16,6 +16,8 @@ FALSE_DISCOVERIES = 0.05
 TAILS = (0.05, 0.95)
 # Bins of the fit that is shown, and resamples of its band.
 SHOWN_BINS, RESAMPLES = 32, 200
+# Resamples of all arms together; each has the least.
+MOST_RESAMPLES, LEAST_RESAMPLES = 10_000, 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +89,8 @@ def isotonic_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
     """Return the isotonic fit to an arm, and the reverse-percentile (basic) bootstrap band around it."""
     cells = merged(arm.cells, SHOWN_BINS)
     fit = non_increasing_fit(cells.mean, cells.count)
-    draws = resampled(fit, cells.count, noise_variance(arm, log), log.binary, generator, RESAMPLES)
+    times = max(min(RESAMPLES, MOST_RESAMPLES // len(log.arms)), LEAST_RESAMPLES)
+    draws = resampled(fit, cells.count, noise_variance(arm, log), log.binary, generator, times)
     refits = np.stack([non_increasing_fit(mean, cells.count) for mean in draws])
     # Where refits tend to lie above the fit, the fit tends to lie above the truth: the quantiles are subtracted.
     low, high = np.quantile(refits - fit, TAILS, axis=0)
