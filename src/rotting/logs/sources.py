@@ -55,6 +55,7 @@ class Source:
     database: duckdb.DuckDBPyConnection
     rows: duckdb.DuckDBPyRelation
     name: str  # how to call the log
+    notes: tuple[str, ...] = ()  # what must be said about how it was opened
 
 
 @contextlib.contextmanager
