@@ -69,7 +69,7 @@ def settle_times(database: duckdb.DuckDBPyConnection, column: str, date_format: 
     if len(rows) > 1 and LOCAL in rows:
         first, other = (_example(database, clock) for clock in (LOCAL, INSTANT if INSTANT in rows else NUMBER))
         raise LogError(
-            f"some times have an offset from UTC and others have none (rows {first} and {other})",
+            f"some times are in UTC or have an offset from it, and others have none (rows {first} and {other})",
             owner=f"time column {column!r}",
             hint="write all of them in UTC, such as 2024-01-31T18:30:00Z, or none with an offset",
         )

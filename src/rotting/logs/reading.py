@@ -111,7 +111,10 @@ def read_log(
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with tempfile.TemporaryDirectory(prefix="rotting-log-") as folder, open_source(log, step) as source:
+    with (
+        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
+        open_source(log, step, folder, reading.encoding) as source,
+    ):
         database = source.database
         _limit_memory(database, folder)
         columns = choose_columns(source.rows.columns, arm, reward, time, unit, impressions)

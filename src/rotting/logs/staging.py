@@ -37,6 +37,7 @@ class Reading:
     date_format: str | None = None  # such as "%d/%m/%Y"
     null: str | None = None  # a text that stands for no value, in any column
     missing_reward: str | None = None  # "0" or "drop"
+    encoding: str | None = None  # of a text file
 
     def __post_init__(self) -> None:
         for name, allowed in (("decimal", (".", ",")), ("missing_reward", ("0", "drop"))):
