@@ -10,7 +10,7 @@ import openpyxl
 import pandas
 import pytest
 
-from rotting.logs import LogError
+from rotting.logs import LogError, read_rows
 from rotting.logs.reading import read_log
 from rotting.logs.staging import Reading
 
@@ -216,3 +216,27 @@ def test_exports_with_thousands(thousands, tmp_path):
     log = read(tmp_path, "log.csv", "\n".join(lines))
     assert log.binary
     assert [(arm.exposures, arm.cells.total.sum()) for arm in log.arms] == [(56_000 + 406, 28_000 + 406)] * 2
+
+
+def test_rows_for_a_bandit(tmp_path):
+    (tmp_path / "log.csv").write_text(text(header=("arm", "reward", "time"), time="{:%d/%m/%Y %H:%M}"))
+    found = read_rows(tmp_path / "log.csv")
+    seconds = [moment.replace(tzinfo=datetime.UTC).timestamp() for _, _, moment in rows()]
+    assert [(row["arm"], row["reward"], row["time"]) for row in found] == [
+        (arm, float(reward), time) for (arm, reward, _), time in zip(rows(), seconds, strict=True)
+    ]
+    frame = pandas.DataFrame({"arm": "a", "reward": [1.0, 0.0], "propensity": [0.25, 0.5], "time": [7.0, 3.0]})
+    assert read_rows(frame) == [
+        {"arm": "a", "reward": 0.0, "probability": 0.5},
+        {"arm": "a", "reward": 1.0, "probability": 0.25},
+    ]
+    with pytest.raises(LogError, match="each row stands for many exposures"):
+        read_rows(frame.assign(impressions=9))
+
+
+def test_logs_of_events_are_refused():
+    frame = pandas.DataFrame({"event": ["impression", "click"] * 40, "ad": "a", "value": 1.0})
+    with pytest.raises(
+        LogError, match=r"column 'event' holds different events \('click', 'impression'\); expected one"
+    ):
+        read_log(frame)

@@ -19,6 +19,7 @@ USUAL_NAMES = {
     "round step",
     "unit": "user_id user unit_id unit visitor_id customer_id session_id device_id member_id uid",
     "impressions": "impressions impr displays exposures",
+    "probability": "probability propensity",
 }
 # Names that may mean the number of exposures of a row, or something else: asked for, and never guessed.
 _PERHAPS = "impression views viewed sends sent delivered deliveries shown shows trials"
@@ -113,6 +114,11 @@ def choose_columns(
         chosen.get("impressions"),
         perhaps,
     )
+
+
+def probability_column(columns: list[str], given: str | None) -> str | None:
+    """Return the column of the probability with which an arm was chosen, or None."""
+    return _guess("probability", columns) if given is None else _existing("probability", given, columns)
 
 
 def _existing(role: str, given: str, columns: list[str]) -> str:

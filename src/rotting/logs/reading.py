@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rotting.logs.checking import drop_rows, drop_totals, irregularities, refuse_hidden_sums, settle_missing_rewards
-from rotting.logs.columns import Columns, LogError, choose_columns
+from rotting.logs.checking import check_rows, refuse_events
+from rotting.logs.clocks import FIRST_DATE
+from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.counting import Arm, Counted, count_arms, is_binary
 from rotting.logs.segments import segment_candidates
-from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, open_source
+from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
 from rotting.logs.staging import Reading, count, stage
 
 if TYPE_CHECKING:
@@ -111,47 +113,83 @@ def read_log(
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
-        open_source(log, step, folder, reading.encoding) as source,
-    ):
-        database = source.database
-        _limit_memory(database, folder)
+    with opened(log, step, reading.encoding) as source:
         columns = choose_columns(source.rows.columns, arm, reward, time, unit, impressions)
         step("reading rows")
         candidates = segment_candidates(source.rows, columns)
-        notes = list(source.notes)
-        notes += stage(database, source.rows, columns, candidates, reading)
-        rows = count(database, "SELECT count(*) FROM log")
-        if rows == 0:
-            raise LogError("there are no rows", owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
+        notes = stage(source.database, source.rows, columns, candidates, reading)
         step("looking for irregular rows")
-        refuse_hidden_sums(database, columns)
-        totals = drop_totals(database, columns) if columns.aggregated else 0
-        notes += settle_missing_rewards(database, columns, reading)
-        duplicates, backwards = irregularities(database, columns, drop_duplicates)
-        dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
-        if totals:
-            dropped["total of other rows"] = totals
+        checked = check_rows(source.database, columns, reading, drop_duplicates)
         step("counting exposures")
-        binary = is_binary(database, columns)
-        offset = 0.0 if columns.aggregated else _offset(database)
-        counted = count_arms(database, columns, offset, candidates, binary)
-        kept = count(database, "SELECT count(*) FROM log JOIN arms USING (arm)")
+        binary = is_binary(source.database, columns)
+        offset = 0.0 if columns.aggregated else _offset(source.database)
+        counted = count_arms(source.database, columns, offset, candidates, binary)
+        kept = count(source.database, "SELECT count(*) FROM log JOIN arms USING (arm)")
         return Log(
             name=source.name,
             columns=columns,
-            rows=rows,
-            dropped=dropped,
-            duplicates=duplicates,
-            duplicates_dropped=drop_duplicates and duplicates > 0,
-            backwards=backwards,
+            rows=checked.rows,
+            dropped=checked.dropped,
+            duplicates=checked.duplicates,
+            duplicates_dropped=drop_duplicates and checked.duplicates > 0,
+            backwards=checked.backwards,
             binary=binary,
             offset=offset,
             counted=counted,
-            rows_left_out=rows - sum(dropped.values()) - kept,
-            notes=tuple(notes),
+            rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
+            notes=(*source.notes, *notes, *checked.notes),
         )
+
+
+def read_rows(
+    log: LogSource,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    probability: str | None = None,
+    reading: Reading = AS_FOUND,
+) -> list[dict[str, str | float]]:
+    """Return the rows of any readable log in order of time, for `Bandit.open(..., warm_start=rows)`.
+
+    Each has an arm and a reward; a time, in seconds since 1970, if the log has dates; and the probability of the arm
+    when it was chosen, if the log has a column for that.
+
+    Examples
+    --------
+    >>> from rotting.logs import make_log
+    >>> rows = read_rows(make_log(arms=2, exposures=300))
+    >>> len(rows), sorted(rows[0])
+    (600, ['arm', 'reward', 'time'])
+    """
+    with opened(log, lambda stage: None, reading.encoding) as source:
+        columns = choose_columns(source.rows.columns, arm, reward, time, None)
+        if columns.aggregated:
+            problem = "each row stands for many exposures, whose own rewards are not known"
+            raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
+        chance = probability_column(source.rows.columns, probability)
+        stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
+        check_rows(source.database, columns, reading, drop_duplicates=False)
+        given = "" if chance is None else ", segment_0::DOUBLE AS probability"
+        dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
+        kept = f"arm, reward{', time' if dates else ''}{given}"
+        found = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
+        names = [column[0] for column in found.description]
+        return [
+            {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            for row in found.fetchall()
+        ]
+
+
+@contextlib.contextmanager
+def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
+    """Yield an opened log that has no sign of being several rows per exposure."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
+        open_source(log, step, folder, encoding) as source,
+    ):
+        _limit_memory(source.database, folder)
+        refuse_events(source.rows)
+        yield source
 
 
 def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:

@@ -124,6 +124,8 @@ def _relation(
         rows = database.read_csv(str(path), header=True, all_varchar=True, skiprows=above, sep=mark)
         return rows, (f"Lines above the header were skipped: {above}.",) if above else ()
     if kind == "json":
+        # Several threads have been seen to change the order of the rows, which is that of time where there is none.
+        database.execute("SET threads = 1")
         return database.read_json(str(path)), ()
     if kind == "parquet":
         return database.read_parquet(str(path)), ()
