@@ -25,7 +25,9 @@ REACHES = {
     "paper": BASE | {"_output", "problems", "policies", "simulation", "theory"},
     "bandit": BASE | {"_output", "problems", "policies"},
     "logs": BASE | {"_output", "problems", "policies", "simulation"},
-    "cli": BASE | {"_output", "problems", "policies", "simulation", "sweeps", "paper", "bandit", "logs", "theory"},
+    "serve": BASE | {"_output", "problems", "policies", "bandit"},
+    "cli": BASE
+    | {"_output", "problems", "policies", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
     # Public names for what lies deeper.
     "_public": set(),
     "curves": BASE | {"problems"},

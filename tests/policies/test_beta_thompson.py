@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
+from rotting._core.gamma import log_gamma_sample
 from rotting._core.randomness import CHOICE, stream_key, word
-from rotting.policies.beta_thompson import BetaThompson, beta_sample_logit, log_gamma_sample
+from rotting.policies.beta_thompson import BetaThompson, beta_sample_logit
 
 
 @pytest.mark.parametrize("shape", [0.02, 0.5, 1.0, 1.7, 12.0, 5e4])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rotting
+import simulated_gpu
 from rotting.simulation.loop import streams_of, streams_of_many
-from simulation import simulated_gpu
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def simulated(tmp_path_factory):
 
 def test_every_policy_decides_as_on_the_cpu(simulated):
     pulls, regret, outcome = simulated
-    players = {**simulated_gpu.everybody(), "Mine": simulated_gpu.Mine()}
+    players = {**simulated_gpu.everybody(), "OwnOnGpu": simulated_gpu.OwnOnGpu()}
     expected = rotting.simulate(players, simulated_gpu.problem(), **simulated_gpu.GAME)
     assert outcome["labels"] == list(expected["policy"].values)
     for place, label in enumerate(outcome["labels"]):
@@ -72,7 +72,9 @@ def test_too_little_memory_is_met_by_smaller_batches(simulated):
 
 
 def test_games_that_are_played_at_once_come_out_as_they_do_alone(simulated):
-    assert simulated[2]["together"] == [True, True, True]
+    """Among them all named problems, and with them all dynamics and noises."""
+    assert len(simulated[2]["together"]) > 10
+    assert all(simulated[2]["together"])
 
 
 def test_sweeps_and_tuning_give_the_same_and_folders_hold_one_kind(simulated):
@@ -103,7 +105,7 @@ def test_what_is_missing_is_said(monkeypatch):
 
 def test_constants_never_change():
     """What a GPU keeps once for many runs must be the same after a game as before it."""
-    from rotting.policies._engine.contract import leaves
+    from rotting._core.defining import leaves
 
     for label, policy in simulated_gpu.everybody().items():
         agent = policy.informed(simulated_gpu.problem(), 300).start(4, seed=1)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rotting
+import simulated_gpu
 from rotting.paper.every_policy import PROBLEMS, policies_for
 from rotting.policies import Oracle
-from rotting.problems import Drop, Exponential, Problem
-from simulation import simulated_gpu
+from rotting.problems import NAMED, Drop, Exponential, Problem
 
 pytestmark = pytest.mark.gpu
 RUNS = 64
@@ -32,9 +32,17 @@ def test_every_policy_decides_as_on_the_cpu(name):
 def test_a_users_policy_and_smooth_curves():
     """Powers and exponentials come from another library: means may differ by a few units in the last place."""
     problem = Problem([Exponential(0.5, 0.01), Drop(0.5, -0.5, 100), 0.1], noise="gaussian")
-    on_cpu, on_gpu = both([simulated_gpu.Mine(), rotting.FEWA()], problem, horizon=3000, runs=RUNS)
+    on_cpu, on_gpu = both([simulated_gpu.OwnOnGpu(), rotting.FEWA()], problem, horizon=3000, runs=RUNS)
     np.testing.assert_array_equal(on_gpu.pulls, on_cpu.pulls)
     np.testing.assert_allclose(on_gpu.regret, on_cpu.regret, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_problem_is_the_cpus(name):
+    """Means that rest on powers or exponentials may differ by a few units in the last place."""
+    on_cpu, on_gpu = both([rotting.UCB1(), rotting.EffFEWA()], NAMED[name](), horizon=1000, runs=8, rounds=10)
+    np.testing.assert_array_equal(on_gpu.pulls, on_cpu.pulls)
+    np.testing.assert_allclose(on_gpu.regret, on_cpu.regret, rtol=0, atol=1e-9)
 
 
 def test_a_sweep_gives_the_same(tmp_path):

@@ -71,6 +71,7 @@ class EventLog:
         self._clock = LogClock()
         self._snapshot_seq = 0
         self._snapshot_size = 0
+        self.bytes_per_event = BYTES_PER_EVENT  # fewer: large snapshots are taken less often, and opening takes longer
         self.refresh()
 
     # Appending.
@@ -350,7 +351,7 @@ class EventLog:
 
     def snapshot_if_due(self) -> None:
         """Store the state after so many events that opening the bandit would take long."""
-        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // BYTES_PER_EVENT)
+        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // self.bytes_per_event)
         if self.state.seq < self._snapshot_seq + interval:
             return
         # A snapshot only saves time: if it fails, what has just been appended is durable all the same.

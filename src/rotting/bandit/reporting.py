@@ -77,13 +77,13 @@ class Report:
 def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
     """Return the report on a state, given how often each arm has been shown."""
     arms, values = state.rewards()
-    verdicts = _verdicts(state)
+    found = verdicts(state)
     split = {each: values[arms == arm] for arm, each in enumerate(state.names)}
     shows = dict(enumerate(state.decided)) if state.settings.count == "decided" else exposures
     rows = []
     for arm, each in enumerate(state.names):
         fit = wear_fit(split[each])
-        active, window = verdicts.get(arm, (None, None))
+        active, window = found.get(arm, (None, None))
         rows.append(
             ArmReport(
                 arm=each,
@@ -123,14 +123,14 @@ def _means(values: np.ndarray) -> dict[str, float | None]:
     return means | {"all": float(values.mean()) if len(values) else None}
 
 
-def _verdicts(state: BanditState) -> dict[int, tuple[bool | None, int | None]]:
+def verdicts(state: BanditState) -> dict[int, tuple[bool | None, int | None]]:
     """Return, for available arms, whether the filter lets them pass, and the window that removed them if not."""
     if not (state.policy.filters and state.policy.explains):
         return {}
     available = state.available()
-    verdicts: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
+    found: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
     arms = [arm for arm in available if state.received[arm] > 0]  # the filter lets the others pass
     for verdict in state.agent.explain_among(arms).arms if arms else ():
         if isinstance(verdict, FilterVerdict):
-            verdicts[arms[verdict.arm]] = verdict.survived, verdict.window
-    return verdicts
+            found[arms[verdict.arm]] = verdict.survived, verdict.window
+    return found

@@ -22,6 +22,7 @@ from rotting.cli import (
     policies,
     problems,
     results,
+    serve,
     sweep,
     tune,
     warm_up,
@@ -63,6 +64,7 @@ def _options_of(given: Sequence[str]) -> Option:
     command = typer.main.get_command(app)
     for word in given:
         command = getattr(command, "commands", {}).get(word, command)
+    command = getattr(command, "commands", {}).get(getattr(command, "default_command", None), command)
     options = {param.name: max(param.opts, key=len) for param in command.params if param.param_type_name == "option"}
     return options.get
 
@@ -108,3 +110,4 @@ for upkeep in (
 ):
     bandit.app.command()(upkeep)
 app.add_typer(bandit.app, name="bandit")
+app.add_typer(serve.app, name="serve")

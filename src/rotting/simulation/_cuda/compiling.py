@@ -14,7 +14,7 @@ from typing import Any
 
 from numba import cuda
 
-from rotting._core.compiling import belongs_to_package, cache_in, kernel_folder
+from rotting._core.compiling import cache_in, is_package_only, kernel_folder
 from rotting.simulation._cuda.device import SIMULATED, WARP
 from rotting.simulation._cuda.kernel import Batch, play_batch, spread
 
@@ -23,7 +23,7 @@ _NO_CONTRACTION = {"fma": 0}
 
 def kernel_for(batch: Batch) -> tuple[Any, int]:
     """Return the kernel that plays a batch, compiled, and how many registers a thread of it takes."""
-    kernel = _kernel(play_batch, belongs_to_package(type(batch.states)))
+    kernel = _kernel(play_batch, is_package_only(batch))
     if SIMULATED:
         return kernel, 1
     arguments = (batch, 1, 0, WARP)

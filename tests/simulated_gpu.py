@@ -13,6 +13,7 @@ import numpy as np
 
 import rotting
 from rotting.policies import POLICIES, Policy
+from rotting.problems import NAMED
 from rotting.simulation._cuda import batches, device, playing
 from rotting.simulation._cuda.together import Game, simulate_together
 
@@ -32,7 +33,7 @@ def everybody() -> dict[str, Policy]:
     return {name: kind(**needs.get(name, {})) for name, kind in POLICIES.items()} | others
 
 
-class MineState(NamedTuple):
+class OwnState(NamedTuple):
     settings: np.ndarray
     pulls: np.ndarray
     last: np.ndarray  # (K, 2): the last two rewards
@@ -53,9 +54,9 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class Mine(Policy, state=MineState, select=select, update=update, randomised=True):
-    def initial_state(self, n_arms: int) -> MineState:
-        return MineState(np.zeros(1), np.zeros(n_arms, np.int64), np.zeros((n_arms, 2)))
+class OwnOnGpu(Policy, state=OwnState, select=select, update=update, randomised=True):
+    def initial_state(self, n_arms: int) -> OwnState:
+        return OwnState(np.zeros(1), np.zeros(n_arms, np.int64), np.zeros((n_arms, 2)))
 
 
 def forgetful(state, arm, reward):
@@ -72,17 +73,17 @@ def wild(state, t, word):
 
 
 @dataclass(frozen=True)
-class Forgetful(Mine, update=forgetful):
+class Forgetful(OwnOnGpu, update=forgetful):
     pass
 
 
 @dataclass(frozen=True)
-class Meddling(Mine, update=meddling):
+class Meddling(OwnOnGpu, update=meddling):
     pass
 
 
 @dataclass(frozen=True)
-class Wild(Mine, select=wild, randomised=True):
+class Wild(OwnOnGpu, select=wild, randomised=True):
     pass
 
 
@@ -139,6 +140,9 @@ def together() -> list[bool]:
         Game([rotting.EffFEWA()], rotting.problems.two_arm(L=1.0, horizon=30), 2),
         Game([rotting.EffFEWA(), rotting.FEWA()], rotting.problems.two_arm(L=3.0, horizon=50), 2, rounds=1),
     ]
+    games += [
+        Game([rotting.UCB1(), rotting.EffFEWA()], replace(NAMED[name](), horizon=25), 2, rounds=2) for name in NAMED
+    ]
     found = dict(simulate_together(games, seed=5))
     return [
         _same(rotting.simulate(game.policies, game.problem, runs=game.runs, rounds=game.rounds, seed=5), found[place])
@@ -179,7 +183,7 @@ def _cell(policy: Policy) -> batches.Cell:
 
 
 def main(file: Path) -> None:
-    result = rotting.simulate({**everybody(), "Mine": Mine()}, problem(), **GAME, device="cuda")
+    result = rotting.simulate({**everybody(), "OwnOnGpu": OwnOnGpu()}, problem(), **GAME, device="cuda")
     outcome = {
         "labels": list(map(str, result["policy"].values)),
         "device": result.attrs["device"],

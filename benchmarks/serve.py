@@ -1,0 +1,120 @@
+"""The bars of the service, as ratios within one run: durable decisions against an endpoint that answers at once.
+
+Run it as `python benchmarks/serve.py [DATABASE ADDRESS]`; without an address, a SQLite file in a temporary folder. It
+needs wrk. The server, wrk and the database share the machine's processors, as they do for all rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+CONNECTIONS = 64
+SECONDS = 6
+PORT = 8765
+POST = 'wrk.method = "POST"\nwrk.body = "{}"\nwrk.headers["Content-Type"] = "application/json"\n'
+DECISIONS, ECHO = "/v1/bandits/bench/decisions", "/echo"
+
+
+class Measured(NamedTuple):
+    """What wrk says: requests per second, and milliseconds."""
+
+    rate: float
+    median: float
+    tail: float  # 99 %
+
+    def __str__(self) -> str:
+        return f"{self.rate:8,.0f}/s   p50 {self.median:6.1f} ms   p99 {self.tail:6.1f} ms"
+
+
+def main() -> None:
+    if shutil.which("wrk") is None:
+        sys.exit("this needs wrk: apt-get install wrk")
+    folder = tempfile.mkdtemp()
+    url = sys.argv[1] if len(sys.argv) > 1 else f"sqlite:///{folder}/bench.db"
+    script = Path(folder, "post.lua")
+    script.write_text(POST)
+    with server(url):
+        echo = wrk(script, ECHO)
+        durable = wrk(script, DECISIONS)
+        half = wrk(script, DECISIONS, connections=8)
+        again = wrk(script, ECHO)
+    with server(url, "one commit per request"):
+        single = wrk(script, DECISIONS)
+    best = max(echo.rate, again.rate)
+    floor = 0.5 if url.startswith("sqlite") else 0.3
+    times = 4 if url.startswith("sqlite") else 8
+    print(f"answered at once     {echo}\n                     {again}")
+    print(f"durable              {durable}   (p99 < 100 ms)")
+    print(f"durable, 8 at once   {half}   (p99 < 25 ms)")
+    print(f"one commit each      {single}")
+    print(f"durable / at once: {durable.rate / best:.2f} (>= {floor})")
+    print(f"durable / one commit each: {durable.rate / single.rate:.1f} (>= {times})")
+
+
+def wrk(script: Path, path: str, connections: int = CONNECTIONS) -> Measured:
+    """Measure an endpoint, after a second in which everything gets warm."""
+    address = f"http://127.0.0.1:{PORT}{path}"
+    command = ["wrk", "-t1", f"-c{connections}", "--latency", "-s", str(script), address]
+    subprocess.run([*command, "-d1s"], check=True, capture_output=True)
+    said = subprocess.run([*command, f"-d{SECONDS}s"], check=True, capture_output=True, text=True).stdout
+    assert "Non-2xx" not in said, said
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    assert rate is not None
+    return Measured(float(rate[1]), _milliseconds(said, "50%"), _milliseconds(said, "99%"))
+
+
+def _milliseconds(said: str, quantile: str) -> float:
+    found = re.search(rf"{quantile}\s+([\d.]+)(us|ms|s)", said)
+    assert found is not None, said
+    return float(found[1]) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[found[2]]
+
+
+@contextlib.contextmanager
+def server(url: str, mode: str = "") -> Iterator[None]:
+    """Run this file as a server."""
+    process = subprocess.Popen([sys.executable, __file__, "--serve", url, mode])
+    try:
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://127.0.0.1:{PORT}/livez").close()
+                break
+            time.sleep(0.1)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def serve(url: str, mode: str) -> None:
+    """Serve a bandit, and an endpoint that parses the same body and answers at once."""
+    from rotting import Bandit, EffFEWA
+    from rotting.serve import app, requests, running, writer
+    from rotting.serve.routing import Answer, Request, Route, Router
+
+    async def echo(service: app.Service, request: Request) -> Answer:
+        body = request.decoded(requests.Decide)
+        choice = {"id": "440a0f7bce-3-c1266a17a539", "arm": "red", "why": "never tried", "probability": 1.0}
+        return Answer(201, requests.encode({"decisions": [choice] * int(body.n)}))
+
+    app.ROUTER = Router((*app.ROUTER.routes, Route(method="POST", path=ECHO, handler=echo, role="client")))
+    if mode == "one commit per request":
+        writer.LARGEST_TRANSACTION = 1
+    Bandit.open(url, "bench", EffFEWA(sigma=0.5), [f"arm {number}" for number in range(10)], reward_wait=60.0).close()
+    running.serve(app.Options(url=url), "127.0.0.1", PORT, lambda text: None)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        serve(sys.argv[2], sys.argv[3])
+    else:
+        main()

@@ -1,0 +1,107 @@
+"""The bandits of one database, opened when they are first asked for, all through one connection."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from rotting.bandit import Bandit, UnknownBandit, UnknownDecision, schema
+from rotting.bandit.database import Database
+from rotting.bandit.opening import NewBandit, open_on
+from rotting.bandit.storage import DELETED
+from rotting.errors import quoted
+
+# Snapshots of many waiting decisions are large, and clients wait while one is taken (0.4 s for 200 000): with so few
+# bytes per event, that should be less than one second in a hundred at ten thousand decisions a second.
+BYTES_PER_EVENT = 50
+LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
+
+
+class Entry(NamedTuple):
+    """A bandit that the database has."""
+
+    id: int
+    name: str
+    token: str  # what the identifiers of its decisions start with
+
+
+class Directory:
+    """Which bandits there are. Asking for one that is not known costs a look at the database once a second at most."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        self._lock = threading.Lock()
+        self._names: dict[str, Entry] = {}
+        self._tokens: dict[str, Entry] = {}
+        self._looked = 0.0
+
+    def knows(self, name: str) -> bool:
+        """Say whether a bandit is known without a look at the database."""
+        return name in self._names
+
+    def knows_decision(self, decision: str) -> bool:
+        """Say whether the bandit of a decision is known without a look at the database."""
+        return decision.partition("-")[0] in self._tokens
+
+    def refresh(self, at_once: bool = False) -> None:
+        """Read the list again, unless that was done just now."""
+        with self._lock:
+            if not at_once and time.monotonic() < self._looked + LOOK_AGAIN:
+                return
+            with self._database.lock, self._database.reading() as connection:
+                table = schema.bandits.c
+                rows: Sequence[Any] = []
+                if schema.version_of(connection) > 0:
+                    rows = connection.execute(select(table.id, table.name, table.token).order_by(table.name)).all()
+            entries = [Entry._make(row) for row in rows if not row[1].startswith(DELETED)]
+            self._names = {entry.name: entry for entry in entries}
+            self._tokens = {entry.token: entry for entry in entries}
+            self._looked = time.monotonic()
+
+    def names(self) -> list[str]:
+        """Return the names of all bandits that are known."""
+        return list(self._names)
+
+    def find(self, name: str) -> Entry:
+        """Return a bandit by its name."""
+        found = self._names.get(name)
+        if found is None:
+            raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
+        return found
+
+    def of_decision(self, decision: str) -> Entry:
+        """Return the bandit that a decision belongs to."""
+        found = self._tokens.get(decision.partition("-")[0])
+        if found is None:
+            raise UnknownDecision(
+                f"no bandit took a decision {quoted(decision)}", value=decision, expected="the id of a decision"
+            )
+        return found
+
+
+class OpenBandits:
+    """Bandits that one thread works with, all through one connection."""
+
+    def __init__(self, url: str):
+        self.database = Database(url)
+        self._open: dict[str, Bandit] = {}
+
+    def get(self, name: str) -> Bandit:
+        """Return a bandit, opened if need be."""
+        bandit = self._open.get(name)
+        if bandit is None:
+            bandit = self._open[name] = Bandit(open_on(self.database, NewBandit(name, None, None)))
+            bandit._log.bytes_per_event = BYTES_PER_EVENT
+        return bandit
+
+    def forget(self, name: str) -> None:
+        """Open a bandit anew when it is next asked for: its log is no longer the one that was there."""
+        self._open.pop(name, None)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.database.close()

@@ -1,0 +1,276 @@
+"""Bodies of requests and replies: the one definition that checks what arrives and that `/openapi.json` is made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from rotting.policies._engine.agent import LARGEST_REWARD
+
+LARGEST_BODY = 1 << 20  # bytes
+LARGEST_BATCH = 1000  # decisions or events in one request
+
+ArmName = Annotated[str, Meta(min_length=1, max_length=200, description="The name of an arm.")]
+DecisionId = Annotated[str, Meta(max_length=100, description="The `id` of a decision.")]
+RewardValue = Annotated[float, Meta(ge=-LARGEST_REWARD, le=LARGEST_REWARD)]
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[float, Meta(ge=0.0)]
+Count = Annotated[int, Meta(ge=0, le=2**62)]
+Limit = Count | dict[ArmName, Count]  # for all arms, or for some
+PolicyText = Annotated[str, Meta(max_length=500, description="For example EffFEWA(sigma=0.5).")]
+
+
+class Body(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """What a client sends. A field that is not known is a mistake of its author, and refused."""
+
+
+class Decide(Body):
+    """Choose an arm, or `n` times one, of all that are available or of those in `among`."""
+
+    n: Annotated[float, Meta(ge=1, le=LARGEST_BATCH, multiple_of=1)] = 1  # to JSON, 3.0 is a whole number, too
+    among: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)] | None = None
+
+
+class Reward(Body):
+    """The reward of a decision."""
+
+    value: RewardValue
+
+
+class ShownEvent(Body, tag_field="kind", tag="shown"):
+    """A decision was really shown."""
+
+    decision: DecisionId
+
+
+class RewardEvent(Body, tag_field="kind", tag="reward"):
+    """The reward of a decision."""
+
+    decision: DecisionId
+    value: RewardValue
+
+
+class Events(Body):
+    """Exposures and rewards, independent of each other, in this order."""
+
+    events: Annotated[list[ShownEvent | RewardEvent], Meta(min_length=1, max_length=LARGEST_BATCH)]
+
+
+class NewBandit(Body):
+    """The settings of a bandit, as in `Bandit.open`."""
+
+    arms: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)]
+    policy: PolicyText = "EffFEWA(sigma=0.5)"
+    sigma: Literal["auto"] | None = None
+    epsilon: Share | None = None
+    count: Literal["decided", "shown"] | None = None
+    reward_wait: Seconds | None = None
+    default_reward: RewardValue | None = None
+    reward_range: tuple[RewardValue, RewardValue] | None = None
+    holdout: Share | None = None
+    control: ArmName | None = None
+    min_exposures: Limit | None = None
+    max_exposures: Limit | None = None
+    exposure_period: Seconds | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+
+
+class Settings(Body):
+    """New values of settings, as in `Bandit.change`; null switches off what can be switched off."""
+
+    policy: PolicyText | UnsetType = UNSET
+    sigma: float | Literal["auto"] | UnsetType | None = UNSET
+    epsilon: Share | UnsetType = UNSET
+    reward_wait: Seconds | UnsetType | None = UNSET
+    default_reward: RewardValue | UnsetType | None = UNSET
+    reward_range: tuple[RewardValue, RewardValue] | UnsetType | None = UNSET
+    holdout: Share | UnsetType = UNSET
+    control: ArmName | UnsetType | None = UNSET
+    min_exposures: Limit | UnsetType = UNSET
+    max_exposures: Limit | UnsetType | None = UNSET
+    exposure_period: Seconds | UnsetType | None = UNSET
+
+
+class ArmChanges(Body):
+    """Arms to add, to retire and to restore, in this order: all changes are made, or none."""
+
+    add: Annotated[list[ArmName], Meta(max_length=LARGEST_BATCH)] = []
+    retire: Annotated[list[ArmName], Meta(max_length=LARGEST_BATCH)] = []
+    restore: Annotated[list[ArmName], Meta(max_length=LARGEST_BATCH)] = []
+
+
+class EvaluationContext(Struct, rename="camel"):
+    """The context of an OpenFeature evaluation. `flags` names the bandits of a bulk evaluation."""
+
+    targeting_key: Annotated[str, Meta(max_length=1000)] | None = None
+    flags: Annotated[list[str], Meta(max_length=100)] | None = None
+
+
+class Evaluation(Struct):
+    """A request of OpenFeature's remote evaluation protocol. Fields that are not known are ignored, as it demands."""
+
+    context: EvaluationContext | None = None
+
+
+# Replies.
+
+ErrorCode = Literal["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"]
+
+
+class Reply(Struct, kw_only=True):
+    """What the service sends."""
+
+
+class Decision(Reply):
+    """Show `arm`, and report its reward under this `id`."""
+
+    id: str
+    arm: str
+    why: str
+    probability: float | None
+
+
+class Decisions(Reply):
+    """The decisions of one request."""
+
+    decisions: list[Decision]
+
+
+class Problem(Reply, omit_defaults=True):
+    """What went wrong (RFC 9457): `detail` is the text of the Python library, the rest are the fields of its error."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    name: str | None = None
+    expected: str | None = None
+    hint: str | None = None
+
+
+class Result(Reply, omit_defaults=True):
+    """What became of an event: `new`, `known` already, or refused with a problem."""
+
+    status: Literal["new", "known", "refused"]
+    problem: Problem | None = None
+
+
+class Results(Reply):
+    """One result per event, in their order."""
+
+    results: list[Result]
+
+
+class Accepted(Reply):
+    """Whether a reward was new."""
+
+    new: bool
+
+
+class Arm(Reply):
+    """An arm; `available` is false once it is retired."""
+
+    arm: str
+    available: bool
+
+
+class BanditReply(Reply):
+    """A bandit and its settings."""
+
+    bandit: str
+    policy: str
+    arms: list[Arm]
+    events: int
+    settings: dict[str, Any]
+
+
+class Bandits(Reply):
+    """The names of all bandits that the key may see."""
+
+    bandits: list[str]
+
+
+class Report(Reply):
+    """How the arms are doing: what `Bandit.report().to_dict()` returns."""
+
+    bandit: str
+    policy: str
+    estimated_sigma: float | None
+    arms: Annotated[list[dict[str, Any]], Meta(description="The fields are those of rotting.bandit.ArmReport.")]
+    holdout: Annotated[dict[str, Any] | None, Meta(description="What the policy earns more than the holdout.")]
+
+
+class LoggedEvent(Reply):
+    """One event of the log."""
+
+    seq: int
+    kind: str
+    at: float
+    arm: str | None
+    decision: str | None
+    reward: float | None
+    probability: float | None
+    among: list[str] | None
+    holdout: bool | None
+    happened: float | None
+    details: str | None
+
+
+class LogPage(Reply):
+    """Events in order; ask for the rest with `?after=` this `next`, which is null at the end."""
+
+    events: list[LoggedEvent]
+    next: int | None
+
+
+class Health(Reply):
+    """Whether the server can do its work."""
+
+    status: Literal["ok", "failing"]
+
+
+class Evaluated(Reply, omit_defaults=True):
+    """An OpenFeature evaluation: value and variant are the arm."""
+
+    key: str
+    reason: Literal["SPLIT"]
+    variant: str
+    value: str
+    metadata: dict[str, bool | str | float]
+
+
+class NotEvaluated(Reply, rename="camel"):
+    """Why there is no evaluation."""
+
+    key: str
+    error_code: ErrorCode
+    error_details: str
+
+
+class Flag(Reply, rename="camel", omit_defaults=True):
+    """One of several evaluations: the fields of `Evaluated`, or those of `NotEvaluated`."""
+
+    key: str
+    reason: Literal["SPLIT"] | UnsetType = UNSET
+    variant: str | UnsetType = UNSET
+    value: str | UnsetType = UNSET
+    metadata: dict[str, bool | str | float] | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
+    error_details: str | UnsetType = UNSET
+
+
+class BulkEvaluated(Reply):
+    """The evaluations of several bandits, or why there is none."""
+
+    flags: list[Flag]
+
+
+class EvaluationFailed(Reply, rename="camel"):
+    """The server could not evaluate anything."""
+
+    error_details: str
+
+
+encode = msgspec.json.encode

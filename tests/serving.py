@@ -1,0 +1,70 @@
+"""Servers for the tests of the service: real ones, on a port of their own; and fixtures, which tests import."""
+
+import contextlib
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+
+from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fixtures, too
+from rotting import Bandit, EffFEWA
+from rotting.bandit import schema
+from rotting.bandit.database import Database
+from rotting.serve import keys, running
+from rotting.serve.app import Options, Service
+
+ARMS = ["red", "green", "blue"]
+
+
+@contextlib.contextmanager
+def serving(url, **options):
+    """Yield a client of a server that runs in a thread of this process."""
+    service = Service(Options(url=url, **options))
+    server = running.Server(service)
+    with running._listen("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive(), "the server did not start"
+                time.sleep(0.01)
+            address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            with httpx.Client(base_url=address, timeout=30.0) as client:
+                client.service = service
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def make_bandit(url, name="hero", **settings):
+    Bandit.open(url, name, EffFEWA(sigma=0.5), ARMS, **settings).close()
+
+
+def make_key(url, role, bandit=None):
+    database = Database(url)
+    with database.lock:
+        database.write(schema.prepare)
+    key = keys.add_key(database, role, bandit)
+    database.close()
+    return key
+
+
+def bearer(key):
+    return {"Authorization": f"Bearer {key}"}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def client(sqlite):  # noqa: F811
+    """Return a client of a server without keys that has one bandit."""
+    make_bandit(sqlite)
+    with serving(sqlite) as opened:
+        yield opened
