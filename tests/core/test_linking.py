@@ -1,7 +1,11 @@
 """Functions that exist inside of other compiled functions only."""
 
+import re
+from pathlib import Path
+
 import numba
 
+import rotting
 from rotting._core.linking import _LinkedLibrary, linked
 
 
@@ -43,3 +47,10 @@ def test_a_function_of_a_user_may_print(capsys):
     assert outer(3) == 3
     assert capsys.readouterr().out == "x is 3\n"
     assert not isinstance(libraries(inner)[0], _LinkedLibrary)
+
+
+def test_nobody_hands_these_options_to_njit():
+    """What njit returns would crash when Python calls it."""
+    wrong = re.compile(r"jit\([^\n]*\*\*\(?(INLINED|LINKED)")
+    files = sorted(Path(rotting.__file__).parent.rglob("*.py"))
+    assert [file.name for file in files if wrong.search(file.read_text())] == ["linking.py"]

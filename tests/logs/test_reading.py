@@ -154,7 +154,7 @@ def test_odd_column_names_are_only_names():
 # Rows.
 
 
-@pytest.mark.parametrize("value", ["abc", "1,5", "inf", "-1e60", "--"])
+@pytest.mark.parametrize("value", ["abc", "1,5,2", "inf", "-1e60", "--"])
 def test_unparsable_rewards(value, tmp_path):
     frame = small().astype({"reward": object})
     frame.loc[[6, 9], "reward"] = value
@@ -299,8 +299,12 @@ def test_no_rows(tmp_path):
         ("log.xyz", b"hello", "of no kind that can be read"),
         ("log.parquet", b"PAR1 but nothing else", "cannot be read"),
         ("log.db", b"SQLite format 3\0 and then nonsense", "cannot be read"),
-        ("log.csv", b"\xff\xfe\x00\x01" * 50, "line 1 is not UTF-8 text; save the file as UTF-8$"),
-        ("log.csv", b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, "line 2 is not UTF-8 text; save the file as UTF-8$"),
+        ("log.csv", b"\xff\xff\x00\x01" * 50, "line 1 is not UTF-8 text; save the file as UTF-8, or name"),
+        (
+            "log.csv",
+            b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40,
+            "line 2 is not UTF-8 text; save the file as UTF-8, or name",
+        ),
         ("log.csv", b"arm,reward,time\na,1\nb,2,3,4\n", "not fit the header"),
         ("log.csv", b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n", "line 40002 does not fit the header"),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),

@@ -48,7 +48,8 @@ _KERNEL_SOURCES = (
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-# A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time.
+# A state is a tuple of many arrays, which a call that is not inlined would copy: some 100 ns each time. For `helper`,
+# `linked` and `overload`; never for `numba.njit` (see LINKED).
 INLINED: dict[str, Any] = OPTIONS | LINKED | {"forceinline": True}
 _KEEP_SECONDS = 30 * 24 * 3600
 

@@ -71,7 +71,8 @@ class _LinkedDispatcher(CPUDispatcher):  # type: ignore[misc]
         return self._for_python(*arguments)
 
 
-# Options for `numba.extending.overload`; `linked` has them, too.
+# Options for `numba.extending.overload`; `linked` has them, too. Not for `numba.njit`: what that returns has no machine
+# code, and would crash when Python calls it.
 LINKED: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,

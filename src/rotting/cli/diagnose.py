@@ -38,7 +38,8 @@ def diagnose(
     log: Annotated[
         str | None,
         typer.Argument(
-            help="A .csv, .csv.gz or .parquet file, or file.db::table (DuckDB, SQLite).", show_default=False
+            help="A .csv, .tsv, .jsonl, .xlsx or .parquet file, also .gz or .zip, or file.db::table (DuckDB, SQLite).",
+            show_default=False,
         ),
     ] = None,
     arm: Annotated[str | None, typer.Option(help="The column of what was shown.", show_default="guessed")] = None,
@@ -60,11 +61,27 @@ def diagnose(
             help="How long rewards take to arrive, such as 7d: so much of the end is left out.", show_default="found"
         ),
     ] = None,
+    impressions: Annotated[
+        str | None,
+        typer.Option(help="The column of how many exposures a row stands for, or none.", show_default="guessed"),
+    ] = None,
+    missing_reward: Annotated[
+        str | None, typer.Option(help="What a row without a reward earned: 0, or drop it.", show_default="found")
+    ] = None,
+    decimal: Annotated[str | None, typer.Option(help="The decimal mark: . or ,", show_default="found")] = None,
+    date_format: Annotated[
+        str | None, typer.Option(help="How dates are written, such as %d/%m/%Y.", show_default="found")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="The encoding of a text file, such as latin-1.", show_default="found")
+    ] = None,
+    null: Annotated[str | None, typer.Option(help="A text that stands for no value.", show_default="none")] = None,
     seed: Seed = 0,
 ) -> None:
     """Diagnose a log: do arms wear out, how fast, what would a bandit gain? Writes report.html and diagnosis.json.
 
-    The log has one row per exposure: what was shown, its reward, and when.
+    The log has one row per exposure (what was shown, its reward, and when), or is an export with impressions and clicks
+    per arm and day.
     """
     if (log is None) != demo:
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
@@ -73,7 +90,22 @@ def diagnose(
 
     with _folder(out):
         source = make_log(**DEMO, seed=seed) if log is None else log
-        result = diagnose(source, arm, reward, time, unit, seed, drop_duplicates, reward_delay)
+        result = diagnose(
+            source,
+            arm,
+            reward,
+            time,
+            unit,
+            seed,
+            drop_duplicates,
+            reward_delay,
+            impressions=impressions,
+            missing_reward=missing_reward,
+            decimal=decimal,
+            date_format=date_format,
+            encoding=encoding,
+            null=null,
+        )
         _print(result)
         try:
             written = result.save(out)

@@ -55,7 +55,16 @@ Threads = Annotated[
     ),
 ]
 
-Device = Annotated[str, typer.Option(help="Where runs are played: cpu, or cuda for an NVIDIA GPU.")]
+
+def _device(text: str) -> str:
+    if text not in ("cpu", "cuda"):
+        raise InputError(f"--device {text!r}: expected 'cpu' or 'cuda'")
+    return text
+
+
+Device = Annotated[
+    str, typer.Option(parser=_device, metavar="NAME", help="Where runs are played: cpu, or cuda for an NVIDIA GPU.")
+]
 
 
 def parsed(where: str, parse: Callable[[str], Parsed], text: str) -> Parsed:

@@ -7,6 +7,7 @@ from rotting.logs.diagnosis import Diagnosis, diagnose
 from rotting.logs.fitting import problem_from_log
 from rotting.logs.gain import Estimate, Gain
 from rotting.logs.generating import Truth, make_log
+from rotting.logs.reading import read_rows
 from rotting.logs.recommending import Recommendation
 from rotting.logs.sources import LogSource
 
@@ -23,4 +24,5 @@ __all__ = [
     "diagnose",
     "make_log",
     "problem_from_log",
+    "read_rows",
 ]

@@ -159,6 +159,12 @@ def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
 
 
 def _about_rows(log: Log) -> Iterator[str]:
+    yield from log.notes
+    if log.columns.aggregated:
+        yield (
+            f"Each row stands for many exposures (column {log.columns.impressions!r}), and its reward is their sum: "
+            "what happened within a row, such as a day, is not known."
+        )
     for reason, count in log.dropped.items():
         yield f"Dropped {count:,} of {_counted(log.rows, 'row')}: {reason}."
     if log.copies_kept:

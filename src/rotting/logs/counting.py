@@ -14,16 +14,16 @@ import numpy as np
 
 from rotting._core.noise import variance_from_differences
 from rotting.errors import quoted
+from rotting.logs.aggregates import SLICES, sums_of_aggregates
 from rotting.logs.columns import Columns, LogError
-from rotting.logs.segments import choose_segment, segment_values
+from rotting.logs.segments import choose_segment, segment_code, segment_values
 from rotting.logs.users import WithinUsers, within_users
 
 if TYPE_CHECKING:
     import duckdb
 
-# Exposures of an arm are summed in at most this many bins (fewer where there are many arms), and the time of the log is
-# cut into this many slices.
-MOST_BINS, SLICES = 2048, 64
+# Exposures of an arm are summed in at most this many bins (fewer where there are many arms).
+MOST_BINS = 2048
 MOST_CELLS = 1_000_000
 # Arms with fewer exposures say too little; more arms than this are beyond what is computed at once.
 LEAST_EXPOSURES, MOST_ARMS = 30, 5000
@@ -91,29 +91,43 @@ class Counted:
         return None if self.first_time is None or self.last_time is None else self.last_time - self.first_time
 
 
+def is_binary(database: duckdb.DuckDBPyConnection, columns: Columns) -> bool:
+    """Say whether every exposure earned 0 or 1, as far as the rows tell."""
+    fits = "reward = floor(reward) AND reward BETWEEN 0 AND impressions" if columns.aggregated else "reward IN (0, 1)"
+    found = database.execute(f"SELECT count(*) FROM log WHERE NOT ({fits})").fetchone()
+    return found is not None and found[0] == 0
+
+
 def count_arms(
-    database: duckdb.DuckDBPyConnection, columns: Columns, offset: float, candidates: Sequence[str] = ()
+    database: duckdb.DuckDBPyConnection, columns: Columns, offset: float, candidates: Sequence[str], binary: bool
 ) -> Counted:
     """Return the arms that were shown often enough, as sums, the most shown first.
 
     `candidates` are columns of users or places whose values stand in the table as segment_0, segment_1, ...; what
     matters most of them, if any does, is kept apart in the sums.
     """
+    shown = "sum(impressions)::BIGINT" if columns.aggregated else "count(*)"
     database.execute(
-        """
+        f"""
         CREATE TEMP TABLE arms AS
         SELECT row_number() OVER (ORDER BY exposures DESC, first) - 1 AS id, arm, exposures
-        FROM (SELECT arm, count(*) AS exposures, min(rowid) AS first FROM log GROUP BY arm)
+        FROM (SELECT arm, {shown} AS exposures, min(rowid) AS first FROM log GROUP BY arm)
         WHERE exposures >= $1 ORDER BY exposures DESC, first LIMIT $2
         """,
         [LEAST_EXPOSURES, MOST_ARMS],
     )
     names = database.execute("SELECT arm, exposures FROM arms ORDER BY id").fetchall()
     if not names:
-        _refuse_thin(database, columns)
-    chosen = choose_segment(database, len(candidates))
-    cap, capped_rows = _cap(database)
-    sums = _sums(database, columns.unit is not None, offset, len(names), cap, chosen)
+        _refuse_thin(database, columns, shown)
+    # How single exposures spread is not known from sums of numbers, so neither segments nor large ones are looked for.
+    known = binary or not columns.aggregated
+    chosen = choose_segment(database, len(candidates), columns.aggregated) if known else None
+    cap, capped_rows = (None, 0) if columns.aggregated else _cap(database)
+    bins = int(np.clip(MOST_CELLS // len(names), SLICES, MOST_BINS))
+    if columns.aggregated:
+        sums = sums_of_aggregates(database, len(names), bins, binary, chosen)
+    else:
+        sums = _sums(database, columns.unit is not None, offset, bins, cap, chosen)
     limits = np.searchsorted(sums["id"], np.arange(len(names) + 1))
     arms = []
     for index, (name, exposures) in enumerate(names):
@@ -155,8 +169,8 @@ def _cap(database: duckdb.DuckDBPyConnection) -> tuple[float | None, int]:
     return (cap, int(found[1])) if (found[0] or 0.0) > HEAVY_SHARE else (None, 0)
 
 
-def _refuse_thin(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
-    most = database.execute("SELECT arm, count(*) FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1").fetchone()
+def _refuse_thin(database: duckdb.DuckDBPyConnection, columns: Columns, shown: str) -> None:
+    most = database.execute(f"SELECT arm, {shown} FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1").fetchone()
     most = most or ("?", 0)
     raise LogError(
         f"no arm has {LEAST_EXPOSURES} exposures (the most shown, {quoted(most[0])}, has {most[1]})",
@@ -169,16 +183,15 @@ def _sums(
     database: duckdb.DuckDBPyConnection,
     per_unit: bool,
     offset: float,
-    arms: int,
+    bins: int,
     cap: float | None,
     segment: int | None,
 ) -> dict[str, np.ndarray]:
     """Return sums per arm, bin of exposures and slice of time. This query takes most of the time of reading."""
     unit = ", unit" if per_unit else ""
-    bins = int(np.clip(MOST_CELLS // arms, SLICES, MOST_BINS))
     # Per unit, exposure numbers are small and hold many rows each; otherwise every arm has each number once.
     exposure_bin = "least(exposure, $1 - 1)" if per_unit else "exposure * least($1, exposures) // exposures"
-    code = "0" if segment is None else f"(SELECT code FROM segment_codes WHERE value = segment_{int(segment)})"
+    code = segment_code(segment)
     found = database.execute(
         f"""
         WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(rowid) AS rows FROM log),

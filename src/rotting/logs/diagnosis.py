@@ -31,6 +31,7 @@ from rotting.logs.sentences import (
     summary,
 )
 from rotting.logs.sources import LogSource
+from rotting.logs.staging import Reading
 from rotting.logs.wearout import isotonic_band
 
 VERDICTS = (ROTTING, FALLS_WITH_CALENDAR, FALLS_TOGETHER, NOT_ROTTING, CONSTANT_REWARDS)
@@ -107,14 +108,22 @@ def diagnose(
     drop_duplicates: bool = False,
     reward_delay: str | float | None = None,
     show_progress: bool | None = None,
+    *,
+    impressions: str | None = None,
+    missing_reward: str | None = None,
+    decimal: str | None = None,
+    date_format: str | None = None,
+    encoding: str | None = None,
+    null: str | None = None,
 ) -> Diagnosis:
     """Return whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
 
     Parameters
     ----------
     log
-        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or
-        what turns into one: Polars, Arrow): one row per exposure.
+        A .csv, .tsv, .jsonl or .json file (also .gz and .zip), .xlsx, .parquet, a table in a DuckDB or SQLite file
+        (`file.db::table`), or a frame (pandas, or what turns into one: Polars, Arrow): one row per exposure, or sums
+        with their number of exposures.
     arm, reward, time, unit
         Columns. The first three are guessed from their names where they are not given. With a unit (such as a user),
         exposures are counted per unit.
@@ -127,6 +136,15 @@ def diagnose(
         default it is left out where it looks incomplete.
     show_progress
         Whether to show a progress bar (default: on a terminal).
+    impressions
+        The column of how many exposures a row stands for, in exports with one row per arm and day or hour; guessed
+        where it is called so. "none" if every row is one exposure.
+    missing_reward
+        What a row without a reward means: "0", nothing earned, or "drop", not known. By default 0 where all other
+        rewards are one number (as after a left join) or sums without any 0, and asked for where it is unclear.
+    decimal, date_format, encoding, null
+        The decimal mark ("." or ","), how dates are written ("%d/%m/%Y %H:%M"), the encoding of a text file, and a
+        text that stands for no value. By default they are found out, and the log is refused where it fits two.
 
     Raises
     ------
@@ -146,7 +164,8 @@ def diagnose(
     seed = checked_seed(seed)
     generator = np.random.default_rng(seed)
     with progress_bar(show_progress) as progress:
-        read = read_log(log, arm, reward, time, unit, drop_duplicates, step=progress.stage)
+        how = Reading(decimal, date_format, null, missing_reward, encoding)
+        read = read_log(log, arm, reward, time, unit, drop_duplicates, progress.stage, impressions, how)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
         bands = [isotonic_band(each, findings.log, generator) for each in findings.log.arms]

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rotting.errors import quoted
-from rotting.logs.columns import Columns, LogError, choose_columns
-from rotting.logs.counting import Arm, Counted, count_arms
+from rotting.logs.checking import check_rows, refuse_events
+from rotting.logs.clocks import FIRST_DATE
+from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
+from rotting.logs.counting import Arm, Counted, count_arms, is_binary
 from rotting.logs.segments import segment_candidates
-from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, open_source
+from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
+from rotting.logs.staging import Reading, count, stage
 
 if TYPE_CHECKING:
     import duckdb
 
 # Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
 FAR_FROM_ZERO = 100
-# Squares and sums of larger rewards would overflow.
-LARGEST_REWARD = 1e50
 MEMORY_LIMIT = "1GB"
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
-
-# Times as texts, in regular expressions.
-_DATE, _CLOCK = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}", "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?"
-_FROM_UTC = " ?[Zz]| ?[+-][0-9]{2}(:?[0-9]{2})?"
-READABLE = {
-    "reward": f"a finite number (of at most {LARGEST_REWARD:g}), true or false",
-    "time": "a time that can be read: expected ISO 8601 (2024-01-31, 2024-01-31 18:30, 2024-01-31T18:30:00Z) or a "
-    "number such as seconds or milliseconds since 1970",
-}
 
 Step = Callable[[str], None]
+AS_FOUND = Reading()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +42,7 @@ class Log:
     offset: float  # subtracted from every reward, and added back to what is shown
     counted: Counted
     rows_left_out: int
+    notes: tuple[str, ...] = ()  # what must be said about how it was read
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -73,7 +66,7 @@ class Log:
 
     @property
     def exposures(self) -> int:
-        """The number of rows that were analysed."""
+        """The number of exposures that were analysed; of rows, unless they stand for many exposures each."""
         return sum(arm.exposures for arm in self.arms)
 
 
@@ -85,6 +78,8 @@ def read_log(
     unit: str | None = None,
     drop_duplicates: bool = False,
     step: Step = lambda stage: None,
+    impressions: str | None = None,
+    reading: Reading = AS_FOUND,
 ) -> Log:
     """Read and count a log.
 
@@ -105,6 +100,11 @@ def read_log(
         Whether rows that repeat another in every column are dropped.
     step
         Called with a description of each stage as it begins.
+    impressions
+        The column of how many exposures a row stands for, in exports with one row per arm and day or hour; rewards
+        are sums then. Guessed where it is called so; "none" if every row is one exposure.
+    reading
+        How values are to be read; by default that is found out.
 
     Examples
     --------
@@ -113,38 +113,83 @@ def read_log(
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with tempfile.TemporaryDirectory(prefix="rotting-log-") as folder, open_source(log, step) as source:
-        database, name = source.database, source.name
-        _limit_memory(database, folder)
-        columns = choose_columns(source.rows.columns, arm, reward, time, unit)
+    with opened(log, step, reading.encoding) as source:
+        columns = choose_columns(source.rows.columns, arm, reward, time, unit, impressions)
         step("reading rows")
         candidates = segment_candidates(source.rows, columns)
-        _stage(database, source.rows, columns, candidates)
-        rows = _count(database, "SELECT count(*) FROM log")
-        if rows == 0:
-            raise LogError("there are no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
-        _refuse_unreadable(database, columns)
+        notes = stage(source.database, source.rows, columns, candidates, reading)
         step("looking for irregular rows")
-        duplicates, backwards = _irregularities(database, columns, drop_duplicates)
-        dropped = _drop(database, columns, drop_duplicates and duplicates > 0)
+        checked = check_rows(source.database, columns, reading, drop_duplicates)
         step("counting exposures")
-        offset = _offset(database)
-        counted = count_arms(database, columns, offset, candidates)
-        binary = _count(database, "SELECT count(*) FROM log WHERE reward NOT IN (0, 1)") == 0
-        kept = sum(arm.exposures for arm in counted.arms)
+        binary = is_binary(source.database, columns)
+        offset = 0.0 if columns.aggregated else _offset(source.database)
+        counted = count_arms(source.database, columns, offset, candidates, binary)
+        kept = count(source.database, "SELECT count(*) FROM log JOIN arms USING (arm)")
         return Log(
-            name=name,
+            name=source.name,
             columns=columns,
-            rows=rows,
-            dropped=dropped,
-            duplicates=duplicates,
-            duplicates_dropped=drop_duplicates and duplicates > 0,
-            backwards=backwards,
+            rows=checked.rows,
+            dropped=checked.dropped,
+            duplicates=checked.duplicates,
+            duplicates_dropped=drop_duplicates and checked.duplicates > 0,
+            backwards=checked.backwards,
             binary=binary,
             offset=offset,
             counted=counted,
-            rows_left_out=rows - sum(dropped.values()) - kept,
+            rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
+            notes=(*source.notes, *notes, *checked.notes),
         )
+
+
+def read_rows(
+    log: LogSource,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    probability: str | None = None,
+    reading: Reading = AS_FOUND,
+) -> list[dict[str, str | float]]:
+    """Return the rows of any readable log in order of time, for `Bandit.open(..., warm_start=rows)`.
+
+    Each has an arm and a reward; a time, in seconds since 1970, if the log has dates; and the probability of the arm
+    when it was chosen, if the log has a column for that.
+
+    Examples
+    --------
+    >>> from rotting.logs import make_log
+    >>> rows = read_rows(make_log(arms=2, exposures=300))
+    >>> len(rows), sorted(rows[0])
+    (600, ['arm', 'reward', 'time'])
+    """
+    with opened(log, lambda stage: None, reading.encoding) as source:
+        columns = choose_columns(source.rows.columns, arm, reward, time, None)
+        if columns.aggregated:
+            problem = "each row stands for many exposures, whose own rewards are not known"
+            raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
+        chance = probability_column(source.rows.columns, probability)
+        stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
+        check_rows(source.database, columns, reading, drop_duplicates=False)
+        given = "" if chance is None else ", segment_0::DOUBLE AS probability"
+        dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
+        kept = f"arm, reward{', time' if dates else ''}{given}"
+        found = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
+        names = [column[0] for column in found.description]
+        return [
+            {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            for row in found.fetchall()
+        ]
+
+
+@contextlib.contextmanager
+def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
+    """Yield an opened log that has no sign of being several rows per exposure."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
+        open_source(log, step, folder, encoding) as source,
+    ):
+        _limit_memory(source.database, folder)
+        refuse_events(source.rows)
+        yield source
 
 
 def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
@@ -152,139 +197,6 @@ def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
     database.execute("SET memory_limit = $1", [MEMORY_LIMIT])
     database.execute("SET temp_directory = $1", [folder])
     database.execute("SET enable_progress_bar = false")
-
-
-def _count(database: duckdb.DuckDBPyConnection, query: str) -> int:
-    found = database.execute(query).fetchone()
-    return 0 if found is None else int(found[0])
-
-
-def _stage(
-    database: duckdb.DuckDBPyConnection, source: duckdb.DuckDBPyRelation, columns: Columns, segments: list[str]
-) -> None:
-    """Fill the table `log` with the columns that are used, read as numbers; its rowid is the order of the log."""
-    from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
-
-    types = dict(zip(source.columns, map(str, source.types), strict=True))
-
-    def named(column: str | None, alias: str) -> duckdb.Expression:
-        return (ConstantExpression(None) if column is None else ColumnExpression(column)).alias(alias)
-
-    whole_row = FunctionExpression("hash", *[ColumnExpression(column) for column in source.columns])
-    # DuckDB finds this relation by the name of the variable; a file opened read-only can have no new view.
-    source_rows = source.project(  # noqa: F841
-        named(columns.arm, "arm"),
-        named(columns.reward, "reward"),
-        named(columns.time, "time"),
-        named(columns.unit, "unit"),
-        whole_row.alias("whole_row"),
-        *[
-            ColumnExpression(column).cast("VARCHAR").alias(f"segment_{number}")
-            for number, column in enumerate(segments)
-        ],
-    )
-    reward = _reward_of(types[columns.reward])
-    too_large = f"(abs({reward}) > {LARGEST_REWARD} AND NOT isnan({reward}))"
-    unit_type = "" if columns.unit is None else types[columns.unit]
-    time = "NULL::DOUBLE" if columns.time is None else _time_of(types[columns.time], columns.time)
-    kept = "".join(f", segment_{number}" for number in range(len(segments)))
-    database.execute(
-        f"""
-        CREATE TEMP TABLE log AS
-        SELECT {_name_of("arm", types[columns.arm])} AS arm, {_name_of("unit", unit_type)} AS unit,
-               nullif({reward}, 'nan') AS reward, nullif({time}, 'nan') AS time, whole_row,
-               CASE WHEN {reward} IS NULL OR {too_large} THEN {_number_text("reward")} END AS unreadable_reward,
-               CASE WHEN {time} IS NULL OR isinf({time}) THEN {_number_text("time")} END AS unreadable_time{kept}
-        FROM source_rows
-        """
-    )
-
-
-def _name_of(column: str, kind: str) -> str:
-    """Return SQL for a name, NULL where the field is empty or NaN. Texts such as "none" or "NA" are names."""
-    name = f"nullif(trim({column}::VARCHAR), '')"
-    return f"CASE WHEN NOT isnan({column}) THEN {name} END" if kind in ("FLOAT", "DOUBLE") else name
-
-
-def _number_text(column: str) -> str:
-    """Return SQL for the text of a value that should be a number, NULL where it stands for a missing one."""
-    text = f"{column}::VARCHAR"
-    return f"CASE WHEN lower(trim({text})) NOT IN ('', 'nan', 'na', 'null', 'none') THEN {text} END"
-
-
-def _reward_of(kind: str) -> str:
-    """Return SQL that reads the column `reward`, of this type, as a number."""
-    if kind.startswith(_NUMBERS):
-        return "reward::DOUBLE"
-    known = "CASE lower(trim(reward::VARCHAR)) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0 END"
-    return f"coalesce({known}, try_cast(trim(reward::VARCHAR) AS DOUBLE))"
-
-
-def _time_of(kind: str, column: str) -> str:
-    """Return SQL that reads the column `time`, of this type, as seconds (or whatever numbers it holds)."""
-    if kind.startswith(_NUMBERS):
-        return "time::DOUBLE"
-    if kind.startswith(("TIMESTAMP", "DATE")):
-        return "epoch(time::TIMESTAMP)" if "TIME ZONE" not in kind else "epoch(time)"
-    if kind != "VARCHAR":
-        raise LogError(f"holds {kind}", owner=f"time column {column!r}", expected="timestamps, dates or numbers")
-    # What is not of this form is refused: DuckDB would silently read "10:00 PM" as ten in the morning.
-    text = "regexp_replace(trim(time), ' ?UTC$', 'Z')"
-    iso = f"regexp_full_match({text}, '{_DATE}([ T]{_CLOCK}({_FROM_UTC})?)?')"
-    # Read as a TIMESTAMP, a time with an offset from UTC would silently lose it.
-    zoned = f"regexp_matches({text}, ':.*({_FROM_UTC})$')"
-    local, instant = f"epoch(try_cast({text} AS TIMESTAMP))", f"epoch(try_cast({text} AS TIMESTAMPTZ))"
-    moment = f"CASE WHEN NOT {iso} THEN NULL WHEN {zoned} THEN {instant} ELSE {local} END"
-    return f"coalesce(try_cast({text} AS DOUBLE), {moment})"
-
-
-def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
-    """Raise an error with the first reward or time that is there but cannot be read, and the number of such values."""
-    for role, column in (("reward", columns.reward), ("time", columns.time)):
-        texts = f"unreadable_{role}"
-        query = f"SELECT rowid + 1, {texts}, count(*) OVER () FROM log WHERE {texts} IS NOT NULL ORDER BY rowid LIMIT 1"
-        found = database.execute(query).fetchone()
-        if found is None:
-            continue
-        row, value, count = found
-        others = f" (and {count - 1} more like it)" if count > 1 else ""
-        raise LogError(
-            f"{quoted(value)} is not {READABLE[role]}{others}",
-            owner=f"{role} column {column!r}, row {row}",
-            value=value,
-            hint=f"correct the log or choose another column with {{{role}}}; empty values would be dropped and counted",
-        )
-
-
-def _irregularities(database: duckdb.DuckDBPyConnection, columns: Columns, thorough: bool) -> tuple[int, int]:
-    """Return how many rows repeat another in every column, and how many lie before the row above them in time."""
-    # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
-    comparable = thorough or columns.time is not None or columns.unit is not None
-    duplicates = _count(database, "SELECT count(*) - count(DISTINCT whole_row) FROM log") if comparable else 0
-    backwards = _count(database, "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back")
-    return duplicates, backwards
-
-
-def _drop(database: duckdb.DuckDBPyConnection, columns: Columns, duplicates: bool) -> dict[str, int]:
-    """Delete the rows that cannot be used and return how many, by reason."""
-    dropped = {}
-    for reason, query, asked in (
-        ("no arm", "DELETE FROM log WHERE arm IS NULL", True),
-        ("no reward", "DELETE FROM log WHERE reward IS NULL", True),
-        ("no time", "DELETE FROM log WHERE time IS NULL", columns.time is not None),
-        ("no unit", "DELETE FROM log WHERE unit IS NULL", columns.unit is not None),
-        (
-            "duplicate",
-            "DELETE FROM log WHERE rowid NOT IN (SELECT min(rowid) FROM log GROUP BY whole_row)",
-            duplicates,
-        ),
-    ):
-        if asked and (count := _count(database, query)):
-            dropped[reason] = count
-    if _count(database, "SELECT count(*) FROM log") == 0:
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in dropped.items())
-        raise LogError(f"no usable row is left ({reasons})", expected="rows with an arm, a reward and a time")
-    return dropped
 
 
 def _offset(database: duckdb.DuckDBPyConnection) -> float:

@@ -33,7 +33,7 @@ def segment_candidates(source: duckdb.DuckDBPyRelation, columns: Columns) -> lis
     """
     from duckdb import ColumnExpression, FunctionExpression
 
-    used = {columns.arm, columns.reward, columns.time, columns.unit, columns.possible_unit}
+    used = {columns.arm, columns.reward, columns.time, columns.unit, columns.possible_unit, columns.impressions}
     rewards, others = set(USUAL_NAMES["reward"].split()), set(USUAL_NAMES["time"].split())
     found = []
     for column, kind in zip(source.columns, map(str, source.types), strict=True):
@@ -52,9 +52,9 @@ def segment_candidates(source: duckdb.DuckDBPyRelation, columns: Columns) -> lis
     return chosen[:MOST_COLUMNS]
 
 
-def choose_segment(database: duckdb.DuckDBPyConnection, candidates: int) -> int | None:
+def choose_segment(database: duckdb.DuckDBPyConnection, candidates: int, aggregated: bool = False) -> int | None:
     """Return the number of the column whose segments matter most, or None; fill the table segment_codes for it."""
-    scores = [_importance(database, number) for number in range(candidates)]
+    scores = [_importance(database, number, aggregated) for number in range(candidates)]
     if not scores or max(scores) < MATTERS:
         return None
     best = int(np.argmax(scores))
@@ -69,6 +69,11 @@ def choose_segment(database: duckdb.DuckDBPyConnection, candidates: int) -> int 
     return best
 
 
+def segment_code(chosen: int | None) -> str:
+    """Return SQL for the number of a row's segment."""
+    return "0" if chosen is None else f"(SELECT code FROM segment_codes WHERE value = segment_{int(chosen)})"
+
+
 def segment_values(database: duckdb.DuckDBPyConnection, chosen: int | None) -> tuple[str, ...]:
     """Return the segments in the order of their numbers."""
     if chosen is None:
@@ -76,14 +81,18 @@ def segment_values(database: duckdb.DuckDBPyConnection, chosen: int | None) -> t
     return tuple(str(row[0]) for row in database.execute("SELECT value FROM segment_codes ORDER BY code").fetchall())
 
 
-def _importance(database: duckdb.DuckDBPyConnection, number: int) -> float:
-    """Return how much more the segments differ than by chance, per degree of freedom, within arms and times."""
+def _importance(database: duckdb.DuckDBPyConnection, number: int, aggregated: bool) -> float:
+    """Return how much more the segments differ than by chance, per degree of freedom, within arms and times.
+
+    Aggregated rewards are numbers of successes, each of which has the square 1.
+    """
+    shown, squared = ("sum(impressions)", "sum(reward)") if aggregated else ("count(*)", "sum(reward * reward)")
     sums = database.execute(
         f"""
         WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(rowid) AS rows FROM log)
         SELECT hash(arm, floor(coalesce((time - first) / nullif(last - first, 0), log.rowid / nullif(rows, 0), 0)
-            * {SLICES})) AS cell, coalesce(segment_{number}, '') AS segment, count(*)::DOUBLE AS count,
-            sum(reward) AS total, sum(reward * reward) AS squares
+            * {SLICES})) AS cell, coalesce(segment_{number}, '') AS segment, {shown}::DOUBLE AS count,
+            sum(reward) AS total, {squared} AS squares
         FROM log, bounds GROUP BY ALL
         """
     ).fetchnumpy()

@@ -5,23 +5,23 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
-import gzip
 import os
+import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from rotting.errors import MissingExtra, literal, quoted
 from rotting.logs.columns import LogError
+from rotting.logs.textfiles import exact_text, in_utf8, layout, refuse_broken_csv, sheet_as_csv, unzipped
 
 if TYPE_CHECKING:
     import duckdb
 
-KINDS = ".csv, .csv.gz, .tsv, .parquet, or a DuckDB or SQLite file (file.db::table)"
+KINDS = ".csv, .tsv, .jsonl, .json (.gz or .zip), .xlsx, .parquet, or a DuckDB or SQLite file (file.db::table)"
 TABLE_MARK = "::"
 ROWS_AT_ONCE = 100_000
-SEPARATORS = (",", ";", "\t", "|")
 ONE_ROW_PER_EXPOSURE = "one row per exposure"
 
 
@@ -55,11 +55,14 @@ class Source:
     database: duckdb.DuckDBPyConnection
     rows: duckdb.DuckDBPyRelation
     name: str  # how to call the log
+    notes: tuple[str, ...] = ()  # what must be said about how it was opened
 
 
 @contextlib.contextmanager
-def open_source(log: LogSource, step: Callable[[str], None]) -> Iterator[Source]:
-    """Yield the log as a relation in a database.
+def open_source(
+    log: LogSource, step: Callable[[str], None], folder: str, encoding: str | None = None
+) -> Iterator[Source]:
+    """Yield the log as a relation in a database; `folder` holds what has to be unpacked or written anew.
 
     Whatever DuckDB finds wrong with the log, here or later, becomes a `LogError` of one line.
     """
@@ -69,22 +72,40 @@ def open_source(log: LogSource, step: Callable[[str], None]) -> Iterator[Source]
         raise MissingExtra("logs are read with DuckDB, which is not installed", hint="install rotting[logs]") from None
     if isinstance(log, str | os.PathLike):
         path, table = _split(os.fspath(log))
-        kind, name = _kind(path), f"log {os.fspath(log)!r}"
-        if table is not None and kind not in ("duckdb", "sqlite"):
-            raise LogError("names a table, but the file is no database", owner=name, expected="the file alone")
+        name = f"log {os.fspath(log)!r}"
+        path, kind = _ready(path, table, Path(folder), encoding, name)
     else:
         path, table, kind, name = Path(), None, "frame", "the log"
     try:
         # A DuckDB file is opened itself, for reading only: temporary tables live elsewhere.
         with duckdb.connect(str(path), read_only=True) if kind == "duckdb" else duckdb.connect() as database:
             if isinstance(log, str | os.PathLike):
-                rows = _relation(database, kind, path, table, name, step)
+                rows, notes = _relation(database, kind, path, table, name, step)
             else:
-                rows = _frame(database, log)
-            yield Source(database, rows, name)
+                rows, notes = _frame(database, log), ()
+            yield Source(database, rows, name, notes)
     except duckdb.Error as error:
         if kind == "csv":
-            _refuse_broken_csv(path, name)
+            with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error):
+                refuse_broken_csv(path, name)
+        raise _unreadable(name, error) from None
+
+
+def _ready(path: Path, table: str | None, folder: Path, encoding: str | None, name: str) -> tuple[Path, str]:
+    """Return a file that DuckDB can read, and its kind."""
+    kind = _kind(path)
+    try:
+        if kind == "zip":
+            path = unzipped(path, folder, name)
+            kind = _kind(path)
+        if table is not None and kind not in ("duckdb", "sqlite", "xlsx"):
+            raise LogError("names a table, but the file is no database", owner=name, expected="the file alone")
+        if kind == "xlsx":
+            return sheet_as_csv(path, table, folder, name), "csv"
+        return (in_utf8(path, encoding, folder, name) if kind in ("csv", "json") else path), kind
+    except ImportError:
+        raise MissingExtra("Excel files are read with openpyxl", hint="install rotting[logs]") from None
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
         raise _unreadable(name, error) from None
 
 
@@ -95,61 +116,30 @@ def _relation(
     table: str | None,
     name: str,
     step: Callable[[str], None],
-) -> duckdb.DuckDBPyRelation:
-    """Return the log as a relation."""
+) -> tuple[duckdb.DuckDBPyRelation, tuple[str, ...]]:
+    """Return the log as a relation, and what must be said about it."""
     if kind == "csv":
+        mark, above = layout(path)
         # Left to itself, DuckDB may skip a header that does not fit the rows.
-        return database.read_csv(str(path), header=True, all_varchar=True, skiprows=0, sep=_separator(path))
+        rows = database.read_csv(str(path), header=True, all_varchar=True, skiprows=above, sep=mark)
+        return rows, (f"Lines above the header were skipped: {above}.",) if above else ()
+    if kind == "json":
+        # Several threads have been seen to change the order of the rows, which is that of time where there is none.
+        database.execute("SET threads = 1")
+        return database.read_json(str(path)), ()
     if kind == "parquet":
-        return database.read_parquet(str(path))
+        return database.read_parquet(str(path)), ()
     if kind == "sqlite":
         step("copying the table")
-        return _copy_sqlite(database, path, table, name)
+        return _copy_sqlite(database, path, table, name), ()
     tables = [row[0] for row in database.execute("SHOW TABLES").fetchall()]
-    return database.table(_table(table, tables, name))
+    return database.table(_table(table, tables, name)), ()
 
 
 def _unreadable(name: str, error: Exception, expected: str | None = None) -> LogError:
     """Return the error of a log that another library cannot read; that library's own message is put on one line."""
     reason = getattr(error, "strerror", None) or " ".join(str(error).split())
     return LogError(f"cannot be read ({literal(reason)})", owner=name, expected=expected)
-
-
-def _open_csv(path: Path) -> gzip.GzipFile | BinaryIO:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _separator(path: Path) -> str:
-    """Return what stands between the names in a file's first line most often."""
-    try:
-        with _open_csv(path) as file:
-            header = file.readline(100_000)
-    except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(f"log {str(path)!r}", error) from None
-    return max(SEPARATORS, key=lambda mark: header.count(mark.encode()))
-
-
-def _refuse_broken_csv(path: Path, name: str) -> None:
-    """Raise an error with the first line that is not UTF-8, or does not have as many values as the header.
-
-    DuckDB names the line only in its message, whose words are not to be relied upon.
-    """
-
-    def lines(file: Iterable[bytes]) -> Iterator[str]:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield line.decode("utf-8")
-            except UnicodeDecodeError:
-                hint = "save the file as UTF-8"
-                raise LogError(f"line {number} is not UTF-8 text", owner=name, hint=hint) from None
-
-    with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error), _open_csv(path) as file:
-        reader = csv.reader(lines(file), delimiter=_separator(path))
-        width = len(next(reader, []))
-        for values in reader:
-            if values and len(values) != width:
-                expected = "one header line, and as many values in every line below it"
-                raise LogError(f"line {reader.line_num} does not fit the header", owner=name, expected=expected)
 
 
 def _split(log: str) -> tuple[Path, str | None]:
@@ -176,8 +166,13 @@ def _kind(path: Path) -> str:
         return "parquet"
     if not start:
         raise LogError("the file is empty", owner=name, expected=f"a header and {ONE_ROW_PER_EXPOSURE}")
-    if {".csv", ".tsv", ".txt"} & {suffix.lower() for suffix in path.suffixes[-2:]}:
+    suffixes = {suffix.lower() for suffix in path.suffixes[-2:]}
+    if start.startswith(b"PK\x03\x04"):
+        return "xlsx" if {".xlsx", ".xlsm"} & suffixes else "zip"
+    if {".csv", ".tsv", ".txt"} & suffixes:
         return "csv"
+    if {".json", ".jsonl", ".ndjson"} & suffixes:
+        return "json"
     raise LogError("the file is of no kind that can be read", owner=name, expected=KINDS)
 
 
@@ -209,7 +204,7 @@ def _copy_sqlite(
             rows = sqlite.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
             columns = [column[0] for column in rows.description]
             for piece in iter(lambda: rows.fetchmany(ROWS_AT_ONCE), []):
-                texts = [[None if value is None else str(value) for value in row] for row in piece]
+                texts = [[exact_text(value) for value in row] for row in piece]
                 frame = pandas.DataFrame(texts, columns=columns, dtype=object)
                 _append(database.from_df(frame), columns, first=not copied)
                 copied = True

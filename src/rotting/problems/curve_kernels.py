@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry
 from rotting._core.defining import own_tuple_class
+from rotting._core.linking import linked
 
 if TYPE_CHECKING:
     from rotting.problems.curves import Curve
@@ -88,7 +88,7 @@ def _class_for(own: tuple[int, ...]) -> type[CurveArrays]:
         return CurveArrays
     mean = _mean_of_package
     for family in own:
-        mean = _with_family(family, numba.njit(_OWN[family][0], **INLINED), numba.njit(mean, **INLINED))
+        mean = _with_family(family, linked(_OWN[family][0], **INLINED), linked(mean, **INLINED))
     kind = own_tuple_class(_OWN[own[-1]][1], CurveArrays, "Curves" + "_".join(map(str, own)))
     _MEANS[kind] = mean
     return kind

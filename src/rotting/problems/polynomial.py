@@ -65,7 +65,9 @@ class Polynomial(Curve):
         leading = next((abs(c) for c in reversed(self.coefficients) if c), 1.0)
         end = min(x, 1.0 + largest / leading, 1e100)  # beyond it, the slope keeps its sign (Cauchy)
         turning = _roots(_derivative(self.coefficients), end * len(self.coefficients))
-        values = self.values_at(np.array([0.0, *(turn for turn in turning if turn < x)])).tolist()
+        # Where the end was cut at 1e100, a turn may lie beyond it: the value there counts, too.
+        places = [0.0, *(turn for turn in turning if turn < x), end]
+        values = self.values_at(np.array(places)).tolist()
         values.append(self.limit() if x == math.inf else float(self.values_at(np.array([x]))[0]))
         return max(values), min(values)
 

@@ -102,8 +102,9 @@ def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:
 def _readable(policy: Policy, n_arms: int) -> None:
     """Refuse to write what could not be read back, or as another policy."""
     try:
-        same = parse_policy(repr(policy)) == policy
-        fresh_state(policy, n_arms)
+        again = parse_policy(repr(policy))
+        same = again == policy
+        fresh_state(again, n_arms)
     except ValueError as error:
         raise BadValue(f"{policy} cannot be saved, since it could not be loaded: {literal(str(error))}") from None
     if not same:

@@ -1,0 +1,179 @@
+"""What a log says about itself before it is counted: rows that are sums, totals, missing rewards, copies."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from rotting.errors import quoted
+from rotting.logs.clocks import FIRST_DATE
+from rotting.logs.columns import NO_IMPRESSIONS, Columns, LogError
+from rotting.logs.sources import ONE_ROW_PER_EXPOSURE
+from rotting.logs.staging import Reading, count
+
+if TYPE_CHECKING:
+    import duckdb
+
+# So many rewards may be missing without a question, if those that are there are never 0.
+FEW_MISSING = 0.05
+HOUR = 3600
+EVENT_COLUMNS = ("event", "event_type", "event_name", "eventtype", "type", "action", "action_type")
+MOST_EVENTS = 50
+SHOWN_EVENTS = frozenset({"impression", "impressions", "view", "shown", "display", "sent", "delivered", "exposure"})
+EARNED_EVENTS = frozenset({"click", "clicks", "conversion", "purchase", "open", "opened", "order", "sale"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What was irregular about the rows, and what was done about it."""
+
+    rows: int
+    dropped: dict[str, int]
+    duplicates: int
+    backwards: int
+    notes: tuple[str, ...]
+
+
+def check_rows(
+    database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading, drop_duplicates: bool
+) -> Checked:
+    """Refuse what cannot be told, drop the rows that cannot be used, and say so."""
+    rows = count(database, "SELECT count(*) FROM log")
+    if rows == 0:
+        raise LogError("there are no rows", expected=ONE_ROW_PER_EXPOSURE)
+    refuse_hidden_sums(database, columns)
+    totals = drop_totals(database, columns) if columns.aggregated else 0
+    notes = settle_missing_rewards(database, columns, reading)
+    duplicates, backwards = irregularities(database, columns, drop_duplicates)
+    dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
+    if totals:
+        dropped["total of other rows"] = totals
+    return Checked(rows, dropped, duplicates, backwards, tuple(notes))
+
+
+def refuse_events(source: duckdb.DuckDBPyRelation) -> None:
+    """Refuse logs with one row per event, impressions and clicks one below the other: clicks are no exposures."""
+    from duckdb import ColumnExpression
+
+    for column in source.columns:
+        if column.lower() not in EVENT_COLUMNS:
+            continue
+        text = ColumnExpression(column).cast("VARCHAR").alias("event")
+        found = {str(row[0]).strip().lower() for row in source.project(text).distinct().limit(MOST_EVENTS).fetchall()}
+        if found & SHOWN_EVENTS and found & EARNED_EVENTS:
+            kinds = ", ".join(map(quoted, sorted(found & (SHOWN_EVENTS | EARNED_EVENTS))))
+            raise LogError(
+                f"column {quoted(column)} holds different events ({kinds})",
+                expected=ONE_ROW_PER_EXPOSURE,
+                hint="join to each impression whether it was clicked, or count both per arm and hour",
+            )
+
+
+def refuse_hidden_sums(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+    """Refuse rows that seem to stand for many exposures each, where no column says for how many."""
+    ask = f"name the column of impressions with {{impressions}}, or {NO_IMPRESSIONS!r} if every row is one exposure"
+    if columns.aggregated:
+        return
+    if columns.possible_impressions is not None:
+        problem = f"column {quoted(columns.possible_impressions)} may hold how many exposures each row stands for"
+        raise LogError(problem, hint=ask)
+    if columns.time is None:
+        return
+    found = database.execute(
+        f"SELECT min(time), bool_and(time % {HOUR} = 0), bool_and(reward IN (0, 1)), count(*), count(DISTINCT arm) "
+        "FROM log WHERE arm NOT NULL AND reward NOT NULL AND time NOT NULL"
+    ).fetchone()
+    if found is None or found[0] is None or found[0] < FIRST_DATE or not found[1] or found[2]:
+        return
+    rows, arms = int(found[3]), int(found[4])
+    cells = count(database, "SELECT count(*) FROM (SELECT DISTINCT arm, time FROM log WHERE reward NOT NULL)")
+    if cells == rows > arms:
+        problem = f"column {quoted(columns.reward)} seems to hold sums: there is one row per arm and day or hour"
+        raise LogError(problem, hint=ask)
+
+
+def drop_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> int:
+    """Delete the rows that are totals of the others, and return how many."""
+    if not count(database, "SELECT count(*) FROM log WHERE is_total"):
+        return 0
+    # Without a time of its own a row called total can be nothing else; with one, it has to add up.
+    dropped = 0
+    if columns.time is not None:
+        dropped = count(database, "DELETE FROM log WHERE is_total AND (time IS NULL OR arm IS NULL)")
+    rows = count(database, "SELECT count(*) FROM log WHERE is_total")
+    differs = count(
+        database,
+        "SELECT count(*) FROM (SELECT time, sum(impressions) FILTER (is_total) AS total, "
+        "sum(impressions) FILTER (NOT is_total) AS others FROM log GROUP BY time) WHERE total != others",
+    )
+    if rows and differs:
+        name = database.execute("SELECT arm FROM log WHERE is_total LIMIT 1").fetchone()
+        raise LogError(
+            f"rows of {quoted(name[0] if name else 'total')} look like totals, but are not the sums of the others",
+            owner=f"arm column {columns.arm!r}",
+            hint="remove these rows, or give the arm another name",
+        )
+    return dropped + count(database, "DELETE FROM log WHERE is_total")
+
+
+def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading) -> list[str]:
+    """Decide what a missing reward means: nothing earned, as after a left join, or not known; return what is said."""
+    found = database.execute(
+        "SELECT count(*) FILTER (reward IS NULL), count(*), min(reward), max(reward) FROM log WHERE arm NOT NULL"
+    ).fetchone()
+    assert found is not None
+    missing, rows, low, high = found
+    if not missing or low is None or reading.missing_reward == "drop":
+        return []
+    if reading.missing_reward is None:
+        if low <= 0:  # nothing earned is written as 0
+            return []
+        if low != high and not columns.aggregated:
+            if missing <= FEW_MISSING * rows:
+                return []
+            raise LogError(
+                f"{missing} of {rows} rewards are missing, and none of the others is 0: nothing earned, or not known?",
+                owner=f"reward column {columns.reward!r}",
+                hint="say which with {missing_reward}: '0' or 'drop'",
+            )
+    database.execute("UPDATE log SET reward = 0 WHERE reward IS NULL")
+    why = "as asked for" if reading.missing_reward else "since no reward is written as 0"
+    option = "" if reading.missing_reward else " (the option missing_reward drops them instead)"
+    return [f"Missing rewards were taken to be 0, {why}: {missing:,} of {rows:,} rows{option}."]
+
+
+def irregularities(database: duckdb.DuckDBPyConnection, columns: Columns, thorough: bool) -> tuple[int, int]:
+    """Return how many rows repeat another in every column, and how many lie before the row above them in time."""
+    # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
+    comparable = thorough or columns.time is not None or columns.unit is not None
+    duplicates = count(database, "SELECT count(*) - count(DISTINCT whole_row) FROM log") if comparable else 0
+    # The rows of an export are sorted by arm, or by day: their order says nothing.
+    backwards = "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back"
+    return duplicates, 0 if columns.aggregated else count(database, backwards)
+
+
+def drop_rows(database: duckdb.DuckDBPyConnection, columns: Columns, duplicates: bool) -> dict[str, int]:
+    """Delete the rows that cannot be used and return how many, by reason."""
+    dropped = {}
+    for reason, query, asked in (
+        ("no arm", "DELETE FROM log WHERE arm IS NULL", True),
+        ("no reward", "DELETE FROM log WHERE reward IS NULL", True),
+        ("no time", "DELETE FROM log WHERE time IS NULL", columns.time is not None),
+        ("no unit", "DELETE FROM log WHERE unit IS NULL", columns.unit is not None),
+        (
+            "no impressions",
+            "DELETE FROM log WHERE impressions IS NULL OR impressions = 0",
+            columns.aggregated,
+        ),
+        (
+            "duplicate",
+            "DELETE FROM log WHERE rowid NOT IN (SELECT min(rowid) FROM log GROUP BY whole_row)",
+            duplicates,
+        ),
+    ):
+        if asked and (number := count(database, query)):
+            dropped[reason] = number
+    if count(database, "SELECT count(*) FROM log") == 0:
+        reasons = ", ".join(f"{reason}: {number}" for reason, number in dropped.items())
+        raise LogError(f"no usable row is left ({reasons})", expected="rows with an arm, a reward and a time")
+    return dropped

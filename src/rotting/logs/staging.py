@@ -1,0 +1,231 @@
+"""The rows of a log as the table `log` of DuckDB: arm, unit, reward, time and, where rows are sums, impressions.
+
+What is read at once is what machines write. Other texts stay beside it, in unreadable_..., until all of them are known:
+what they mean is decided together, and what they cannot mean is refused.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from rotting.errors import quoted
+from rotting.logs import clocks
+from rotting.logs.columns import Columns, LogError, names_rate
+from rotting.logs.numbers import MISSING, WORDS, Written, read_numbers
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Squares and sums of larger rewards would overflow.
+LARGEST_REWARD = 1e50
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
+READABLE = {
+    "reward": f"a finite number (of at most {LARGEST_REWARD:g}), true or false",
+    "impressions": "a whole number of exposures",
+    "time": clocks.READABLE,
+}
+# Rows that ad platforms add to a table. Arms may be called so: only rows that are sums of the others are left out.
+TOTAL = "(?i)(grand |sub-?)?totals?( *[:\u2013\u2014-].*)?|gesamt|summe"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How values are to be read; None to find out."""
+
+    decimal: str | None = None  # "." or ","
+    date_format: str | None = None  # such as "%d/%m/%Y"
+    null: str | None = None  # a text that stands for no value, in any column
+    missing_reward: str | None = None  # "0" or "drop"
+    encoding: str | None = None  # of a text file
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("decimal", (".", ",")), ("missing_reward", ("0", "drop"))):
+            value = getattr(self, name)
+            if value is not None and value not in allowed:
+                raise LogError("is not known", name=name, value=value, expected=" or ".join(map(repr, allowed)))
+
+
+def count(database: duckdb.DuckDBPyConnection, query: str) -> int:
+    """Return the number that a query finds, or how many rows it changes."""
+    found = database.execute(query).fetchone()
+    return 0 if found is None else int(found[0] or 0)
+
+
+def stage(
+    database: duckdb.DuckDBPyConnection,
+    source: duckdb.DuckDBPyRelation,
+    columns: Columns,
+    segments: list[str],
+    reading: Reading,
+) -> list[str]:
+    """Fill the table `log`; its rowid is the order of the log. Return what must be said about how it was read."""
+    _fill(database, source, columns, segments, reading)
+    said = []
+    decimal = reading.decimal
+    if columns.impressions is not None:
+        _read_texts(database, "impressions", columns.impressions, decimal)
+        decimal = decimal or _mark_seen(database)
+        _refuse_rates(database, columns)
+    _read_texts(database, "reward", columns.reward, decimal)
+    if columns.time is not None:
+        said += clocks.settle_times(database, columns.time, reading.date_format)
+    _refuse_unreadable(database, columns)
+    return said
+
+
+def _fill(
+    database: duckdb.DuckDBPyConnection,
+    source: duckdb.DuckDBPyRelation,
+    columns: Columns,
+    segments: list[str],
+    reading: Reading,
+) -> None:
+    from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
+
+    types = dict(zip(source.columns, map(str, source.types), strict=True))
+    roles = {"arm": columns.arm, "reward": columns.reward, "time": columns.time, "unit": columns.unit}
+    roles["impressions"] = columns.impressions
+
+    def named(column: str | None, alias: str) -> duckdb.Expression:
+        return (ConstantExpression(None) if column is None else ColumnExpression(column)).alias(alias)
+
+    whole_row = FunctionExpression("hash", *[ColumnExpression(column) for column in source.columns])
+    # DuckDB finds this relation by the name of the variable; a file opened read-only can have no new view.
+    source_rows = source.project(  # noqa: F841
+        *[named(column, role) for role, column in roles.items()],
+        whole_row.alias("whole_row"),
+        *[
+            ColumnExpression(column).cast("VARCHAR").alias(f"segment_{number}")
+            for number, column in enumerate(segments)
+        ],
+    )
+    kinds = {role: "" if column is None else types[column] for role, column in roles.items()}
+    numbers = ["reward", *(["impressions"] if columns.aggregated else [])]
+    time, clock = ("NULL::DOUBLE", "0") if columns.time is None else clocks.time_of(kinds["time"], columns.time)
+    fields = [
+        f"{_name_of(role, kinds[role], reading.null)} AS {role}" if roles[role] else f"NULL::VARCHAR AS {role}"
+        for role in ("arm", "unit")
+    ]
+    for role in numbers:
+        number, text = _number_of(role, kinds[role]), _text_of(role, reading.null)
+        unsure = f"{number} IS NULL OR (abs({number}) > {LARGEST_REWARD} AND NOT isnan({number}))"
+        fields += [f"nullif({number}, 'nan') AS {role}", f"CASE WHEN {unsure} THEN {text} END AS unreadable_{role}"]
+    pointed = "strpos(reward, '.') > 0" if kinds["reward"] == "VARCHAR" else "false"
+    unread = f"CASE WHEN {time} IS NULL OR isinf({time}) THEN {_text_of('time', reading.null)} END"
+    total = _is_total(kinds["time"], columns) if columns.aggregated else "false"
+    fields += [
+        f"CASE WHEN isfinite({time}) THEN {time} END AS time",
+        f"{unread} AS unreadable_time",
+        f"({clock})::UTINYINT AS clock",
+    ]
+    fields += [f"{pointed} AS pointed", f"{total} AS is_total", "whole_row"]
+    fields += [f"segment_{number}" for number in range(len(segments))]
+    database.execute(f"CREATE TEMP TABLE log AS SELECT {', '.join(fields)} FROM source_rows")
+
+
+def _is_total(time_kind: str, columns: Columns) -> str:
+    """Return SQL that says whether a row calls itself a total."""
+    roles = ["arm", *(["time"] if columns.time is not None and time_kind == "VARCHAR" else [])]
+    return " OR ".join(f"coalesce(regexp_full_match(trim({role}::VARCHAR), '{TOTAL}'), false)" for role in roles)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _name_of(column: str, kind: str, null: str | None) -> str:
+    """Return SQL for a name, NULL where the field is empty or NaN. Texts such as "none" or "NA" are names."""
+    texts = ", ".join(map(_quoted, ["", "\\N", *([] if null is None else [null])]))
+    name = f"trim({column}::VARCHAR)"
+    given = f"{name} NOT IN ({texts})" + (f" AND NOT isnan({column})" if kind in ("FLOAT", "DOUBLE") else "")
+    return f"CASE WHEN {given} THEN {name} END"
+
+
+def _text_of(column: str, null: str | None) -> str:
+    """Return SQL for the text of a value that should be a number or a time, NULL where it stands for a missing one."""
+    text = f"{column}::VARCHAR"
+    missing = ", ".join(_quoted(each.lower()) for each in [*MISSING, *([] if null is None else [null])])
+    return f"CASE WHEN lower(trim({text})) NOT IN ({missing}) THEN {text} END"
+
+
+def _number_of(column: str, kind: str) -> str:
+    """Return SQL that reads a column of this type as a number, NULL where that could mean two things."""
+    if kind.startswith(_NUMBERS):
+        return f"{column}::DOUBLE"
+    text = f"trim({column}::VARCHAR)"
+    known = " ".join(f"WHEN '{word}' THEN {value}" for word, value in WORDS.items())
+    # "1.234" may be a thousand and more.
+    unsure = f"substr({text}, -4, 1) = '.' AND length({text}) < 9 AND substr(ltrim({text}, '+-'), 1, 1) != '0'"
+    number = f"CASE WHEN {unsure} THEN NULL ELSE try_cast({text} AS DOUBLE) END"
+    return f"coalesce({number}, CASE lower({text}) {known} END)"
+
+
+def _read_texts(database: duckdb.DuckDBPyConnection, role: str, column: str, decimal: str | None) -> None:
+    """Read what is no plain number: currencies, thousands, decimal commas, percentages."""
+    import pandas
+
+    unread = f"unreadable_{role}"
+    texts = [
+        row[0] for row in database.execute(f"SELECT DISTINCT {unread} FROM log WHERE {unread} NOT NULL").fetchall()
+    ]
+    if not texts:
+        return
+    pointed = role == "reward" and count(database, f"SELECT count(*) FROM log WHERE pointed AND {unread} IS NULL") > 0
+    numbers = read_numbers(texts, role, column, decimal, pointed, whole=role == "impressions")
+    numbers = {text: number for text, number in numbers.items() if abs(number) <= LARGEST_REWARD}
+    read = pandas.DataFrame({"text": list(numbers), "number": list(numbers.values())})  # noqa: F841 (found by name)
+    database.execute("CREATE OR REPLACE TEMP TABLE read_texts AS SELECT text::VARCHAR AS text, number FROM read")
+    keep = f"unreadable_{role}" if role == "impressions" else "NULL"
+    database.execute(
+        f"UPDATE log SET {role} = number, {unread} = {keep} FROM read_texts WHERE {unread} = read_texts.text"
+    )
+
+
+def _refuse_rates(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+    """Refuse a click rate where the number of clicks is needed."""
+    percent = "SELECT count(*) FROM log WHERE trim(unreadable_reward) LIKE '%\\%' ESCAPE '\\'"
+    if names_rate(columns.reward) or count(database, percent):
+        hint = "choose the column of clicks, conversions or revenue with {reward}"
+        raise LogError("holds rates, not sums", owner=f"reward column {columns.reward!r}", hint=hint)
+
+
+def _mark_seen(database: duckdb.DuckDBPyConnection) -> str | None:
+    """Return the decimal mark that goes with how impressions were written; then drop their texts."""
+    found = database.execute(
+        "SELECT unreadable_impressions, impressions FROM log WHERE unreadable_impressions NOT NULL "
+        "AND impressions NOT NULL AND impressions >= 1000 LIMIT 1"
+    ).fetchone()
+    database.execute("UPDATE log SET unreadable_impressions = NULL WHERE impressions NOT NULL")
+    if found is None:
+        return None
+    marks = [mark for mark in ".," if Written(found[0]).value(mark) == found[1]]
+    return marks[0] if len(marks) == 1 else None
+
+
+def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+    """Raise an error with the first value that is there but cannot be read, and the number of such values."""
+    roles = {"reward": columns.reward, "time": columns.time}
+    if columns.aggregated:
+        roles["impressions"] = columns.impressions
+        database.execute(
+            "UPDATE log SET unreadable_impressions = impressions::VARCHAR "
+            "WHERE impressions < 0 OR impressions != floor(impressions)"
+        )
+    for role, column in roles.items():
+        texts = f"unreadable_{role}"
+        query = (
+            f"SELECT rowid + 1, {texts}, count(*) OVER () FROM log WHERE {texts} NOT NULL AND NOT is_total "
+            "ORDER BY rowid LIMIT 1"
+        )
+        found = database.execute(query).fetchone()
+        if found is None:
+            continue
+        row, value, number = found
+        others = f" (and {number - 1} more like it)" if number > 1 else ""
+        raise LogError(
+            f"{quoted(value)} is not {READABLE[role]}{others}",
+            owner=f"{role} column {column!r}, row {row}",
+            value=value,
+            hint=f"correct the log or choose another column with {{{role}}}; empty values would be dropped and counted",
+        )
