@@ -145,6 +145,29 @@ def test_other_processes_notice(url, tmp_path):
             assert later._state.difference(behind._state) is None
 
 
+def test_a_snapshot_that_ends_with_the_last_compacted_event_is_used(sqlite, tmp_path):
+    """Its own event is no longer in the log, so it is compared with the seal."""
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit, Bandit.open(sqlite, "hero") as other:
+        waiting = bandit.decide()
+        bandit.snapshot()
+        bandit.compact(bandit._state.seq, tmp_path / "log.csv")
+        assert bandit.reward(waiting.id, 0.5)
+        with Bandit.open(sqlite, "hero") as later:
+            for each in (bandit, other, later):
+                each.decide()
+                each.verify()
+
+
+def test_a_snapshot_of_another_past_than_the_seal_is_refused(sqlite, tmp_path, tamper):
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
+        play(bandit, 5)
+        bandit.snapshot()
+        bandit.compact(bandit._state.seq, tmp_path / "log.csv")
+    tamper(sqlite, update(schema.seals).values(at=schema.seals.c.at - 1))
+    with pytest.raises(DamagedLog, match="not at the same time"):
+        Bandit.open(sqlite, "hero")
+
+
 def test_an_interrupted_deletion_does_no_harm(url, tmp_path, monkeypatch):
     with Bandit.open(url, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 30)

@@ -305,7 +305,11 @@ def test_no_rows(tmp_path):
         ("log.csv", b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n", "line 40002 does not fit the header"),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
         ("log.csv.gz", gzip.compress(b'arm,reward,time\n"a\nb",1,2\na,1\n', mtime=0), "line 4 does not fit the header"),
-        ("log.csv.gz", gzip.compress(b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, mtime=0), "line 2 is not UTF-8 text"),
+        (
+            "log.csv.gz",
+            gzip.compress(b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, mtime=0),
+            "line 2 is not UTF-8 text",
+        ),
     ],
 )
 def test_broken_files(name, content, said, tmp_path):

@@ -287,7 +287,7 @@ class EventLog:
         state = self.stored_state(stored)
         if state is None or (sealed is not None and state.seq < sealed[0]):
             state = self.first_state(stored)
-        elif state.seq > 0 and stored.time_of(state.seq) != state.at:
+        elif state.seq > 0 and (state.seq, state.at) != sealed and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
                 "have, or not at the same time: events are missing or changed",
