@@ -158,6 +158,19 @@ def test_a_snapshot_that_ends_with_the_last_compacted_event_is_used(sqlite, tmp_
                 each.verify()
 
 
+def test_a_snapshot_that_is_older_than_the_seal_is_not_used(sqlite, tmp_path):
+    """The events that follow it are gone: proofs must not begin with it."""
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit, Bandit.open(sqlite, "hero") as other:
+        play(other, 5)
+        other.snapshot()
+        play(other, 5)
+        bandit.compact(other._state.seq, tmp_path / "log.csv")
+        play(other, 5)
+        with Bandit.open(sqlite, "hero") as later:
+            for each in (bandit, other, later):
+                each.verify()
+
+
 def test_a_snapshot_of_another_past_than_the_seal_is_refused(sqlite, tmp_path, tamper):
     with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 5)
