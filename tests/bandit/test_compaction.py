@@ -14,6 +14,7 @@ from rotting.bandit import (
     CompactedDecision,
     DamagedLog,
     RewardConflict,
+    StorageError,
     UnknownBandit,
     UnknownDecision,
     VerificationFailed,
@@ -219,6 +220,27 @@ def test_what_leaves_nothing_to_compact_is_refused(sqlite, tmp_path, before, wor
         play(bandit, 20)
         with pytest.raises(BadSettings, match=words):
             bandit.compact(before, tmp_path / "log.csv")
+
+
+def test_an_earlier_export_is_not_overwritten(sqlite, tmp_path):
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
+        play(bandit, 5)
+        bandit.compact("2999-01-01", tmp_path / "log.csv")
+        before = (tmp_path / "log.csv").read_text()
+        play(bandit, 1)
+        with pytest.raises(StorageError, match="exists") as caught:
+            bandit.compact("2999-01-01", tmp_path / "log.csv")
+        assert caught.value.hint == "give the name of a new file"
+        assert (tmp_path / "log.csv").read_text() == before
+        assert len(bandit.history()) == 3
+
+
+@pytest.mark.parametrize("before", [None, True])
+def test_everything_is_not_compacted_by_mistake(sqlite, tmp_path, before):
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
+        with pytest.raises(BadSettings, match="before"):
+            bandit.compact(before, tmp_path / "log.csv")
+        assert len(bandit.history()) == 3
 
 
 def test_a_warm_start_is_not_torn_apart(sqlite, tmp_path):

@@ -398,7 +398,8 @@ class Bandit(ReadableBandit):
         before
             A time, as in `history`: what happened before it is compacted. Or the number of the last event to compact.
         export
-            A file for the events, in one of the formats of `export`.
+            A new file for the events, in one of the formats of `export`. One that exists is refused: it may be the only
+            copy of earlier events.
         progress
             Called after every 1000 events with the number of events done and of all of them.
         """
