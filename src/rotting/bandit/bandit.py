@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from rotting.bandit import planning
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BanditError, CannotCopy
+from rotting.bandit.errors import BadSettings, BanditError, CannotCopy
 from rotting.bandit.events import Event
 from rotting.bandit.exchanging import EXPIRY_PORTION
 from rotting.bandit.group_commit import GroupCommit
@@ -352,6 +352,8 @@ class Bandit(ReadableBandit):
 
         They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
         """
+        if isinstance(source, Bandit) and source._log.token == self._log.token:
+            raise BadSettings("is this bandit itself, which knows its rewards", name="source", value=source)
         warm = read_warm_start(source)
         self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
         return len(warm.rewards)
