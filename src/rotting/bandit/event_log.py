@@ -60,6 +60,7 @@ class EventLog:
         self.bandit_id = row.id
         self.name = row.name
         self.token = row.token
+        self.template = row.template
         self.identifiers = Identifiers(row.token, row.secret)
         self.settings = settings
         self.state = self.fresh_state()
