@@ -170,6 +170,9 @@ class Bandit(ReadableBandit):
         is its `BanditError`, and the others go on as if it had not been there. What concerns all of them, such as
         a `StorageError`, is raised, and nothing is written.
 
+        Requests check themselves when they are made: `Reward(id, nan)` and `Decide(n=0)` raise a `BanditError` at once.
+        Make those of strangers one by one, and answer each that raises.
+
         Examples
         --------
         >>> import tempfile
