@@ -175,3 +175,11 @@ def test_a_change_that_was_tampered_with_is_found(url, values, error, tamper):
         tamper(url, update(schema.events).where(EVENTS.kind == "changed").values(**values))
         with pytest.raises(error):
             bandit.verify()
+
+
+def test_arguments_out_of_range_are_errors_of_the_bandit(sqlite):
+    with Bandit.open(sqlite, "hero", EffFEWA(sigma=0.3), ["red", "green"]) as bandit:
+        with pytest.raises(BadSettings, match="sigma"):
+            bandit.change(sigma=-1)
+        with pytest.raises(BadSettings, match="size"):
+            bandit.history_portions(size=0)

@@ -14,6 +14,7 @@ from rotting.bandit import (
     CompactedDecision,
     DamagedLog,
     RewardConflict,
+    StorageError,
     UnknownBandit,
     UnknownDecision,
     VerificationFailed,
@@ -145,6 +146,42 @@ def test_other_processes_notice(url, tmp_path):
             assert later._state.difference(behind._state) is None
 
 
+def test_a_snapshot_that_ends_with_the_last_compacted_event_is_used(sqlite, tmp_path):
+    """Its own event is no longer in the log, so it is compared with the seal."""
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit, Bandit.open(sqlite, "hero") as other:
+        waiting = bandit.decide()
+        bandit.snapshot()
+        bandit.compact(bandit._state.seq, tmp_path / "log.csv")
+        assert bandit.reward(waiting.id, 0.5)
+        with Bandit.open(sqlite, "hero") as later:
+            for each in (bandit, other, later):
+                each.decide()
+                each.verify()
+
+
+def test_a_snapshot_that_is_older_than_the_seal_is_not_used(sqlite, tmp_path):
+    """The events that follow it are gone: proofs must not begin with it."""
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit, Bandit.open(sqlite, "hero") as other:
+        play(other, 5)
+        other.snapshot()
+        play(other, 5)
+        bandit.compact(other._state.seq, tmp_path / "log.csv")
+        play(other, 5)
+        with Bandit.open(sqlite, "hero") as later:
+            for each in (bandit, other, later):
+                each.verify()
+
+
+def test_a_snapshot_of_another_past_than_the_seal_is_refused(sqlite, tmp_path, tamper):
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
+        play(bandit, 5)
+        bandit.snapshot()
+        bandit.compact(bandit._state.seq, tmp_path / "log.csv")
+    tamper(sqlite, update(schema.seals).values(at=schema.seals.c.at - 1))
+    with pytest.raises(DamagedLog, match="not at the same time"):
+        Bandit.open(sqlite, "hero")
+
+
 def test_an_interrupted_deletion_does_no_harm(url, tmp_path, monkeypatch):
     with Bandit.open(url, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 30)
@@ -183,6 +220,27 @@ def test_what_leaves_nothing_to_compact_is_refused(sqlite, tmp_path, before, wor
         play(bandit, 20)
         with pytest.raises(BadSettings, match=words):
             bandit.compact(before, tmp_path / "log.csv")
+
+
+def test_an_earlier_export_is_not_overwritten(sqlite, tmp_path):
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
+        play(bandit, 5)
+        bandit.compact("2999-01-01", tmp_path / "log.csv")
+        before = (tmp_path / "log.csv").read_text()
+        play(bandit, 1)
+        with pytest.raises(StorageError, match="exists") as caught:
+            bandit.compact("2999-01-01", tmp_path / "log.csv")
+        assert caught.value.hint == "give the name of a new file"
+        assert (tmp_path / "log.csv").read_text() == before
+        assert len(bandit.history()) == 3
+
+
+@pytest.mark.parametrize("before", [None, True])
+def test_everything_is_not_compacted_by_mistake(sqlite, tmp_path, before):
+    with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS) as bandit:
+        with pytest.raises(BadSettings, match="before"):
+            bandit.compact(before, tmp_path / "log.csv")
+        assert len(bandit.history()) == 3
 
 
 def test_a_warm_start_is_not_torn_apart(sqlite, tmp_path):

@@ -10,6 +10,7 @@ from rotting import Bandit, EffFEWA
 from rotting.bandit import (
     BadReward,
     BadSettings,
+    BanditError,
     Choice,
     Decide,
     KeyConflict,
@@ -242,3 +243,10 @@ def test_tables_of_the_first_release_in_postgresql_are_migrated(postgres):
         version = connection.exec_driver_sql("SELECT version FROM rotting_schema").scalar()
     engine.dispose()
     assert version == schema.VERSION
+
+
+@pytest.mark.parametrize("make", [lambda: Reward("x", float("nan")), lambda: Decide(n=0)], ids=["reward", "decide"])
+def test_a_request_checks_itself_when_it_is_made(make):
+    """So that a server can answer the one that is wrong before it collects those of others."""
+    with pytest.raises(BanditError):
+        make()

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BadName, BadSettings, Segments, UnknownArm, UnknownDecision, segments
+from rotting.bandit import BadName, BadSettings, Segments, SettingsConflict, UnknownArm, UnknownDecision, segments
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1}
@@ -131,3 +131,28 @@ def test_decisions_of_others_are_refused(sqlite):
         for decision in (own.decide().id, "nonsense", 5):
             with pytest.raises(UnknownDecision):
                 made.reward(decision, 1.0)
+
+
+def test_bandits_that_only_have_such_a_name_are_left_alone(sqlite):
+    policy = EffFEWA(sigma=0.3)
+    with (
+        Bandit.open(sqlite, "home/prod", policy, ["A", "B"]) as plain,
+        Segments.open(sqlite, "home/{country}", policy, COLOURS) as made,
+        Segments.open(sqlite, "home/{country}/{device}", policy, COLOURS) as others,
+    ):
+        foreign = [plain.decide(), others.decide(country="de", device="phone")]
+        made.bandit(country="fr")
+        for country in ("prod", "de/phone"):
+            with pytest.raises(SettingsConflict, match="not made as a segment"):
+                made.decide(country=country)
+        for choice in foreign:
+            for call in (lambda id=choice.id: made.reward(id, 1.0), lambda id=choice.id: made.shown(id)):
+                with pytest.raises(UnknownDecision):
+                    call()
+        assert made.change(epsilon=0.5) == 1
+        assert made.change_arms(add=["purple"]) == 1
+        assert list(made.report().segments) == made.names() == ["home/fr"]
+        assert others.names() == ["home/de/phone"]
+        for bandit in (plain, others.bandit(country="de", device="phone")):
+            assert bandit.settings.epsilon == 0.0
+            assert len(bandit.arms) < 4

@@ -94,6 +94,10 @@ def test_another_bandit_hands_over_what_it_knows(url):
         ([{"arm": "red", "reward": 1.0}, {"arm": "", "reward": 0.0}], BadName, "row 2 of warm_start: .*0 characters"),
         ([{"arm": "red", "reward": "much"}], BadReward, "row 1 of warm_start: reward='much'"),
         ([{"arm": "red", "reward": 0.5, "time": "noon"}], BadSettings, "row 1 of warm_start: time='noon'"),
+        ([{"arm": "red", "reward": 0.5, "probability": 0}], BadSettings, "row 1 .*probability=0 is out of range"),
+        ([{"arm": "red", "reward": 0.5, "time": 1.7e12}], BadSettings, "row 1 .*is not a time.*milliseconds"),
+        ([{"arm": "red", "reward": 0.5, "time": 1e300}], BadSettings, "row 1 .*is not a time"),
+        ([{"arm": "red", "reward": 0.5, "time": -1e12}], BadSettings, "row 1 .*is not a time"),
         ([{"arm": "red", "reward": 0.5, "probability": 2}], BadSettings, "row 1 .*probability=2 is out of range"),
         ([{"arm": "red", "reward": 0.5, "time": 1}, {"arm": "red", "reward": 0.5}], BadSettings, "none in row 2"),
         ([{"arm": "mauve", "reward": 0.5}], BadSettings, "rewards of arm 'mauve', which is not among the arms"),
@@ -105,6 +109,14 @@ def test_what_is_no_warm_start_is_refused_and_no_bandit_made(sqlite, source, err
         Bandit.open(sqlite, "hero", HALF, COLOURS, reward_range=(0, 1), warm_start=source)
     with pytest.raises(LookupError):
         Bandit.open(sqlite, "hero")
+
+
+def test_a_bandit_does_not_learn_its_own_rewards_again(sqlite):
+    with Bandit.open(sqlite, "hero", HALF, warm_start=rows(6)) as bandit, Bandit.open(sqlite, "hero") as again:
+        for source in (bandit, again):
+            with pytest.raises(BadSettings, match="this bandit itself"):
+                bandit.warm_start(source)
+        assert sum(arm.imported for arm in bandit.report().arms) == 6
 
 
 @pytest.mark.parametrize(

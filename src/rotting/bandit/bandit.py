@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 from rotting.bandit import planning
 from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BanditError, CannotCopy
+from rotting.bandit.errors import BadSettings, BanditError, CannotCopy
 from rotting.bandit.events import Event
 from rotting.bandit.exchanging import EXPIRY_PORTION
 from rotting.bandit.group_commit import GroupCommit
@@ -169,6 +169,9 @@ class Bandit(ReadableBandit):
         Decisions come first, then exposures and rewards in the order given. The outcome of a request that is refused
         is its `BanditError`, and the others go on as if it had not been there. What concerns all of them, such as
         a `StorageError`, is raised, and nothing is written.
+
+        Requests check themselves when they are made: `Reward(id, nan)` and `Decide(n=0)` raise a `BanditError` at once.
+        Make those of strangers one by one, and answer each that raises.
 
         Examples
         --------
@@ -352,6 +355,8 @@ class Bandit(ReadableBandit):
 
         They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
         """
+        if isinstance(source, Bandit) and source._log.token == self._log.token:
+            raise BadSettings("is this bandit itself, which knows its rewards", name="source", value=source)
         warm = read_warm_start(source)
         self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
         return len(warm.rewards)
@@ -398,7 +403,8 @@ class Bandit(ReadableBandit):
         before
             A time, as in `history`: what happened before it is compacted. Or the number of the last event to compact.
         export
-            A file for the events, in one of the formats of `export`.
+            A new file for the events, in one of the formats of `export`. One that exists is refused: it may be the only
+            copy of earlier events.
         progress
             Called after every 1000 events with the number of events done and of all of them.
         """

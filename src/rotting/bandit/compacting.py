@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from rotting.bandit import schema, storage
 from rotting.bandit.database import Database
-from rotting.bandit.errors import BadSettings, UnknownBandit
+from rotting.bandit.errors import BadSettings, StorageError, UnknownBandit
 from rotting.bandit.event_log import EventLog
 from rotting.bandit.events import NO_ARM, Event
 from rotting.bandit.exporting import check_export, write_log
@@ -47,6 +47,10 @@ def compact(
 ) -> Compaction:
     """Replace what happened before a time, or up to an event of this number, by a seal and an exported file."""
     check_export(export)
+    if export.exists():  # perhaps the only copy of what was compacted before
+        raise StorageError(f"{quoted(str(export))} exists", value=export, hint="give the name of a new file")
+    if before is None or isinstance(before, bool):
+        raise BadSettings("is not a time", name="before", value=before, expected="a time, or the number of an event")
     with log.reading() as stored:
         sealed, last = log.state.sealed, log.state.seq
         upto = before if type(before) is int else bounds(stored, Range(until=before), sealed, last)[1]  # type: ignore[arg-type]

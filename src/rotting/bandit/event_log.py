@@ -60,6 +60,7 @@ class EventLog:
         self.bandit_id = row.id
         self.name = row.name
         self.token = row.token
+        self.template = row.template
         self.identifiers = Identifiers(row.token, row.secret)
         self.settings = settings
         self.state = self.fresh_state()
@@ -285,9 +286,9 @@ class EventLog:
         if sealed is None and stored.time_of(1) is None:
             raise self._missing(1)  # the log begins with arms
         state = self.stored_state(stored)
-        if state is None or (sealed is not None and state.seq < sealed[0]):
+        if state is None:
             state = self.first_state(stored)
-        elif state.seq > 0 and stored.time_of(state.seq) != state.at:
+        elif state.seq > 0 and (state.seq, state.at) != sealed and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
                 "have, or not at the same time: events are missing or changed",
@@ -325,7 +326,13 @@ class EventLog:
             raise damaged_seal("is not one of this bandit") from None
 
     def stored_state(self, stored: StoredLog) -> BanditState | None:
-        """Return the state of the newest snapshot. One that makes no sense is not used: the log has everything."""
+        """Return the state of the newest snapshot. One that makes no sense is not used: the log has everything.
+
+        Nor is one that is older than the newest seal: the events that follow it are gone.
+        """
+        sealed = stored.sealed()
+        if sealed is not None and stored.snapshot_seq() < sealed[0]:
+            return None
         content = stored.get_snapshot()
         if content is None:
             return None

@@ -60,6 +60,7 @@ class NewBandit(NamedTuple):
     settings: BanditSettings | None
     arms: list[str] | None
     warm: WarmStart | None = None
+    template: str | None = None  # whose segment it is
 
 
 def _find_or_make(database: Database, new: NewBandit) -> BanditRow:
@@ -123,7 +124,7 @@ def _find_or_add(database: Database, connection: Connection, new: NewBandit) -> 
     if not arms:
         raise NoArms(f"a new bandit {quoted(new.name)} needs arms", hint="give them as {arms}")
     new.settings.check_arms(new.name, arms)
-    row = storage.add_bandit(connection, new.name, new.settings.to_dict())
+    row = storage.add_bandit(connection, new.name, new.settings.to_dict(), new.template)
     now = checked_time(database.clock())
     events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
     if new.warm is not None:

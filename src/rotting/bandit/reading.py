@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from rotting._core.validation import whole_number
 from rotting.bandit import verifying
-from rotting.bandit.errors import BadAddress, StorageError
+from rotting.bandit.errors import BadAddress, BadSettings, StorageError
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.state import BanditState
 from rotting.bandit.verifying import Verification
-from rotting.errors import quoted
+from rotting.errors import BadValue, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
@@ -84,7 +84,11 @@ class ReadableBandit:
         """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
         from rotting.bandit.streaming import Range, frame, portions
 
-        return map(frame, portions(self._log, Range(since, until, arm), whole_number("size", size, 1)))
+        try:
+            whole_number("size", size, 1)
+        except BadValue as error:
+            raise BadSettings.from_error(error) from None
+        return map(frame, portions(self._log, Range(since, until, arm), size))
 
     def report(self) -> Report:
         """Return how the arms are doing."""

@@ -6,6 +6,7 @@ that a new segment begins with, and its log says when they were changed.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import heapq
 import re
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from rotting._core.validation import whole_number
 from rotting.bandit.bandit import Bandit
 from rotting.bandit.checking import good_arms, good_name, name_list
-from rotting.bandit.errors import BadName, BadSettings, UnknownBandit, UnknownDecision
+from rotting.bandit.errors import BadName, BadSettings, SettingsConflict, UnknownBandit, UnknownDecision
 from rotting.bandit.requests import Choice
 from rotting.bandit.settings import BanditSettings, SettingsChange
 from rotting.bandit.warming import Imported, WarmStart
@@ -191,11 +192,12 @@ class Segments:
         database = self.head._log.database
         with database.held(), database.reading() as connection:
             name = storage.name_of_token(connection, token)
-        if name is None or self.template.values_of(name) is None:
-            raise UnknownDecision(
-                f"no segment of {quoted(self.template.text)} took the decision {quoted(decision)}", value=decision
-            )
-        return self._bandit(name)
+        if name is not None and self.template.values_of(name) is not None:
+            with contextlib.suppress(SettingsConflict):  # not one of this template's
+                return self._bandit(name)
+        raise UnknownDecision(
+            f"no segment of {quoted(self.template.text)} took the decision {quoted(decision)}", value=decision
+        )
 
     # All of them.
 
@@ -205,8 +207,7 @@ class Segments:
 
         database = self.head._log.database
         with database.held(), database.reading() as connection:
-            names = storage.bandit_names(connection, self.template.prefix)
-        return [name for name in names if self.template.values_of(name) is not None]
+            return storage.segment_names(connection, self.template.text, self.template.prefix)
 
     def change(self, **settings: Unpack[SettingsChange]) -> int:
         """Change settings of the template, and so of new segments, and of every segment; returns how many had others.
@@ -284,7 +285,13 @@ class Segments:
         if log is None:
             arms = [arm for arm, is_available in self.head.arms.items() if is_available]
             warm = self._known_to_siblings(arms) if self._siblings else None
-            log = open_on(database, NewBandit(name, self._settings(name), arms, warm))
+            log = open_on(database, NewBandit(name, self._settings(name), arms, warm, self.template.text))
+        if log.template != self.template.text:
+            raise SettingsConflict(
+                f"bandit {quoted(name)} exists, and was not made as a segment of {quoted(self.template.text)}",
+                value=name,
+                hint="use another template, or open the bandit by its name",
+            )
         return Bandit(log)
 
     def _settings(self, name: str) -> BanditSettings:
@@ -297,8 +304,8 @@ class Segments:
 
         database = self.head._log.database
         with database.held(), database.reading() as connection:
-            newest = storage.bandit_names(connection, self.template.prefix, newest_first=True)
-        names = [name for name in newest if self.template.values_of(name) is not None][:MOST_SIBLINGS]
+            newest = storage.segment_names(connection, self.template.text, self.template.prefix, newest_first=True)
+        names = newest[:MOST_SIBLINGS]
         found: dict[str, list[tuple[float, Imported]]] = {arm: [] for arm in arms}
         for name in names:
             with self._bandit(name)._log.reading() as stored:

@@ -234,7 +234,10 @@ def _with_sigma(policy: object, sigma: object) -> Policy:
     assert isinstance(policy, Policy)
     if "sigma" not in {field.name for field in dataclasses.fields(policy)}:
         raise BadSettings(f"does not go with {quoted(policy)}, which has no parameter sigma", name="sigma", value=sigma)
-    return dataclasses.replace(policy, sigma=sigma)  # type: ignore[call-arg]
+    try:
+        return dataclasses.replace(policy, sigma=sigma)  # type: ignore[call-arg]
+    except BadValue as error:
+        raise BadSettings.from_error(error) from None
 
 
 def _good_range(given: object) -> tuple[float, float]:

@@ -45,6 +45,7 @@ class BanditRow(NamedTuple):
     token: str
     secret: str
     settings: Mapping[str, object]
+    template: str | None  # whose segment it is; kept with the settings
 
 
 # Bandits.
@@ -58,13 +59,14 @@ def find_bandit(connection: Connection, name: str) -> BanditRow | None:
     column = "settings"
     try:
         settings = dict(json.loads(row.settings))
+        template = settings.pop("template", None)
         column = "secret"
         hashlib.blake2b(key=bytes.fromhex(row.secret))
     except (TypeError, ValueError, RecursionError):
         raise DamagedLog(
             f"the {column} of bandit {quoted(name)} in {schema.bandits.name} cannot be read", hint=RESTORE
         ) from None
-    return BanditRow(row.id, row.name, row.token, row.secret, settings)
+    return BanditRow(row.id, row.name, row.token, row.secret, settings, template)
 
 
 def bandit_names(connection: Connection, prefix: str = "", newest_first: bool = False) -> list[str]:
@@ -76,18 +78,38 @@ def bandit_names(connection: Connection, prefix: str = "", newest_first: bool = 
     return [name for name in names if name.startswith(prefix) and not name.startswith(DELETED)]
 
 
+def segment_names(connection: Connection, template: str, prefix: str, newest_first: bool = False) -> list[str]:
+    """Return the names of the bandits that were made as segments of a template; they begin with a prefix."""
+    names = bandit_names(connection, prefix, newest_first)
+    table = schema.bandits.c
+    named = [table.name.startswith(prefix, autoescape=True)] if prefix else []
+    rows = connection.execute(select(table.name, table.settings).where(table.settings.contains("template"), *named))
+    mine = {name for name, settings in rows if _template_in(settings) == template}
+    return [name for name in names if name in mine]
+
+
+def _template_in(settings: str) -> object:
+    try:
+        return dict(json.loads(settings)).get("template")
+    except (TypeError, ValueError, RecursionError):
+        return None  # opening the bandit says so
+
+
 def name_of_token(connection: Connection, token: str) -> str | None:
     """Return the name of the bandit whose identifiers start with this token."""
     return connection.execute(select(schema.bandits.c.name).where(schema.bandits.c.token == token)).scalar()
 
 
-def add_bandit(connection: Connection, name: str, settings: Mapping[str, object]) -> BanditRow:
-    """Add a bandit without events."""
+def add_bandit(
+    connection: Connection, name: str, settings: Mapping[str, object], template: str | None = None
+) -> BanditRow:
+    """Add a bandit without events; as a segment, if there is a template."""
+    content = dict(settings) if template is None else {**settings, "template": template}
     token, secret = secrets.token_hex(5), secrets.token_hex(16)
-    row = {"name": name, "token": token, "secret": secret, "settings": json.dumps(settings)}
+    row = {"name": name, "token": token, "secret": secret, "settings": json.dumps(content)}
     key = connection.execute(insert(schema.bandits), row).inserted_primary_key
     assert key is not None
-    return BanditRow(key[0], name, token, secret, settings)
+    return BanditRow(key[0], name, token, secret, settings, template)
 
 
 # Events. These statements are executed all the time, and SQLAlchemy's handling of their parameters would cost more than

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from rotting.bandit import planning
 from rotting.bandit.checking import good_name, good_reward
 from rotting.bandit.errors import BadSettings, BanditError
-from rotting.bandit.events import NO_ARM, Event
+from rotting.bandit.events import LATEST_TIME, NO_ARM, Event
 from rotting.bandit.state import BanditState
 from rotting.errors import quoted
 
@@ -107,8 +107,14 @@ def _good_time(value: object) -> float | None:
         seconds = float(value)  # type: ignore[arg-type]
     except (OverflowError, TypeError, ValueError):
         seconds = math.nan
-    if not math.isfinite(seconds):
-        raise BadSettings("is not a time", name="time", value=value, expected="a datetime, or seconds since 1970")
+    if not 0.0 <= seconds < LATEST_TIME:  # as in all events
+        raise BadSettings(
+            "is not a time",
+            name="time",
+            value=value,
+            expected=f"a datetime, or seconds since 1970, 0 to {LATEST_TIME:.0f}",
+            hint="it looks like milliseconds: divide by 1000" if LATEST_TIME <= seconds < 1000 * LATEST_TIME else None,
+        )
     return seconds
 
 
@@ -119,8 +125,8 @@ def _good_probability(value: object) -> float | None:
         probability = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         probability = math.nan
-    if not 0.0 <= probability <= 1.0:
-        raise BadSettings("is out of range", name="probability", value=value, expected="a number from 0 to 1")
+    if not 0.0 < probability <= 1.0:  # an arm that was chosen could be chosen
+        raise BadSettings("is out of range", name="probability", value=value, expected="a number above 0, up to 1")
     return probability
 
 
