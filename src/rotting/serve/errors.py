@@ -51,6 +51,12 @@ class TooLarge(ServiceError):
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
+class HeadTooLarge(ServiceError):
+    """The address and the headers are larger than the service reads."""
+
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+
+
 class TooSlow(ServiceError):
     """The body did not arrive in time."""
 
