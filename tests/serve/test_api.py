@@ -156,6 +156,9 @@ def test_what_is_no_json_is_refused(client):
     path = "/v1/bandits/hero/decisions"
     kind = {"Content-Type": "application/json"}
     assert client.post(path, content=b"{", headers=kind).status_code == 400
+    for strange in (b'{"\xff": 1}', b'{"among": ["\xff"]}', b"\xff\xfe{", b'{"among": ["\\ud800"]}', b"\x00"):
+        reply = client.post(path, content=strange, headers=kind)
+        assert (reply.status_code, reply.json()["type"]) == (400, "/reference#BadRequest"), strange
     assert client.post(path, content=b"[" * 100_000, headers=kind).status_code == 422
     assert client.post(path, content=b"n=1", headers={"Content-Type": "text/plain"}).status_code == 415
     assert client.post(path, content=b" " * (1 << 20) + b"{}", headers=kind).status_code == 413
