@@ -71,6 +71,17 @@ def test_many_events_have_a_result_each(client):
     assert [results[place]["problem"]["status"] for place in (2, 3)] == [409, 404]
 
 
+def test_an_invalid_event_does_not_stop_the_others(client):
+    [choice] = decide(client)
+    good = {"kind": "reward", "decision": choice["id"], "value": 1.0}
+    invalid = [{**good, "value": 1e200}, {**good, "value": "1"}, {**good, "kind": "lost"}, {"kind": "reward"}, 7, None]
+    results = client.post("/v1/events", json={"events": [*invalid, good]}).json()["results"]
+    assert [result.get("problem", {}).get("status") for result in results] == [422] * 6 + [None]
+    assert results[-1] == {"status": "new"}
+    for whole in ({}, {"events": []}, {"events": [good] * 1001}, {"events": [good], "more": 1}):
+        assert client.post("/v1/events", json=whole).status_code == 422
+
+
 def test_bandits_are_made_shown_and_changed(client):
     settings = {"arms": ["a", "b"], "policy": "EffFEWA(alpha=0.1)", "epsilon": 0.1, "count": "shown", "seed": 3}
     path = "/v1/bandits/a%2Fb%20%25"  # a name with a slash, a space and a percent sign
