@@ -177,6 +177,14 @@ def test_what_is_no_json_is_refused(client):
     assert client.post(path, content=chunks, headers=kind).status_code == 413
 
 
+def test_headers_that_cannot_be_followed_are_refused(client):
+    path = "/v1/bandits/hero/decisions"
+    twice = client.post(path, headers=[("Idempotency-Key", "one"), ("Idempotency-Key", "two")])
+    assert (twice.status_code, twice.json()["detail"]) == (400, "the header idempotency-key is given more than once")
+    encoded = [client.post(path, json={}, headers={"Content-Encoding": each}) for each in ("gzip", "br", "Identity")]
+    assert [reply.status_code for reply in encoded] == [415, 415, 201]
+
+
 def test_health_and_description_need_no_key_and_metrics_count(client):
     assert client.get("/livez").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ok"}

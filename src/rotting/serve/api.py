@@ -32,7 +32,7 @@ LARGEST_PAGE = 1000  # events
 async def decide(service: Service, request: HttpRequest) -> Answer:
     """Take decisions."""
     body = request.decoded(bodies.Decide)
-    key = request.header(b"idempotency-key")
+    key = request.only_header(b"idempotency-key")
     among = None if body.among is None else tuple(body.among)
     return Answer(201, encode({"decisions": await choices(service, request.params["bandit"], int(body.n), among, key)}))
 

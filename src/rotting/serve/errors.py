@@ -40,7 +40,7 @@ class WrongMethod(ServiceError):
 
 
 class WrongContentType(ServiceError):
-    """The body is not JSON."""
+    """The body is not JSON, or it is compressed."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 

@@ -85,6 +85,12 @@ class Request:
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def only_header(self, name: bytes) -> str | None:
+        """Return a header as a text, if it is not there twice: which of the two is meant, nobody knows."""
+        if sum(given == name for given, _ in self.scope["headers"]) > 1:
+            raise BadRequest(f"the header {name.decode()} is given more than once")
+        return self.header(name)
+
     def decoded(self, kind: type[Parsed], empty: bytes = b"{}") -> Parsed:
         """Return the body, checked."""
         if not self.body and self.route.body_is_optional:
@@ -94,6 +100,9 @@ class Request:
             raise WrongContentType(
                 f"the content type {quoted(content_type.decode('latin-1'))} is not JSON", expected="application/json"
             )
+        encoding = self.header(b"content-encoding") or "identity"
+        if encoding.lower() != "identity":
+            raise WrongContentType(f"the content encoding {quoted(encoding)} is not read", expected="identity")
         try:
             self.body.decode()  # the parser does not look at what it skips
         except UnicodeDecodeError:
