@@ -71,6 +71,17 @@ def test_many_events_have_a_result_each(client):
     assert [results[place]["problem"]["status"] for place in (2, 3)] == [409, 404]
 
 
+def test_an_invalid_event_does_not_stop_the_others(client):
+    [choice] = decide(client)
+    good = {"kind": "reward", "decision": choice["id"], "value": 1.0}
+    invalid = [{**good, "value": 1e200}, {**good, "value": "1"}, {**good, "kind": "lost"}, {"kind": "reward"}, 7, None]
+    results = client.post("/v1/events", json={"events": [*invalid, good]}).json()["results"]
+    assert [result.get("problem", {}).get("status") for result in results] == [422] * 6 + [None]
+    assert results[-1] == {"status": "new"}
+    for whole in ({}, {"events": []}, {"events": [good] * 1001}, {"events": [good], "more": 1}):
+        assert client.post("/v1/events", json=whole).status_code == 422
+
+
 def test_bandits_are_made_shown_and_changed(client):
     settings = {"arms": ["a", "b"], "policy": "EffFEWA(alpha=0.1)", "epsilon": 0.1, "count": "shown", "seed": 3}
     path = "/v1/bandits/a%2Fb%20%25"  # a name with a slash, a space and a percent sign
@@ -156,11 +167,22 @@ def test_what_is_no_json_is_refused(client):
     path = "/v1/bandits/hero/decisions"
     kind = {"Content-Type": "application/json"}
     assert client.post(path, content=b"{", headers=kind).status_code == 400
+    for strange in (b'{"\xff": 1}', b'{"among": ["\xff"]}', b"\xff\xfe{", b'{"among": ["\\ud800"]}', b"\x00"):
+        reply = client.post(path, content=strange, headers=kind)
+        assert (reply.status_code, reply.json()["type"]) == (400, "/reference#BadRequest"), strange
     assert client.post(path, content=b"[" * 100_000, headers=kind).status_code == 422
     assert client.post(path, content=b"n=1", headers={"Content-Type": "text/plain"}).status_code == 415
     assert client.post(path, content=b" " * (1 << 20) + b"{}", headers=kind).status_code == 413
     chunks = (b" " * 65536 for _ in range(20))  # no Content-Length
     assert client.post(path, content=chunks, headers=kind).status_code == 413
+
+
+def test_headers_that_cannot_be_followed_are_refused(client):
+    path = "/v1/bandits/hero/decisions"
+    twice = client.post(path, headers=[("Idempotency-Key", "one"), ("Idempotency-Key", "two")])
+    assert (twice.status_code, twice.json()["detail"]) == (400, "the header idempotency-key is given more than once")
+    encoded = [client.post(path, json={}, headers={"Content-Encoding": each}) for each in ("gzip", "br", "Identity")]
+    assert [reply.status_code for reply in encoded] == [415, 415, 201]
 
 
 def test_health_and_description_need_no_key_and_metrics_count(client):

@@ -177,6 +177,21 @@ def _rest(connection):
     return b""
 
 
+def test_a_head_that_does_not_end_is_refused(client):
+    head = b"POST /v1/bandits/hero/decisions HTTP/1.1\r\nHost: localhost\r\n"
+    trailers = head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+    for begun, says in ((head + b"X: ", b"HTTP/1.1 431 "), (b"GET /", b"HTTP/1.1 431 "), (trailers + b"X: ", b"")):
+        with socket.create_connection((client.base_url.host, client.base_url.port), timeout=5.0) as connection:
+            connection.sendall(begun + b"a" * 40_000)
+            assert connection.recv(13) == says
+    long = {"X": "a" * 15_000}  # two requests of one connection are counted for themselves
+    assert [client.get("/livez", headers=long).status_code for _ in range(2)] == [200, 200]
+    large = client.post(
+        "/v1/bandits/hero/decisions", content=b" " * 900_000 + b"{}", headers={"Content-Type": "application/json"}
+    )
+    assert large.status_code == 201
+
+
 def test_a_full_disk_is_said_and_survived(client, caplog):
     [writer] = client.service.writers._writers
     client.post("/v1/bandits/hero/decisions")

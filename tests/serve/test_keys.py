@@ -204,3 +204,10 @@ def test_serve_refuses_mistakes_with_one_line(sqlite, capsys):
         said = capsys.readouterr().err
         assert (ended.value.code, len(said.splitlines())) == (2, 1), said
         assert says in said
+
+
+def test_metrics_need_a_key_for_all_bandits(sqlite):
+    make_bandit(sqlite)
+    keys = [make_key(sqlite, role, bandit) for role in ("reader", "admin") for bandit in (None, "hero")]
+    with serving(sqlite) as client:
+        assert [client.get("/metrics", headers=bearer(key)).status_code for key in keys] == [200, 403, 200, 403]

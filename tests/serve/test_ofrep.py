@@ -70,3 +70,9 @@ def test_a_bulk_evaluation_counts_only_what_will_be_shown(flags):
         other.patch("/v1/bandits/careful/arms", json={"retire": ["red"]}, headers=bearer(admin))
     changed = flags.post(path, json={"context": {"targetingKey": "x"}}, headers={"If-None-Match": tag})
     assert changed.status_code == 200  # the arms are no longer the same
+
+
+def test_a_body_that_is_not_utf8_is_a_parse_error(flags):
+    for path in ("/ofrep/v1/evaluate/flags/hero", "/ofrep/v1/evaluate/flags"):
+        reply = flags.post(path, content=b'{"context": {"\xff": 1}}', headers={"Content-Type": "application/json"})
+        assert (reply.status_code, reply.json()["errorCode"]) == (400, "PARSE_ERROR")

@@ -18,6 +18,11 @@ checks.positive_data_acceptance.enabled = false
 [[operations]]
 include-path = "/v1/bandits/{bandit}/arms"
 checks.positive_data_acceptance.enabled = false
+
+# An invalid event is refused in its own result, and the reply is 200 for the sake of the others.
+[[operations]]
+include-path = "/v1/events"
+checks.negative_data_rejection.enabled = false
 """
 
 

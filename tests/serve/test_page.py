@@ -90,17 +90,25 @@ def test_a_visit_in_a_browser_is_live_and_changes_arms(shop):
         assert shop.get("/v1/bandits/hero").json()["arms"][0] == {"arm": "red", "available": False}
 
 
-def test_everybody_can_read_it(shop):
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"viewport": TELEPHONE},
+        pytest.param({"color_scheme": "dark"}, marks=pytest.mark.soak),
+        pytest.param({"java_script_enabled": True}, marks=pytest.mark.soak),
+    ],
+    ids=["telephone", "dark", "desk"],
+)
+def test_everybody_can_read_it(shop, settings):
     from axe_playwright_python.sync_playwright import Axe
 
-    for settings in ({"viewport": TELEPHONE}, {"color_scheme": "dark"}, {"java_script_enabled": True}):
-        with browser_page(**settings) as page:
-            for path in ("/bandits/hero", "/", "/reference", "/login", "/bandits/hero/confirm?action=retire&arm=red"):
-                page.goto(str(shop.base_url) + path)
-                found = Axe().run(page)
-                assert found.violations_count == 0, f"{path} {settings}: {found.generate_report()}"
-                wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
-                assert not page.evaluate(wide), f"{path} {settings} scrolls sideways"
+    with browser_page(**settings) as page:
+        for path in ("/bandits/hero", "/", "/reference", "/login", "/bandits/hero/confirm?action=retire&arm=red"):
+            page.goto(str(shop.base_url) + path)
+            found = Axe().run(page)
+            assert found.violations_count == 0, f"{path}: {found.generate_report()}"
+            wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+            assert not page.evaluate(wide), f"{path} scrolls sideways"
 
 
 def test_it_works_without_script(shop):

@@ -20,7 +20,7 @@ from rotting.serve import requests as bodies
 from rotting.serve.access import check_bandit
 from rotting.serve.problems import problem_of
 from rotting.serve.requests import encode
-from rotting.serve.routing import Answer, Query, Route
+from rotting.serve.routing import Answer, Query, Route, checked
 from rotting.serve.routing import Request as HttpRequest
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ LARGEST_PAGE = 1000  # events
 async def decide(service: Service, request: HttpRequest) -> Answer:
     """Take decisions."""
     body = request.decoded(bodies.Decide)
-    key = request.header(b"idempotency-key")
+    key = request.only_header(b"idempotency-key")
     among = None if body.among is None else tuple(body.among)
     return Answer(201, encode({"decisions": await choices(service, request.params["bandit"], int(body.n), among, key)}))
 
@@ -74,11 +74,12 @@ async def _report(service: Service, request: HttpRequest, outcome: Shown | Rewar
 
 async def events(service: Service, request: HttpRequest) -> Answer:
     """Log exposures and rewards, a result for each."""
-    given = request.decoded(bodies.Events).events
+    given = request.decoded(bodies.UncheckedEvents).events
     results: list[Any] = [None] * len(given)
     waiting: dict[str, tuple[list[int], list[Request]]] = {}
-    for place, event in enumerate(given):
+    for place, unchecked in enumerate(given):
         try:
+            event = checked(bodies.Event, unchecked)
             entry = await service.entry_of(event.decision)
             check_bandit(request.key, entry.name)
             wanted = (

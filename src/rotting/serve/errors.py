@@ -40,7 +40,7 @@ class WrongMethod(ServiceError):
 
 
 class WrongContentType(ServiceError):
-    """The body is not JSON."""
+    """The body is not JSON, or it is compressed."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 
@@ -49,6 +49,12 @@ class TooLarge(ServiceError):
     """The body is larger than the service reads."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+
+
+class HeadTooLarge(ServiceError):
+    """The address and the headers are larger than the service reads."""
+
+    status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class TooSlow(ServiceError):

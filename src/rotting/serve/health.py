@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from rotting.serve.errors import NotAllowed
 from rotting.serve.requests import Health, encode
 from rotting.serve.routing import Answer, Request, Route
 
@@ -24,7 +25,9 @@ async def readyz(service: Service, request: Request) -> Answer:
 
 
 async def metrics(service: Service, request: Request) -> Answer:
-    """Return the metrics for Prometheus."""
+    """Return the metrics for Prometheus, of all bandits: a key for one of them does not allow it."""
+    if request.key is not None and request.key.bandit is not None:
+        raise NotAllowed("this key is for one bandit, the metrics are of all", expected="a reader key for all bandits")
     return Answer(200, service.metrics.text(), b"text/plain; version=0.0.4; charset=utf-8")
 
 

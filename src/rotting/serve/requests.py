@@ -52,10 +52,19 @@ class RewardEvent(Body, tag_field="kind", tag="reward"):
     value: RewardValue
 
 
-class Events(Body):
-    """Exposures and rewards, independent of each other, in this order."""
+Event = ShownEvent | RewardEvent
 
-    events: Annotated[list[ShownEvent | RewardEvent], Meta(min_length=1, max_length=LARGEST_BATCH)]
+
+class Events(Body):
+    """Exposures and rewards, independent of each other, in this order. One that is invalid is refused alone."""
+
+    events: Annotated[list[Event], Meta(min_length=1, max_length=LARGEST_BATCH)]
+
+
+class UncheckedEvents(Body):
+    """`Events` as they are read: each is checked by itself, so that an invalid one does not stop the others."""
+
+    events: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=LARGEST_BATCH)]
 
 
 class NewBandit(Body):

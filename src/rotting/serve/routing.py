@@ -85,21 +85,29 @@ class Request:
         value = self.headers.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def only_header(self, name: bytes) -> str | None:
+        """Return a header as a text, if it is not there twice: which of the two is meant, nobody knows."""
+        if sum(given == name for given, _ in self.scope["headers"]) > 1:
+            raise BadRequest(f"the header {name.decode()} is given more than once")
+        return self.header(name)
+
     def decoded(self, kind: type[Parsed], empty: bytes = b"{}") -> Parsed:
         """Return the body, checked."""
         if not self.body and self.route.body_is_optional:
-            return cast(Parsed, decoder(kind).decode(empty))
+            return cast(Parsed, checked(kind, empty))
         content_type = self.headers.get(b"content-type", b"")
         if content_type.partition(b";")[0].strip().lower() != JSON:
             raise WrongContentType(
                 f"the content type {quoted(content_type.decode('latin-1'))} is not JSON", expected="application/json"
             )
+        encoding = self.header(b"content-encoding") or "identity"
+        if encoding.lower() != "identity":
+            raise WrongContentType(f"the content encoding {quoted(encoding)} is not read", expected="identity")
         try:
-            return cast(Parsed, decoder(kind).decode(self.body))
-        except msgspec.ValidationError as error:
-            raise BadBody(literal(str(error))) from None
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise BadRequest(f"the body is not JSON: {literal(str(error))}") from None
+            self.body.decode()  # the parser does not look at what it skips
+        except UnicodeDecodeError:
+            raise BadRequest("the body is not JSON: it is not UTF-8") from None
+        return cast(Parsed, checked(kind, self.body))
 
     def query(self) -> dict[str, Any]:
         """Return the parameters after the `?`, checked; those that were not given are left out."""
@@ -126,6 +134,16 @@ def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     if found is None:
         found = _DECODERS[kind] = msgspec.json.Decoder(kind)
     return found
+
+
+def checked(kind: Any, content: bytes | msgspec.Raw) -> Any:
+    """Return a body, or a part of one, as what it must be; whatever goes wrong is the mistake of its author."""
+    try:
+        return decoder(kind).decode(content)
+    except msgspec.ValidationError as error:
+        raise BadBody(literal(str(error))) from None
+    except Exception as error:
+        raise BadRequest(f"the body is not JSON: {literal(str(error))}") from None
 
 
 class _Node:
