@@ -71,6 +71,8 @@ def find_drops(weighed: Weighed) -> Drops | None:
     level, level_error = _shrunk(np.where(without, whole, before), np.where(without, whole_error, before_error))
     rest, rest_error = np.ones(panel.arms), np.zeros(panel.arms)
     rest[dropped], rest_error[dropped] = _shrunk(left[dropped], left_error[dropped])
+    # Of an arm that is worth nothing, no drop is ever seen: the exposures needed are beyond all bounds, not undefined.
+    fall = np.maximum((whole * (1 - np.median(left[dropped]))) ** 2, np.finfo(float).tiny)
     return Drops(
         at=at,
         before=level,
@@ -78,7 +80,7 @@ def find_drops(weighed: Weighed) -> Drops | None:
         left=rest,
         left_error=rest_error,
         exposures=exposures,
-        unseen=DROP_PENALTY * panel.variance[panel.first] / (whole * (1 - np.median(left[dropped]))) ** 2,
+        unseen=DROP_PENALTY * panel.variance[panel.first] / fall,
     )
 
 

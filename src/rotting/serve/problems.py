@@ -62,7 +62,7 @@ def problem_of(error: Exception) -> Problem:
 
     Examples
     --------
-    >>> problem_of(UnknownArm("bandit 'hero' has no arm 'x'", value="x")).status
+    >>> int(problem_of(UnknownArm("bandit 'hero' has no arm 'x'", value="x")).status)
     404
     >>> problem_of(StorageError("'postgresql://me:***@host/db' cannot be written")).detail
     "the database cannot be used now: the server's log says why"

@@ -214,9 +214,6 @@ def geometry(runs: int, registers: int, run_bytes: int) -> tuple[int, int]:
     Threads of a warp wait for each other wherever their runs differ, so few of them play where there are few runs: as
     many as it takes to give every scheduler of the device a warp. More warps than that hide latencies, until their
     states drive each other out of the caches.
-
-    >>> geometry(100, 128, 1000)
-    (16, 2)
     """
     schedulers = device.processors() * _SCHEDULERS
     lanes = 1
