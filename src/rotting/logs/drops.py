@@ -72,7 +72,7 @@ def find_drops(weighed: Weighed) -> Drops | None:
     rest, rest_error = np.ones(panel.arms), np.zeros(panel.arms)
     rest[dropped], rest_error[dropped] = _shrunk(left[dropped], left_error[dropped])
     # Of an arm that is worth nothing, no drop is ever seen: the exposures needed are beyond all bounds, not undefined.
-    fall = np.maximum((whole * (1 - np.median(left[dropped]))) ** 2, np.finfo(float).tiny)
+    fall = np.maximum((whole * (1 - np.median(left[dropped]))) ** 2, 1e-60)
     return Drops(
         at=at,
         before=level,
