@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy.event import listen
 
 from rotting import Bandit
+from rotting.bandit import clocks
 from serving import client, free_port, make_bandit, postgres, postgres_server, serving, sqlite
 
 
@@ -216,7 +217,7 @@ def test_a_full_disk_is_said_and_survived(client, caplog):
 def test_a_clock_that_jumps_does_no_harm(client, monkeypatch):
     now = time.time()
     for jump in (0, 3600, -7200, 30):
-        monkeypatch.setattr("rotting.bandit.clocks.time.time", lambda jump=jump: now + jump)
+        monkeypatch.setattr(clocks.time, "time", lambda jump=jump: now + jump)
         [choice] = client.post("/v1/bandits/hero/decisions").json()["decisions"]
         assert client.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1}).status_code == 201
     assert client.get("/bandits/hero").status_code == 200
