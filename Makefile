@@ -71,6 +71,7 @@ $(READY): requirements.lock pyproject.toml
 # Resolves the newest versions allowed by pyproject.toml, for every platform, with hashes.
 lock:
 	$(COMPILE) --extra test --extra lint --output-file requirements.lock requirements.in pyproject.toml
+	$(COMPILE) --extra docs --constraint requirements.lock --output-file requirements-docs.lock pyproject.toml
 	$(COMPILE) --extra bench --constraint requirements.lock --output-file requirements-bench.lock pyproject.toml
 
 clean:
