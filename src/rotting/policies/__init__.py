@@ -15,8 +15,10 @@ from rotting.policies.exp3 import Exp3
 from rotting.policies.fewa import FEWA
 from rotting.policies.gaussian_thompson import GaussianThompson
 from rotting.policies.greedy import Greedy
+from rotting.policies.kl_ucb import KLUCB
 from rotting.policies.moss import MOSS
 from rotting.policies.oracle import Oracle
+from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.rexp3 import Rexp3
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
@@ -29,8 +31,10 @@ __all__ = [
     "AUCB",
     "CTO",
     "FEWA",
+    "KLUCB",
     "MOSS",
     "POLICIES",
+    "RAWKLUCB",
     "RAWUCB",
     "SWA",
     "UCB1",
