@@ -7,6 +7,7 @@ from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
+from rotting.policies.discounted_beta_thompson import DiscountedBetaThompson
 from rotting.policies.discounted_ucb import DiscountedUCB
 from rotting.policies.eff_fewa import EffFEWA
 from rotting.policies.eff_raw_ucb import EffRAWUCB
@@ -21,6 +22,8 @@ from rotting.policies.oracle import Oracle
 from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.rexp3 import Rexp3
+from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
+from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.swa import SWA
 from rotting.policies.ucb1 import UCB1
@@ -42,6 +45,7 @@ __all__ = [
     "AdwinUCB",
     "Agent",
     "BetaThompson",
+    "DiscountedBetaThompson",
     "DiscountedUCB",
     "EffFEWA",
     "EffRAWUCB",
@@ -56,6 +60,8 @@ __all__ = [
     "Policy",
     "PolicyLike",
     "Rexp3",
+    "SlidingWindowBetaThompson",
+    "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
     "Uniform",
     "parse_policy",
