@@ -7,17 +7,21 @@ from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
+from rotting.policies.cusum_ucb import CUSUMUCB
 from rotting.policies.discounted_beta_thompson import DiscountedBetaThompson
 from rotting.policies.discounted_ucb import DiscountedUCB
 from rotting.policies.eff_fewa import EffFEWA
 from rotting.policies.eff_raw_ucb import EffRAWUCB
 from rotting.policies.epsilon_greedy import EpsilonGreedy
 from rotting.policies.exp3 import Exp3
+from rotting.policies.exp3s import Exp3S
 from rotting.policies.fewa import FEWA
 from rotting.policies.gaussian_thompson import GaussianThompson
+from rotting.policies.glr_kl_ucb import GLRKLUCB
 from rotting.policies.greedy import Greedy
 from rotting.policies.kl_ucb import KLUCB
 from rotting.policies.moss import MOSS
+from rotting.policies.mucb import MUCB
 from rotting.policies.oracle import Oracle
 from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
@@ -33,9 +37,12 @@ from rotting.policies.wswa import WSWA
 __all__ = [
     "AUCB",
     "CTO",
+    "CUSUMUCB",
     "FEWA",
+    "GLRKLUCB",
     "KLUCB",
     "MOSS",
+    "MUCB",
     "POLICIES",
     "RAWKLUCB",
     "RAWUCB",
@@ -51,6 +58,7 @@ __all__ = [
     "EffRAWUCB",
     "EpsilonGreedy",
     "Exp3",
+    "Exp3S",
     "Explanation",
     "FilterVerdict",
     "GaussianThompson",

@@ -61,12 +61,11 @@ def exploration(t, c):
     return max(0.0, math.log(t) + c * math.log(math.log(t)))
 
 
-def check_means(state: KLUCBState) -> None:
+def check_means(pulls: np.ndarray, totals: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> None:
     """Refuse means and entropies (from a file) that are not those of the totals."""
-    means = np.minimum(state.totals / np.maximum(state.pulls, 1), 1.0)
-    spreads = np.array([entropy(mean) for mean in means.tolist()])
-    right = means.min() >= 0 and np.array_equal(means, state.means) and np.allclose(spreads, state.spreads, 1e-12)
-    if not right:
+    right = np.minimum(totals / np.maximum(pulls, 1), 1.0)
+    entropies = np.array([entropy(mean) for mean in right.tolist()])
+    if right.min() < 0 or not np.array_equal(means, right) or not np.allclose(spreads, entropies, 1e-12):
         raise DamagedFile("its means are not those of its totals")
 
 
@@ -102,4 +101,4 @@ class KLUCB(Policy, state=KLUCBState, select=select, update=update):
 
     def check_state(self, state: KLUCBState) -> None:
         """Check that means are those of the totals."""
-        check_means(state)
+        check_means(state.pulls, state.totals, state.means, state.spreads)
