@@ -654,6 +654,7 @@ ROTTING = [
     ("FEWA", {"sigma": 0.1}),
     ("Greedy", {}),  # single rewards suffice, the noise being far below the gaps
     ("Oracle", {}),
+    ("RAWKLUCB", {}),
     ("RAWUCB", {"sigma": 0.1}),
     ("SWA", {"sigma": 0.1}),
     ("SlidingWindowUCB", {"scale": 0.5}),  # forgets by itself

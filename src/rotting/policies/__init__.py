@@ -7,18 +7,27 @@ from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
+from rotting.policies.cusum_ucb import CUSUMUCB
+from rotting.policies.discounted_beta_thompson import DiscountedBetaThompson
 from rotting.policies.discounted_ucb import DiscountedUCB
 from rotting.policies.eff_fewa import EffFEWA
 from rotting.policies.eff_raw_ucb import EffRAWUCB
 from rotting.policies.epsilon_greedy import EpsilonGreedy
 from rotting.policies.exp3 import Exp3
+from rotting.policies.exp3s import Exp3S
 from rotting.policies.fewa import FEWA
 from rotting.policies.gaussian_thompson import GaussianThompson
+from rotting.policies.glr_kl_ucb import GLRKLUCB
 from rotting.policies.greedy import Greedy
+from rotting.policies.kl_ucb import KLUCB
 from rotting.policies.moss import MOSS
+from rotting.policies.mucb import MUCB
 from rotting.policies.oracle import Oracle
+from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.rexp3 import Rexp3
+from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
+from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.swa import SWA
 from rotting.policies.ucb1 import UCB1
@@ -28,9 +37,14 @@ from rotting.policies.wswa import WSWA
 __all__ = [
     "AUCB",
     "CTO",
+    "CUSUMUCB",
     "FEWA",
+    "GLRKLUCB",
+    "KLUCB",
     "MOSS",
+    "MUCB",
     "POLICIES",
+    "RAWKLUCB",
     "RAWUCB",
     "SWA",
     "UCB1",
@@ -38,11 +52,13 @@ __all__ = [
     "AdwinUCB",
     "Agent",
     "BetaThompson",
+    "DiscountedBetaThompson",
     "DiscountedUCB",
     "EffFEWA",
     "EffRAWUCB",
     "EpsilonGreedy",
     "Exp3",
+    "Exp3S",
     "Explanation",
     "FilterVerdict",
     "GaussianThompson",
@@ -52,6 +68,8 @@ __all__ = [
     "Policy",
     "PolicyLike",
     "Rexp3",
+    "SlidingWindowBetaThompson",
+    "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
     "Uniform",
     "parse_policy",
