@@ -10,6 +10,7 @@ from rotting.policies.cto import CTO
 from rotting.policies.discounted_ucb import DiscountedUCB
 from rotting.policies.eff_fewa import EffFEWA
 from rotting.policies.eff_raw_ucb import EffRAWUCB
+from rotting.policies.eff_raw_ucb_plus import EffRAWUCBPlus
 from rotting.policies.epsilon_greedy import EpsilonGreedy
 from rotting.policies.exp3 import Exp3
 from rotting.policies.fewa import FEWA
@@ -18,6 +19,7 @@ from rotting.policies.greedy import Greedy
 from rotting.policies.moss import MOSS
 from rotting.policies.oracle import Oracle
 from rotting.policies.raw_ucb import RAWUCB
+from rotting.policies.raw_ucb_plus import RAWUCBPlus
 from rotting.policies.rexp3 import Rexp3
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.swa import SWA
@@ -41,6 +43,7 @@ __all__ = [
     "DiscountedUCB",
     "EffFEWA",
     "EffRAWUCB",
+    "EffRAWUCBPlus",
     "EpsilonGreedy",
     "Exp3",
     "Explanation",
@@ -51,6 +54,7 @@ __all__ = [
     "Oracle",
     "Policy",
     "PolicyLike",
+    "RAWUCBPlus",
     "Rexp3",
     "SlidingWindowUCB",
     "Uniform",
