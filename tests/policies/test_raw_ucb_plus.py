@@ -40,7 +40,7 @@ def test_decides_as_the_literal_rule(world, seed, n_arms, rounds, alpha, noise, 
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(**GAMES, grid=st.sampled_from([2.0, 1.3]))
+@given(**GAMES, grid=st.sampled_from([2.0, 1.3, 1.01]))
 def test_the_efficient_form_decides_as_the_literal_rule(world, seed, n_arms, rounds, alpha, noise, beta, stray, grid):
     reference = raw_ucb_plus.EffRAWUCBPlus(n_arms, alpha, noise, grid, beta)
     rewards = rewards_in(world, n_arms, rounds, seed)

@@ -16,11 +16,14 @@ from rotting.policies.exp3 import Exp3
 from rotting.policies.fewa import FEWA
 from rotting.policies.gaussian_thompson import GaussianThompson
 from rotting.policies.greedy import Greedy
+from rotting.policies.level_filter import LevelFilter
 from rotting.policies.moss import MOSS
 from rotting.policies.oracle import Oracle
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.raw_ucb_plus import RAWUCBPlus
+from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
+from rotting.policies.rising_elimination import RisingElimination
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.swa import SWA
 from rotting.policies.ucb1 import UCB1
@@ -51,11 +54,14 @@ __all__ = [
     "GaussianThompson",
     "Greedy",
     "IndexVerdict",
+    "LevelFilter",
     "Oracle",
     "Policy",
     "PolicyLike",
     "RAWUCBPlus",
+    "REdUCB",
     "Rexp3",
+    "RisingElimination",
     "SlidingWindowUCB",
     "Uniform",
     "parse_policy",

@@ -14,6 +14,8 @@ from rotting.policies._engine.share_bonus import bonus_of, bonus_settings
 from rotting.policies._engine.windows import DyadicWindows, GridWindows
 from rotting.policies.eff_raw_ucb import EffRAWUCB, update
 
+_COMMON = 64  # windows whose bonus is computed once for all arms: all of 1, 2, 4, ..., and the shortest of finer grids
+
 
 class EffRAWUCBPlusState(NamedTuple):
     """Stored window sums on windows 1, 2, 4, ... or on a finer grid."""
@@ -21,7 +23,7 @@ class EffRAWUCBPlusState(NamedTuple):
     settings: np.ndarray  # [alpha, sigma, beta / alpha, whether x falls with the window]
     pulls: np.ndarray
     windows: DyadicWindows | GridWindows
-    bonuses: np.ndarray  # float64 (levels,): working memory, of each window in this round
+    bonuses: np.ndarray  # float64 (_COMMON,): working memory, of the shortest windows in this round
 
 
 def select(state, t, word):
@@ -31,7 +33,7 @@ def select(state, t, word):
     for arm in range(len(state.pulls)):
         if state.pulls[arm] == 0:
             return arm
-        index, _ = _stored_index(state, arm)
+        index, _ = _stored_index(state, arm, t)
         if index > best_index:
             best, best_index = arm, index
     return best
@@ -43,16 +45,21 @@ def fill_bonuses(state, t):
     longest = state.pulls[0]
     for arm in range(1, len(state.pulls)):
         longest = max(longest, state.pulls[arm])
-    for level in range(len(state.bonuses)):
-        size = state.windows.sizes[level]
-        if size > longest:
+    for level in range(min(_COMMON, len(state.windows.sizes))):
+        if state.windows.sizes[level] > longest:
             return
-        root = state.windows.roots[level]
-        state.bonuses[level] = bonus_of(state.settings, float(t), float(len(state.pulls)), float(size), root)
+        state.bonuses[level] = _bonus(state, t, level)
 
 
 @helper
-def _stored_index(state, arm):
+def _bonus(state, t, level):
+    """Return the bonus of a window."""
+    size, root = state.windows.sizes[level], state.windows.roots[level]
+    return bonus_of(state.settings, float(t), float(len(state.pulls)), float(size), root)
+
+
+@helper
+def _stored_index(state, arm, t):
     """Return an arm's index, the least upper confidence bound over its stored windows, and the window that gives it."""
     windows = state.windows
     index, window = np.inf, 0
@@ -60,7 +67,8 @@ def _stored_index(state, arm):
         size = windows.sizes[level]
         if size > windows.pulls[arm]:
             break
-        bound = windows.sums[level, arm] / size + state.bonuses[level]
+        bonus = state.bonuses[level] if level < _COMMON else _bonus(state, t, level)
+        bound = windows.sums[level, arm] / size + bonus
         if bound < index:
             index, window = bound, size
     return index, window
@@ -70,7 +78,7 @@ def _stored_index(state, arm):
 def _look_up(state, arm, t):
     """Return an arm's index and window (for explanations)."""
     fill_bonuses(state, t)
-    return _stored_index(state, arm)
+    return _stored_index(state, arm, t)
 
 
 @dataclass(frozen=True)
@@ -109,14 +117,8 @@ class EffRAWUCBPlus(
         """Return empty window sums."""
         begun = super().initial_state(n_arms)
         settings = bonus_settings(self.alpha, self.sigma, self.beta, self.shared)
-        return EffRAWUCBPlusState(settings, begun.pulls, begun.windows, np.zeros(len(begun.windows.sizes)))
+        return EffRAWUCBPlusState(settings, begun.pulls, begun.windows, np.zeros(_COMMON))
 
     def explain(self, state: EffRAWUCBPlusState, t: int) -> Explanation:  # type: ignore[override]
         """Give every arm's index and the window behind it."""
         return explain_index(self, state, t, lambda arm: _look_up(state, arm, t))
-
-    def reserve(self, state: EffRAWUCBPlusState, pulls: int) -> EffRAWUCBPlusState:  # type: ignore[override]
-        """Make room for more pulls (only finer grids need it)."""
-        grown = super().reserve(state, pulls)  # type: ignore[arg-type]
-        levels = len(grown.windows.sizes)
-        return grown if levels == len(state.bonuses) else grown._replace(bonuses=np.zeros(levels))  # type: ignore
