@@ -5,6 +5,7 @@ from rotting.policies._engine.explaining import Explanation, FilterVerdict, Inde
 from rotting.policies._engine.policy import Policy, PolicyLike, parse_policy
 from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
+from rotting.policies.aucb_tp import AUCBTP
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
 from rotting.policies.discounted_ucb import DiscountedUCB
@@ -25,20 +26,27 @@ from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rising_elimination import RisingElimination
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
+from rotting.policies.ssucb import SSUCB
 from rotting.policies.swa import SWA
 from rotting.policies.ucb1 import UCB1
+from rotting.policies.ucb_tp import UCBTP
+from rotting.policies.ucbt_asw import UCBTASW
 from rotting.policies.uniform import Uniform
 from rotting.policies.wswa import WSWA
 
 __all__ = [
     "AUCB",
+    "AUCBTP",
     "CTO",
     "FEWA",
     "MOSS",
     "POLICIES",
     "RAWUCB",
+    "SSUCB",
     "SWA",
     "UCB1",
+    "UCBTASW",
+    "UCBTP",
     "WSWA",
     "AdwinUCB",
     "Agent",

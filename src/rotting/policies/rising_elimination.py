@@ -10,7 +10,8 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
-from rotting.errors import BadValue, DamagedFile
+from rotting.errors import DamagedFile
+from rotting.policies._engine.one_by_one import known_horizon
 from rotting.policies._engine.policy import Policy
 
 
@@ -97,16 +98,14 @@ class RisingElimination(
 
     def initial_state(self, n_arms: int) -> RisingEliminationState:
         """Return all arms."""
-        if self.horizon is None:
-            problem = "leaves open how many rounds there will be"
-            raise BadValue(problem, owner="RisingElimination", name="horizon", value=None, expected="a number")
+        horizon = known_horizon("RisingElimination", self.horizon)
         return RisingEliminationState(
             settings=np.array([self.highest]),
             pulls=np.zeros(n_arms, np.int64),
             last=np.zeros(n_arms),
             before=np.zeros(n_arms),
             left=np.ones(n_arms, np.bool_),
-            rounds=np.array([self.horizon], np.int64),
+            rounds=np.array([horizon], np.int64),
         )
 
     def check_state(self, state: RisingEliminationState) -> None:
