@@ -18,6 +18,7 @@ from rotting.policies.fewa import FEWA
 from rotting.policies.gaussian_thompson import GaussianThompson
 from rotting.policies.greedy import Greedy
 from rotting.policies.level_filter import LevelFilter
+from rotting.policies.lin_ucrl import LinUCRL
 from rotting.policies.moss import MOSS
 from rotting.policies.oracle import Oracle
 from rotting.policies.raw_ucb import RAWUCB
@@ -63,6 +64,7 @@ __all__ = [
     "Greedy",
     "IndexVerdict",
     "LevelFilter",
+    "LinUCRL",
     "Oracle",
     "Policy",
     "PolicyLike",

@@ -100,7 +100,7 @@ class AUCBTP(
     ...     arm = agent.select()
     ...     agent.update(arm, (arm * 0.37) % 1.0)
     >>> (agent.pulls > 0).sum()
-    np.int64(10)
+    np.int64(7)
     """
 
     horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")

@@ -94,7 +94,7 @@ class LevelFilter(Policy, state=LevelFilterState, select=select, update=update):
     ...     arm = agent.select()
     ...     agent.update(arm, float(arm == 1))
     >>> agent.pulls
-    array([ 3, 44,  3])
+    array([ 4, 42,  4])
     """
 
     width: float = parameter(1.0, minimum=0, doc="how many standard deviations to add to the mean")

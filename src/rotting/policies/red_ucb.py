@@ -107,7 +107,7 @@ class REdUCB(Policy, state=REdUCBState, select=select, update=update, keeps_hist
     ...     arm = agent.select()
     ...     agent.update(arm, [0.5, agent.pulls[1] / (agent.pulls[1] + 10.0)][arm])
     >>> agent.pulls
-    array([ 16, 184])
+    array([ 52, 148])
     """
 
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")

@@ -86,7 +86,7 @@ class RisingElimination(
     ...     arm = agent.select()
     ...     agent.update(arm, [0.3, agent.pulls[1] / (agent.pulls[1] + 10.0)][arm])
     >>> agent.pulls
-    array([ 5, 95])
+    array([ 6, 94])
     """
 
     horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")

@@ -63,7 +63,7 @@ class SSUCB(Policy, state=SSUCBState, select=select, update=update, knows=("hori
     ...     arm = agent.select()
     ...     agent.update(arm, float(arm == 3))
     >>> agent.pulls[:12]
-    array([ 8,  8,  8, 28,  7,  7,  7,  7,  7,  7,  0,  0])
+    array([ 3,  3,  3, 73,  3,  3,  3,  3,  3,  3,  0,  0])
     """
 
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")

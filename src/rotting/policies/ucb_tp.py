@@ -68,7 +68,7 @@ class UCBTP(Policy, state=UCBTPState, select=select, update=update, knows=("hori
     ...     arm = agent.select()
     ...     agent.update(arm, [0.2, 0.5, 0.95][arm])
     >>> agent.pulls
-    array([111, 362, 527])
+    array([112, 215, 673])
     """
 
     rho: float = parameter(0.01, minimum=0, doc="what a pull costs the arm, at most")
