@@ -17,6 +17,7 @@ from rotting.policies import Policy
 from rotting.policies._engine.checked import CheckedAgent
 from rotting.problems import Problem
 from rotting.problems.checked import CheckedRun
+from rotting.simulation.detail import Detail, arrivals, play_in_detail
 from rotting.simulation.loop import Journal, Streams, begin, new_journal, play, pull, record, streams_of
 from rotting.simulation.state_pool import StatePool
 
@@ -49,11 +50,11 @@ class Contestant(Protocol):
     description: str
     rounds_at_once: int  # how many rounds are played between two looks at Ctrl-C
 
-    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+    def prepare(self, problem: Problem, rounds: np.ndarray, detail: Detail | None = None) -> None:
         """Do what should not be timed."""
 
-    def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
-        """Start a run of so many rounds."""
+    def begin(self, problem: Problem, streams: Streams, horizon: int, detail: Detail | None = None) -> Turn:
+        """Start a run of so many rounds; `detail` is for late rewards and traces."""
 
 
 def contestants(policies: Players, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
@@ -110,22 +111,23 @@ class CompiledContestant:
         self.label, self.policy, self.description = label, policy, repr(policy)
         self._pools: dict[tuple[int, int], StatePool] = {}
 
-    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+    def prepare(self, problem: Problem, rounds: np.ndarray, detail: Detail | None = None) -> None:
         """Compile, by playing no rounds at all."""
-        turn = self.begin(problem, streams_of(0, 0, problem.n_arms), horizon=1)
+        turn = self.begin(problem, streams_of(0, 0, problem.n_arms), 1, detail)
         with compile_errors_in_short(self.policy):
             turn(new_journal(rounds, problem), 1, 0)
 
-    def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
+    def begin(self, problem: Problem, streams: Streams, horizon: int, detail: Detail | None = None) -> Turn:
         """Start from the policy's first state."""
         # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
         size = problem.n_arms, horizon
         pool = self._pools.get(size) or self._pools.setdefault(size, StatePool(self.policy, *size))
         state = pool.take()
-        compiled = play.compiled_for(state, problem.arrays)
+        compiled = (play if detail is None else play_in_detail).compiled_for(state, problem.arrays)
+        extra = () if detail is None else (detail,)
 
         def turn(journal: Journal, first: int, last: int) -> None:
-            broken, arm = compiled(state, problem.arrays, streams, journal, first, last)
+            broken, arm = compiled(state, problem.arrays, streams, journal, *extra, first, last)
             if broken:
                 raise self.broken(broken, arm, problem.n_arms)
 
@@ -152,11 +154,11 @@ class PythonContestant:
         self.label, self.description = label, repr(make)
         self._make = getattr(make, "start", make)
 
-    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+    def prepare(self, problem: Problem, rounds: np.ndarray, detail: Detail | None = None) -> None:
         """Compile the drawing of rewards."""
         pull(problem.arrays, new_journal(rounds, problem), np.uint64(0), 0, 1)
 
-    def begin(self, problem: Problem, streams: Streams, horizon: int) -> Turn:
+    def begin(self, problem: Problem, streams: Streams, horizon: int, detail: Detail | None = None) -> Turn:
         """Make a fresh agent."""
         takes_seed = "seed" in inspect.signature(self._make).parameters
         named = {"seed": int(streams.choice[0])} if takes_seed else {}
@@ -174,7 +176,12 @@ class PythonContestant:
                 begin_now(streams.start[0])
             for t in range(first, last + 1):
                 arm = self._checked(agent.select(), problem.n_arms)
-                agent.update(arm, pull_now(streams.noise[arm], arm, t))
+                reward = pull_now(streams.noise[arm], arm, t)
+                if detail is None:
+                    agent.update(arm, reward)
+                    continue
+                for learnt in arrivals(detail, journal, arm, reward, t):
+                    agent.update(*learnt)
 
         return turn
 
