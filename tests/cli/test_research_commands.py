@@ -56,7 +56,7 @@ def test_large_traces_are_announced(run, monkeypatch):
         (("compare", *GAME, "--trace", "nowhere/traces.nc"), "is in a folder that does not exist"),
         (("compare", *GAME, "--delay", "GeometricDelay(mean=-1)"), "--delay 'GeometricDelay(mean=-1)'"),
         (("compare", *GAME, "--delay", "soon"), "delay 'soon' does not exist"),
-        (("compare", *GAME, "--delay", "3", "--device", "cuda"), "cannot be had on --device 'cuda'"),
+        (("compare", *GAME, "--delay", "3", "--device", "cuda"), "is for the CPU, not for cuda; leave out --device"),
     ],
 )
 def test_mistakes_get_one_line(run, arguments, says):

@@ -141,8 +141,8 @@ def test_a_policy_that_miscounts_is_noticed():
         ({"delay": -1}, "rounds=-1"),
         ({"delay": 1.5}, "delay=1.5 is no delay"),
         ({"delay": True}, "delay=True is no delay"),
-        ({"trace": "actions", "device": "cuda"}, "trace=.*cannot be had on device='cuda'"),
-        ({"delay": 2, "device": "cuda"}, "delay=.*cannot be had on device='cuda'"),
+        ({"trace": "actions", "device": "cuda"}, "trace=.*is for the CPU, not for cuda"),
+        ({"delay": 2, "device": "cuda"}, "delay=.*is for the CPU, not for cuda"),
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(arguments, says):

@@ -65,9 +65,7 @@ class Extras:
             return
         for name, given in (("trace", self.trace), ("delay", self.delay if self.delay != FixedDelay(0) else None)):
             if given:
-                raise BadValue(
-                    f"cannot be had on {{device}}{device!r}", name=name, value=given, expected='device="cpu"'
-                )
+                raise BadValue(f"is for the CPU, not for {device}", name=name, value=given, hint="leave out {device}")
 
     def detail(self, seed: int, run: int) -> Detail:
         """Return what a run writes into."""
