@@ -2,6 +2,7 @@
 
 plan.json                 what is computed
 blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.numbering`
+imports/*.py              the user's own modules, as they were
 lock                      held by the process that computes; the operating system releases it when that ends
 """
 
@@ -21,11 +22,11 @@ from rotting._core.files import replacing
 from rotting._output.files import write_text
 from rotting.errors import DamagedFile, RottingError
 from rotting.sweeps.blocks import Content, decode
-from rotting.sweeps.errors import SweepError
+from rotting.sweeps.errors import MissingModule, SweepError
 from rotting.sweeps.plan import Plan
 
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.npz")
-_OURS = {"plan.json", "blocks", "lock"}
+_OURS = {"plan.json", "blocks", "imports", "lock"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -46,6 +47,9 @@ class Folder:
             raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
         try:
             return cls(path, Plan.from_text(text))
+        except MissingModule as error:
+            hint = f"{{imports}} {path / 'imports' / module_file(error.module)}"
+            raise SweepError(error.problem, owner=str(path), hint=f"as it was: {hint}") from None
         except RottingError as error:
             raise SweepError(f"{str(path / 'plan.json')!r} cannot be read: {error}") from None
 
@@ -92,7 +96,16 @@ class Folder:
             for leftover in (*self.path.glob(".*.tmp"), *(self.path / "blocks").glob(".*.tmp")):
                 leftover.unlink()
             if found != self.plan.text:
+                self._write_imports()
                 write_text(file, self.plan.text)
+
+    def _write_imports(self) -> None:
+        """Keep the user's modules: to be read by people, and imported again by those who trust them."""
+        for source in self.plan.imports:
+            target = self.path / "imports" / module_file(source.name, source.is_package)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(target) as temporary:
+                temporary.write_bytes(source.text.encode())
 
     # Blocks.
 
@@ -121,6 +134,16 @@ class Folder:
         """Keep a block: as a whole, or not at all."""
         with _explained(self.path), replacing(self.file(block)) as temporary:
             temporary.write_bytes(encoded)
+
+
+def module_file(name: str, is_package: bool = False) -> Path:
+    """Return where in `imports` a module is kept.
+
+    >>> str(module_file("my_package.policies"))
+    'my_package/policies.py'
+    """
+    path = Path(*name.split("."))
+    return path / "__init__.py" if is_package else path.with_suffix(".py")
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rotting._core import imported
 from rotting.errors import DamagedFile
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
@@ -37,6 +38,7 @@ def sweep(
     progress: bool | None = None,
     overwrite: bool = False,
     device: str = "cpu",
+    imports: Iterable[str | Path] = (),
 ) -> xarray.Dataset:
     """Play every policy on every problem, keeping results on disk: interrupted, it goes on where it was.
 
@@ -64,6 +66,10 @@ def sweep(
     device
         As in `rotting.simulate`. With a cluster, every worker needs a GPU for "cuda". A folder holds results of one
         kind of device.
+    imports
+        Files or modules with policies, dynamics, curves and noise of your own; files beside them that they import
+        belong to them. They are executed anew, sent to workers, and kept in the folder; results of another version of
+        them are another plan's.
 
     Returns
     -------
@@ -79,6 +85,8 @@ def sweep(
     >>> dict(result.sizes)
     {'problem': 2, 'policy': 2, 'run': 3, 'round': 256, 'arm': 10}
     """
+    for module in imports:
+        imported.load(module)
     plan = Plan.of(policies, problems, runs, seed, rounds, horizon).on(device)
     for problem in plan.problems:
         for policy in plan.policies:
