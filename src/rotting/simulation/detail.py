@@ -13,9 +13,9 @@ import numpy as np
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import DELAY, stream_key, uniform, word
 from rotting.policies._engine.kernel import select, update
-from rotting.problems.kernel import after_pull, begin_run, draw_reward, value_now
+from rotting.problems.kernel import after_pull, begin_run, value_now
 from rotting.simulation.delays import Delay
-from rotting.simulation.loop import Journal, take_down
+from rotting.simulation.loop import Journal, reward_of, take_down
 
 _NOBODY = -1
 # Places in `Pending.numbers`.
@@ -109,7 +109,7 @@ def play_in_detail(state, problem, streams, journal, detail, first, last):
             return t, arm
         n = memory.pulls[arm]
         mean = value_now(problem, memory, arm, t)
-        reward = draw_reward(problem, arm, mean, streams.noise[arm], n)
+        reward = reward_of(problem, streams, arm, mean, n)
         after_pull(problem, memory, arm, t)
         take_down(journal, arm, mean, t)
         _trace(detail.trace, journal, arm, reward, t)

@@ -23,7 +23,7 @@ from rotting.problems import OracleResult, Problem
 from rotting.simulation.contestants import Contestant, Players, contestants
 from rotting.simulation.delays import Delay, as_delay
 from rotting.simulation.detail import Detail
-from rotting.simulation.loop import Journal, new_journal, streams_of
+from rotting.simulation.loop import Journal, StreamsAhead, new_journal, streams_of_each
 from rotting.simulation.traces import Extras, checked_trace
 
 if TYPE_CHECKING:
@@ -153,10 +153,11 @@ def _on_cpu(
     stop = threading.Event()
 
     def play_some(player: int, some: range) -> int:
-        for run in some:
+        numbers = range(first_run + some.start, first_run + some.stop)
+        for run, streams in zip(some, streams_of_each(seed, numbers, problem.n_arms), strict=True):
             journal, number = new_journal(rounds, problem), first_run + run
             detail = extras.detail(seed, number) if extras.wanted else None
-            seconds[player, run] = play_run(players[player], problem, seed, number, horizon, journal, stop, detail)
+            seconds[player, run] = play_run(players[player], problem, streams, number, horizon, journal, stop, detail)
             earned[player, run], pulls[player, run] = journal.earned, journal.pulls
             if detail is not None:
                 extras.keep(player, run, detail)
@@ -249,7 +250,7 @@ def device_name(device: str) -> str:
 def play_run(
     player: Contestant,
     problem: Problem,
-    seed: int,
+    streams: StreamsAhead,
     run: int,
     horizon: int,
     journal: Journal,
@@ -257,7 +258,6 @@ def play_run(
     detail: Detail | None = None,
 ) -> float:
     """Play one run in pieces, so that it can be stopped between them; return the seconds of processor time it took."""
-    streams = streams_of(seed, run, problem.n_arms)
     turn = player.begin(problem, streams, horizon, detail)
     elapsed = 0.0
     for first in range(1, horizon + 1, player.rounds_at_once):
