@@ -3,6 +3,7 @@
 plan.json                 what is computed
 blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.numbering`
 imports/*.py              the user's own modules, as they were
+earlier/N/                plan.json and blocks of an earlier plan, while they are taken over by a larger one
 lock                      held by the process that computes; the operating system releases it when that ends
 """
 
@@ -13,6 +14,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -23,10 +25,10 @@ from rotting._output.files import write_text
 from rotting.errors import DamagedFile, RottingError
 from rotting.sweeps.blocks import Content, decode
 from rotting.sweeps.errors import MissingModule, SweepError
-from rotting.sweeps.plan import Plan
+from rotting.sweeps.plan import Plan, refuse_other_than_more
 
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.npz")
-_OURS = {"plan.json", "blocks", "imports", "lock"}
+_OURS = {"plan.json", "blocks", "imports", "earlier", "lock"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -46,7 +48,7 @@ class Folder:
             reason = f"plan.json: {error.strerror or error}"
             raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
         try:
-            return cls(path, Plan.from_text(text))
+            return cls(path, Plan.as_written(text))
         except MissingModule as error:
             hint = f"{{imports}} {path / 'imports' / module_file(error.module)}"
             raise SweepError(error.problem, owner=str(path), hint=f"as it was: {hint}") from None
@@ -55,10 +57,11 @@ class Folder:
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, path: str | Path, plan: Plan, overwrite: bool = False) -> Iterator[Folder]:
+    def held(cls, path: str | Path, plan: Plan, overwrite: bool = False, extend: bool = False) -> Iterator[Folder]:
         """Make the folder if need be, and lock it: no other process computes in it meanwhile.
 
-        Refused: a folder with other files, and, unless `overwrite`, with the results of another plan.
+        Refused: a folder with other files, and with the results of another plan, unless they may be overwritten, or
+        the plan extends that one and is to.
         """
         path = Path(path)
         with _explained(path):
@@ -73,31 +76,71 @@ class Folder:
             )
         with _lock(path):
             folder = cls(path, plan)
-            folder._prepare(overwrite)
+            folder._prepare(overwrite, extend)
             yield folder
 
-    def _prepare(self, overwrite: bool) -> None:
-        """Write the plan, and delete what a killed process or another plan has left."""
+    def _prepare(self, overwrite: bool, extend: bool) -> None:
+        """Write the plan, and delete or set aside what a killed process or another plan has left."""
         file = self.path / "plan.json"
         with _explained(self.path):
             found = file.read_text(encoding="utf-8") if file.exists() else None
             if found not in (None, self.plan.text):
-                if not overwrite:
-                    other = _difference(found or "", self.plan)
+                if extend:
+                    self._set_aside(found or "")
+                elif overwrite:
+                    shutil.rmtree(self.path / "earlier", ignore_errors=True)
+                    for block in self.blocks():
+                        self.file(block).unlink()
+                else:
                     raise SweepError(
-                        f"holds the results of another plan ({other})",
+                        f"holds the results of another plan ({_difference(found or '', self.plan)})",
                         name="out",
                         value=str(self.path),
-                        hint="choose another folder, or delete those results with {overwrite}",
+                        hint="if the plan is that one and more, {extend} keeps them; or choose another folder, or "
+                        "delete those results with {overwrite}",
                     )
-                for block in self.blocks():
-                    self.file(block).unlink()
             (self.path / "blocks").mkdir(exist_ok=True)
             for leftover in (*self.path.glob(".*.tmp"), *(self.path / "blocks").glob(".*.tmp")):
                 leftover.unlink()
             if found != self.plan.text:
                 self._write_imports()
                 write_text(file, self.plan.text)
+
+    # Earlier plans.
+
+    def _set_aside(self, found: str) -> None:
+        """Keep the blocks of an earlier plan where this one, which holds all of it and more, finds them."""
+        if (reason := refuse_other_than_more(Folder.at(self.path).plan, self.plan)) is not None:
+            raise SweepError(
+                f"cannot be extended: the plan {reason}",
+                name="out",
+                value=str(self.path),
+                hint="choose another folder, or delete those results with {overwrite}",
+            )
+        number = 1 + max((int(name) for name in self._earlier_names()), default=0)
+        place = self.path / "earlier" / str(number)
+        place.mkdir(parents=True)
+        # In this order: wherever it is killed, every block lies beside the plan that it belongs to.
+        write_text(place / "plan.json", found)
+        if (self.path / "blocks").exists():
+            (self.path / "blocks").rename(place / "blocks")
+
+    def _earlier_names(self) -> list[str]:
+        try:
+            return sorted((name for name in os.listdir(self.path / "earlier") if name.isdecimal()), key=int)
+        except FileNotFoundError:
+            return []
+
+    def earlier(self) -> list[Folder]:
+        """Return the folders of earlier plans, whose results are being taken over."""
+        places = [self.path / "earlier" / name for name in self._earlier_names()]
+        return [Folder.at(place) for place in places if (place / "plan.json").exists()]
+
+    def forget_earlier(self) -> None:
+        """Delete the blocks of earlier plans: all of them have been taken over."""
+        with _explained(self.path):
+            if (self.path / "earlier").exists():
+                shutil.rmtree(self.path / "earlier")
 
     def _write_imports(self) -> None:
         """Keep the user's modules: to be read by people, and imported again by those who trust them."""

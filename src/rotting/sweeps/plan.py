@@ -202,6 +202,13 @@ class Plan:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @classmethod
+    def as_written(cls, text: str) -> Plan:
+        """Return the plan of a text whose digest is that of the text: an earlier version may have put it otherwise."""
+        plan = cls.from_text(text)
+        plan.__dict__["text"] = text
+        return plan
+
+    @classmethod
     def from_text(cls, text: str) -> Plan:
         """Return the plan that a text was made from; `ParseError` if it is none."""
         try:
@@ -226,6 +233,21 @@ class Plan:
             raise ParseError(f"has no {error}", name="plan") from None
         except TypeError as error:
             raise ParseError(f"holds something of the wrong type: {error}", name="plan") from None
+
+
+def refuse_other_than_more(old: Plan, new: Plan) -> str | None:
+    """Say why a plan is not an earlier one and more, or return None if it is."""
+    for name in ("seed", "rounds", "device"):
+        if getattr(old, name) != getattr(new, name):
+            return f"has another {name}"
+    if new.runs < old.runs:
+        return f"has {new.runs} runs of each cell instead of {old.runs}"
+    for word, had, has in (("policy", old.policies, new.policies), ("problem", old.problems, new.problems)):
+        kept = set(map(repr, has))
+        for each in had:
+            if repr(each) not in kept:
+                return f"lacks the {word} {each}"
+    return None
 
 
 def listed(name: str, values: object) -> list[object]:
