@@ -28,6 +28,7 @@ from rotting.cli import (
     tune,
     warm_up,
 )
+from rotting.cli.options import with_imports
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -113,3 +114,7 @@ for upkeep in (
     bandit.app.command()(upkeep)
 app.add_typer(bandit.app, name="bandit")
 app.add_typer(serve.app, name="serve")
+for group in (app, bandit.app, serve.app):
+    for registered in group.registered_commands:
+        assert registered.callback is not None
+        registered.callback = with_imports(registered.callback)
