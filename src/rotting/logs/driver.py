@@ -19,11 +19,11 @@ from rotting.logs.panel import Panel
 
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
 # Prior probabilities of the explanations and of shapes. Two causes at once are less likely than one.
-PRIORS = {EXPOSURE: 0.4, AGE: 0.2, CALENDAR: 0.35, "exposure and calendar": 0.05}
+PRIORS = {EXPOSURE: 0.35, AGE: 0.25, CALENDAR: 0.35, "exposure and calendar": 0.05}
 SHAPES = {np.inf: 0.4, 0.5: 0.3, 0.15: 0.2, 0.05: 0.1}
 CALENDAR_SHAPES = {np.inf: 0.5, -0.3: 0.15, 0.5: 0.2, 0.15: 0.1, 0.05: 0.05}
 # An explanation is named if it is this likely.
-NAMED = 0.5
+NAMED = 0.7
 # Where exposures and time are more nearly proportional than this, it must be this likely: arms fall at unlike speeds.
 PROPORTIONAL, SURE = 0.98, 0.95
 # The share of false alarms that is spent on arms which fall beside all others.
