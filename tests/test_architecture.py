@@ -28,6 +28,9 @@ REACHES = {
     "serve": BASE | {"_output", "problems", "policies", "bandit"},
     "cli": BASE
     | {"_output", "problems", "policies", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
+    # At home in other libraries.
+    "gym": BASE | {"_output", "problems", "policies", "simulation"},
+    "river": BASE | {"problems", "policies"},
     # Public names for what lies deeper.
     "_public": set(),
     "curves": BASE | {"problems"},

@@ -137,7 +137,7 @@ class Terminal:
             command = re.sub(r"\bID\b", decision[0], DECISION.sub(decision[0], command))
         elif key := re.search(r"^\W*([0-9a-f]{8,})\b", self.said, re.MULTILINE):
             command = re.sub(r"\bID$", key[1], command)
-        ended = self.start(smaller(command)).communicate(timeout=240)
+        ended = self.start(smaller(command)).communicate("y\n", timeout=240)  # yes to every question
         self.said = "".join(ended)
         assert self.last.returncode == 0, f"{command}\n{self.said}"
         assert not (command.startswith("curl") and '"status":4' in self.said), f"{command}\n{self.said}"
@@ -147,6 +147,7 @@ class Terminal:
             ["bash", "-c", command],
             cwd=self.folder,
             env=self.environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

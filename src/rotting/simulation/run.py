@@ -35,7 +35,8 @@ class Run:
     def __init__(self, problem: Problem, seed: int = 0, number: int = 0):
         self.problem = problem
         self.seed = checked_seed(seed)
-        self._streams = streams_of(self.seed, whole_number("number", number, minimum=0), problem.n_arms)
+        self.number = whole_number("number", number, minimum=0)
+        self._streams = streams_of(self.seed, self.number, problem.n_arms)
         self._journal = new_journal(np.empty(0, np.int64), problem)
         self._pull = pull.compiled_for(problem.arrays, self._journal)
         self.t = 0  # pulls so far
