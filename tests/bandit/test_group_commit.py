@@ -12,7 +12,9 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadSettings, ClosedBandit, Decide, Reward, StorageError, TimedOut, UnknownArm, postgres
+from rotting.bandit.deadlines import Deadline
 from rotting.bandit.event_log import EventLog
+from rotting.bandit.group_commit import Ticket
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -95,6 +97,22 @@ def test_whatever_waits_is_one_transaction(bandit):
     assert log["at"].nunique() == 1  # they were all written at once
     assert log.kind.tolist()[:20] == ["decided"] * 20
     bandit.verify()
+
+
+def test_only_the_first_in_the_line_leads(bandit):
+    """If all did who find the database free, some would wait for it long after their requests are carried out."""
+    database = bandit._log.database
+    first, second = (Ticket(bandit._group, (Decide(),), Deadline()) for _ in range(2))
+    database.line.extend([first, second])
+    assert [database.is_turn_of(first), database.is_turn_of(second)] == [True, False]
+    first.abandoned = True
+    assert database.is_turn_of(second)
+    with database.held():  # this thread need not wait for itself
+        assert database.is_turn_of(first)
+    taken = Held(bandit)
+    assert not database.is_turn_of(second)
+    second.abandoned = True
+    taken.end()
 
 
 def test_many_threads_lose_nothing(bandit):

@@ -15,6 +15,7 @@ import typer
 from rotting import __version__
 from rotting.cli import (
     bandit,
+    bandit_settings,
     bandit_upkeep,
     compare,
     diagnose,
@@ -102,7 +103,8 @@ for command in (
 ):
     app.command()(command)
 for upkeep in (
-    bandit_upkeep.change,
+    bandit_settings.init,
+    bandit_settings.change,
     bandit_upkeep.history,
     bandit_upkeep.compact,
     bandit_upkeep.delete,

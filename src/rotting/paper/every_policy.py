@@ -9,7 +9,7 @@ from matplotlib.ticker import SymmetricalLogLocator
 
 from rotting._output.style import COLOURS, add_title, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.policies import CTO, POLICIES, Exp3, Oracle, Policy, Rexp3
+from rotting.policies import CTO, POLICIES, Exp3, LinUCRL, Oracle, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
 from rotting.simulation.summary import QUANTILES
 
@@ -27,6 +27,7 @@ def policies_for(name: str) -> dict[str, Policy]:
     low, high = RANGES[name]
     special = {
         CTO: CTO(curves=tuple(dict.fromkeys(problem.curves))),
+        LinUCRL: LinUCRL(window=2, degree=1),  # plans for K^window situations
         Exp3: Exp3(low=low, high=high),
         Rexp3: Rexp3(low=low, high=high),
     }

@@ -21,7 +21,7 @@ from rotting._output.progress import progress_bar
 from rotting.errors import BadType, BadValue, KernelError
 from rotting.problems import OracleResult, Problem
 from rotting.simulation.contestants import Contestant, Players, contestants
-from rotting.simulation.loop import Journal, new_journal, streams_of
+from rotting.simulation.loop import Journal, StreamsAhead, new_journal, streams_of_each
 
 if TYPE_CHECKING:
     import xarray
@@ -135,9 +135,10 @@ def _on_cpu(
     stop = threading.Event()
 
     def play_some(player: int, some: range) -> int:
-        for run in some:
+        numbers = range(first_run + some.start, first_run + some.stop)
+        for run, streams in zip(some, streams_of_each(seed, numbers, problem.n_arms), strict=True):
             journal = new_journal(rounds, problem)
-            seconds[player, run] = play_run(players[player], problem, seed, first_run + run, horizon, journal, stop)
+            seconds[player, run] = play_run(players[player], problem, streams, first_run + run, horizon, journal, stop)
             earned[player, run], pulls[player, run] = journal.earned, journal.pulls
         return len(some)
 
@@ -228,14 +229,13 @@ def device_name(device: str) -> str:
 def play_run(
     player: Contestant,
     problem: Problem,
-    seed: int,
+    streams: StreamsAhead,
     run: int,
     horizon: int,
     journal: Journal,
     stop: threading.Event,
 ) -> float:
     """Play one run in pieces, so that it can be stopped between them; return the seconds of processor time it took."""
-    streams = streams_of(seed, run, problem.n_arms)
     turn = player.begin(problem, streams, horizon)
     elapsed = 0.0
     for first in range(1, horizon + 1, player.rounds_at_once):

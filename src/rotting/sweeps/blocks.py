@@ -18,7 +18,7 @@ import numpy as np
 from rotting.errors import DamagedFile
 from rotting.problems import Problem
 from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal
+from rotting.simulation.loop import new_journal, streams_of_each
 from rotting.simulation.simulator import play_run
 from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
@@ -93,9 +93,10 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
     for piece in plan.numbering.pieces(block):
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
         (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        for run in range(piece.first, piece.first + piece.runs):
+        runs = range(piece.first, piece.first + piece.runs)
+        for run, streams in zip(runs, streams_of_each(plan.seed, runs, problem.n_arms), strict=True):
             journal = new_journal(rounds, problem)
-            play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
+            play_run(contestant, problem, streams, run, problem.horizon, journal, stop)
             # One oracle for all runs, unless each run draws its own arms.
             oracle = oracle_reward(plan, piece.problem, run if problem.dynamics_model.draws else 0)
             regret.append(oracle - journal.earned)
