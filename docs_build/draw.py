@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,7 +17,8 @@ from rotting import FEWA, Problem
 from rotting._output.style import COLOURS, add_title, line_style, new_figure, plain, shared_legend, thousands, tidy
 from rotting.curves import Drop
 from rotting.paper.every_policy import policies_for
-from rotting.simulation.run import Run
+from rotting.simulation.replay import Replay, replay
+from rotting.simulation.replay_figures import drops_figure
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 POLICY = FEWA(alpha=0.06, sigma=0.5)
@@ -27,38 +27,21 @@ PROBLEM = Problem([0.5, Drop(before=0.8, after=0.1, at=150), 0.25], sigma=0.5, n
 ROUNDS = 1000
 
 
-class Played(NamedTuple):
-    """One run: the rewards of each arm in order, and in each round the explanation of what FEWA does."""
+def telling_round(played: Replay) -> int:
+    """Return the round in which two arms are dropped by windows that differ, the shorter one as long as can be."""
 
-    rewards: list[list[float]]
-    explanations: dict[int, rotting.Explanation]
+    def shortest(explanation: rotting.Explanation) -> int:
+        windows = {verdict.window for verdict in explanation.arms if verdict.window}
+        return min(windows) if len(windows) == 2 else 0
 
-    @classmethod
-    def by(cls, policy: FEWA, problem: Problem, rounds: int) -> Played:
-        """Play run 0 of seed 2."""
-        run, agent = Run(problem, seed=2), policy.start(problem.n_arms)
-        played = cls([[] for _ in range(problem.n_arms)], {})
-        for t in range(1, rounds + 1):
-            played.explanations[t] = agent.explain()
-            arm = played.explanations[t].decision
-            played.rewards[arm].append(run.pull(arm))
-            agent.update(arm, played.rewards[arm][-1])
-        return played
-
-    def telling_round(self) -> int:
-        """Return the round in which two arms are dropped by windows that differ, the shorter one as long as can be."""
-
-        def shortest(explanation: rotting.Explanation) -> int:
-            windows = {verdict.window for verdict in explanation.arms if verdict.window}
-            return min(windows) if len(windows) == 2 else 0
-
-        return max(self.explanations, key=lambda t: shortest(self.explanations[t]))
+    return max(played.explanations, key=lambda t: shortest(played.explanations[t]))
 
 
-def draw_windows(played: Played, t: int) -> Figure:
+def draw_windows(played: Replay, t: int) -> Figure:
     """Draw the means of all windows in round t, the line below which arms are dropped, and where that happens."""
     explanation = played.explanations[t]
-    known = [one[: verdict.pulls] for one, verdict in zip(played.rewards, explanation.arms, strict=True)]
+    before = played.arms[: t - 1]
+    known = [played.rewards[: t - 1][before == arm] for arm in range(PROBLEM.n_arms)]
     means = [np.cumsum(one[::-1]) / np.arange(1, len(one) + 1) for one in known]
     last = min(verdict.pulls for verdict in explanation.arms if verdict.survived)
     ends = [verdict.window or last for verdict in explanation.arms]
@@ -82,29 +65,6 @@ def draw_windows(played: Played, t: int) -> Figure:
     add_title(axes, f"Round {t}: crosses mark the windows that drop arms; arm {explanation.decision} is pulled")
     tidy(axes)
     shared_legend(figure, axes)
-    return figure
-
-
-def draw_drops(explanations: dict[int, rotting.Explanation]) -> Figure:
-    """Draw which window dropped which arm over the rounds, and below it what was pulled."""
-    figure = new_figure(9.0, 5.2)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    for arm in range(PROBLEM.n_arms):
-        drops = [(t, e.arms[arm].window) for t, e in explanations.items() if e.arms[arm].window]
-        if drops:
-            above.plot(*zip(*drops, strict=True), ".", markersize=3, color=COLOURS[arm], label=f"arm {arm}")
-        counts = [e.arms[arm].pulls for e in explanations.values()]
-        below.plot(list(explanations), counts, linewidth=1.8, label=f"arm {arm}", **line_style(arm))
-    above.set_yscale("log")
-    above.yaxis.set_major_formatter(thousands())
-    above.set_ylabel("window that dropped it")
-    add_title(above, "FEWA(alpha=0.06, sigma=0.5) on three arms: what the filter does in every round")
-    below.set_ylabel("pulls so far")
-    below.set_xlabel("round")
-    for axes in (above, below):
-        axes.set_xlim(0, ROUNDS)
-        tidy(axes)
-    shared_legend(figure, below)
     return figure
 
 
@@ -142,9 +102,9 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=100, help="runs of each policy in the gallery")
     options.add_argument("--out", type=Path, default=IMAGES)
     given = options.parse_args()
-    played = Played.by(POLICY, PROBLEM, ROUNDS)
-    draw_windows(played, played.telling_round()).savefig(given.out / "filter_windows.png")
-    draw_drops(played.explanations).savefig(given.out / "filter_rounds.png")
+    played = replay(POLICY, PROBLEM, ROUNDS, seed=2, explain=ROUNDS)
+    draw_windows(played, telling_round(played)).savefig(given.out / "filter_windows.png")
+    drops_figure(played, PROBLEM.n_arms).savefig(given.out / "filter_rounds.png")
     draw_gallery(given.runs).savefig(given.out / "gallery.png")
 
 
