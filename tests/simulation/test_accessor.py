@@ -65,6 +65,12 @@ def test_drops_are_those_of_the_explanations():
     assert sorted((int(t), int(h)) for points in drawn for t, h in points) == windows
 
 
+def test_the_summary_as_a_table(result):
+    frame = result.rotting.frame()
+    assert frame["policy"].tolist() == list(POLICIES)
+    assert frame["best"].sum() == 1
+
+
 def test_html(result):
     html = result.rotting._repr_html_()
     assert html.count("<tr>") == 4

@@ -6,6 +6,7 @@ import this module.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import xarray
@@ -18,6 +19,7 @@ from rotting.simulation.replay_figures import differences_figure, drops_figure, 
 from rotting.simulation.summary import PolicySummary, summarise
 
 if TYPE_CHECKING:
+    import pandas
     from matplotlib.figure import Figure
 
     from rotting.problems import Problem
@@ -45,6 +47,12 @@ class ResultAccessor:
     def summary(self) -> list[PolicySummary]:
         """Return the statistics of each policy at the last round, with 95 % intervals and differences to the best."""
         return summarise(self._dataset)
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the summary as a table of pandas, one row per policy."""
+        import pandas
+
+        return pandas.DataFrame([dataclasses.asdict(row) for row in self.summary()])
 
     def plot_regret(self) -> Figure:
         """Draw regret over time: means, and the region from 10 % to 90 % of the runs."""
