@@ -229,7 +229,7 @@ class Database:
             self._in_transaction = False
         except BanditError:  # of this package, between two statements
             if self._in_transaction and (begin is not None or self._has_begun()):
-                self.driver.execute("ROLLBACK")
+                self._roll_back()
             self._in_transaction = False
             raise
         except BaseException:  # perhaps in the middle of a statement, so that the connection cannot even roll back
@@ -239,6 +239,14 @@ class Database:
                 self.disconnect()
                 raise
             raise
+
+    def _roll_back(self) -> None:
+        if self.is_postgres:
+            from rotting.bandit import postgres
+
+            postgres.roll_back(self.driver)
+        else:
+            self.driver.execute("ROLLBACK")
 
     def _has_begun(self) -> bool:
         """Say whether PostgreSQL has begun a transaction on this connection."""

@@ -312,6 +312,7 @@ def make_dataset(
     """Return results as a labelled dataset that says how they were made."""
     import xarray
 
+    import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
     from rotting import __version__
     from rotting._core.compiling import kernel_digest
 

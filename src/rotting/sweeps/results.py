@@ -114,6 +114,8 @@ def _place(plan: Plan, problem: str | int) -> int:
 def _dataset(folder: Folder) -> xarray.Dataset:
     import xarray
 
+    import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
+
     plan = folder.plan
     most_rounds = max(map(len, plan.recorded))
     most_arms = max(problem.n_arms for problem in plan.problems)
