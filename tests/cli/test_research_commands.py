@@ -150,6 +150,18 @@ def swept(run, tmp_path):
     return "out"
 
 
+def test_a_sweep_is_extended(run, swept, tmp_path):
+    (tmp_path / "plan.toml").write_text(
+        PLAN.replace("runs = 12", "runs = 15").replace('"UCB1", ', '"UCB1", "Greedy", ')
+    )
+    refused = run("sweep", "plan.toml", "--out", "out")
+    assert refused.code == 2
+    assert "if the plan is that one and more, --extend keeps them" in refused.err
+    extended = run("sweep", "plan.toml", "--out", "out", "--extend", "--threads", "1")
+    assert "15 of 15 cells (5 policies x 3 problems), 225 of 225 runs" in extended.out
+    assert not (tmp_path / "out" / "earlier").exists()
+
+
 def test_results_are_filtered(run, swept):
     out = run("results", swept, "--problem", "two_arm*", "--policy", "EpsilonGreedy", "--policy", "UCB1").out
     assert "two_arm(L=1, horizon=10000): 200 rounds, 12 of 12 runs" in out
