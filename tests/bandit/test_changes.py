@@ -52,7 +52,7 @@ def test_everything_that_may_change_changes_and_verifies(url):
         assert bandit.verify().decisions == 40 * len(changes) + 5
         bandit.snapshot()
     with Bandit.open(url, "hero") as again:
-        assert again._log._snapshot_seq > 0
+        assert again._log.snapshots.seq > 0
         assert again.settings.policy == UCB1(sigma=0.3) == again.policy
         assert again.settings.epsilon == 0.0
         again.verify()

@@ -298,3 +298,25 @@ def test_a_log_without_its_seal_has_no_beginning(sqlite, tmp_path, tamper):
     tamper(sqlite, delete(schema.seals))
     with pytest.raises(DamagedLog, match="event 1 of bandit 'hero' is missing"):
         Bandit.open(sqlite, "hero")
+
+
+def test_of_two_compactions_at_once_one_file_is_left_and_it_is_the_one_in_the_log(sqlite, tmp_path, monkeypatch):
+    one, two = (Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), COLOURS) for _ in range(2))
+    play(one, 20)
+    write_log = compacting.write_log
+
+    def meanwhile(rows, path):
+        monkeypatch.setattr(compacting, "write_log", write_log)
+        with pytest.raises(StorageError, match="exists"):
+            two.compact(10, tmp_path / "one.csv")
+        two.compact(30, tmp_path / "two.csv")
+        return write_log(rows, path)
+
+    monkeypatch.setattr(compacting, "write_log", meanwhile)
+    with pytest.raises(BadSettings, match="compacted"):
+        one.compact(20, tmp_path / "one.csv")
+    assert [path.name for path in tmp_path.glob("*.csv")] == ["two.csv"]
+    [details] = one.history().details.dropna()
+    assert json.loads(details)["export_checksum"] == compacting._file_checksum(tmp_path / "two.csv")
+    one.compact(40, tmp_path / "one.csv")  # the name is free again
+    assert one.verify() == two.verify()

@@ -12,7 +12,9 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadSettings, ClosedBandit, Decide, Reward, StorageError, TimedOut, UnknownArm, postgres
+from rotting.bandit.deadlines import Deadline
 from rotting.bandit.event_log import EventLog
+from rotting.bandit.group_commit import Ticket
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -95,6 +97,22 @@ def test_whatever_waits_is_one_transaction(bandit):
     assert log["at"].nunique() == 1  # they were all written at once
     assert log.kind.tolist()[:20] == ["decided"] * 20
     bandit.verify()
+
+
+def test_only_the_first_in_the_line_leads(bandit):
+    """If all did who find the database free, some would wait for it long after their requests are carried out."""
+    database = bandit._log.database
+    first, second = (Ticket(bandit._group, (Decide(),), Deadline()) for _ in range(2))
+    database.line.extend([first, second])
+    assert [database.is_turn_of(first), database.is_turn_of(second)] == [True, False]
+    first.abandoned = True
+    assert database.is_turn_of(second)
+    with database.held():  # this thread need not wait for itself
+        assert database.is_turn_of(first)
+    taken = Held(bandit)
+    assert not database.is_turn_of(second)
+    second.abandoned = True
+    taken.end()
 
 
 def test_many_threads_lose_nothing(bandit):
@@ -290,6 +308,37 @@ def test_one_round_trip_alone_and_two_among_others(postgres_bandit, monkeypatch)
     postgres_bandit.decide()
     postgres_bandit.decide(100)
     assert len(trips) == 4
+
+
+def test_a_statement_that_is_sent_with_the_commit_is_prepared_once(postgres_bandit):
+    log = postgres_bandit._log
+
+    def prepared():
+        return [
+            row[0]
+            for row in log.database.driver.execute(
+                "SELECT calls FROM (SELECT generic_plans + custom_plans AS calls FROM pg_prepared_statements "
+                "WHERE name = 'rotting_append') AS ours"
+            )
+        ]
+
+    def among_others(call):
+        log._empty_catch_ups = 0
+        return call()
+
+    choices = [among_others(postgres_bandit.decide) for _ in range(3)]
+    assert prepared() == [3]
+    for choice in choices[:2]:
+        assert among_others(lambda id=choice.id: postgres_bandit.reward(id, 1.0)) is True
+    assert prepared() == [5]
+    assert among_others(lambda: postgres_bandit.reward(choices[0].id, 1.0)) is False  # rolls back
+    assert prepared() == []
+    among_others(postgres_bandit.decide)
+    assert prepared() == [1]
+    log.database.driver.execute("DEALLOCATE ALL")  # by somebody between us and the server, such as a pooler
+    among_others(postgres_bandit.decide)
+    assert prepared() == [1]
+    postgres_bandit.verify()
 
 
 def test_two_writers_disturb_neither_the_terminal_nor_each_others_connection(postgres, capfd):

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import event_log
+from rotting.bandit import snapshotting
 from rotting.bandit.event_log import EventLog
 from rotting.bandit.state import BanditState
 from rotting.policies import Agent
@@ -54,7 +54,8 @@ def is_from_alarm(error):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised in a destructor
 def test_interrupted_at_random_moments(url, alarm, monkeypatch):
     """Whatever was acknowledged is there, the log verifies, and nothing hangs."""
-    monkeypatch.setattr(event_log, "EVENTS_PER_SNAPSHOT", 100)  # so that some snapshots are interrupted
+    monkeypatch.setattr(snapshotting, "EVENTS_PER_SNAPSHOT", 100)  # so that some snapshots are interrupted
+    monkeypatch.setattr(snapshotting, "BYTES_PER_EVENT", 10**6)
     bandit = Bandit.open(url, "hero", HALF, COLOURS)
     bandit.reward(bandit.decide().id, 1.0)  # everything is compiled
     other = Bandit.open(url, "hero")

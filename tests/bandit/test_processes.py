@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import event_log
+from rotting.bandit import snapshotting
 
 COLOURS = ["red", "green", "blue"]
 POLICY = EffFEWA(sigma=0.5)
@@ -89,7 +89,8 @@ def work_until_killed(url, acknowledged):
 
 def check_kills(url, folder, kills, monkeypatch):
     """After each kill: whatever was acknowledged is there, and the log verifies."""
-    monkeypatch.setattr(event_log, "EVENTS_PER_SNAPSHOT", 50)  # so that some die while they write one
+    monkeypatch.setattr(snapshotting, "EVENTS_PER_SNAPSHOT", 50)  # so that some die while they write one
+    monkeypatch.setattr(snapshotting, "BYTES_PER_EVENT", 10**6)
     dice = random.Random(7)
     Bandit.open(url, "hero", POLICY, COLOURS).close()
     acknowledged = folder / "acknowledged"

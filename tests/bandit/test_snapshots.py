@@ -2,8 +2,10 @@
 
 import io
 import json
+import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from rotting.bandit import schema
 from rotting.bandit.snapshots import Snapshot
 from rotting.bandit.storage import checksum
 
-COLUMNS = ("seqs", "arms", "since", "was_shown", "decisions")
+COLUMNS = ("seqs", "arms", "since", "was_shown", "decisions", "held_out")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +55,21 @@ def stored(file):
     return content
 
 
+def in_format_3(content):
+    """Return the arrays of a snapshot as they were before, with a column for each field of what waits."""
+    arrays, pending = parts(content), Snapshot.from_bytes(content).pending
+    del arrays["pending"]
+    waiting = list(pending.values())
+    return with_head(arrays, format=3) | {
+        "seqs": np.array([seq for seq, _ in pending.items()]),
+        "arms": np.array([each.arm for each in waiting]),
+        "since": np.array([each.since for each in waiting]),
+        "was_shown": np.array([each.shown for each in waiting]),
+        "decisions": np.array([each.decision for each in waiting]),
+        "held_out": np.array([-1 if each.holdout is None else each.holdout for each in waiting], np.int8),
+    }
+
+
 HEADS = [
     {"seq": -1},
     {"seq": "many"},
@@ -81,12 +98,16 @@ HEADS = [
     {"format": 1},
     {"format": None},
 ]
-ARRAYS = {
+OLD_ARRAYS = {
     "seqs": [np.array([0, 1, 2]), np.array([44, 44, 44]), np.array([1, 2, 10**12]), np.zeros(3), np.array([1])],
     "arms": [np.array([0, 1, 3]), np.array([-1, 1, 2]), np.array([0, 1, 2**62]), np.array(["a", "b", "c"])],
     "since": [np.full(3, np.nan), np.full(3, np.inf), np.full(3, -1.0), np.array([3.0, 2.0, 1.0]), np.zeros(2)],
     "was_shown": [np.array([0, 1, 2]), np.zeros(0, np.bool_)],
     "decisions": [np.arange(3), np.array(["a"])],
+    "held_out": [np.array([0, 1, 2]), np.array([None, None, None], np.float64)],
+}
+ARRAYS = {
+    "pending": [np.zeros(0, np.uint8), np.frombuffer(b"nonsense", np.uint8)],
     "head": [np.zeros(0, np.uint8), np.frombuffer(b"[]", np.uint8), np.frombuffer(b"[" * 100_000, np.uint8)],
     "agent": [np.zeros(0, np.uint8), np.zeros(100, np.uint8)],
 }
@@ -100,7 +121,7 @@ def check_it_is_not_used(database, tmp_path, content):
         connection.execute(update(schema.snapshots).values(content=content, checksum=checksum(content)))
     engine.dispose()
     with Bandit.open(f"sqlite:///{file}", "hero") as bandit:
-        assert bandit._log._snapshot_seq == 0
+        assert bandit._log.snapshots.seq == 0
         assert bandit.verify().rewards == 40
         bandit.decide(5)
         bandit.snapshot()
@@ -109,7 +130,7 @@ def check_it_is_not_used(database, tmp_path, content):
 
 def test_a_good_one_is_used(database):
     with Bandit.open(f"sqlite:///{database}", "hero") as bandit:
-        assert bandit._log._snapshot_seq == 86
+        assert bandit._log.snapshots.seq == 86
 
 
 @pytest.mark.parametrize("change", HEADS, ids=repr)
@@ -124,9 +145,66 @@ def test_arrays(database, tmp_path, name, place):
     check_it_is_not_used(database, tmp_path, packed(parts(stored(database)) | {name: ARRAYS[name][place]}))
 
 
-@pytest.mark.parametrize("name", ["head", "agent", *COLUMNS])
+@pytest.mark.parametrize("name", ["head", "agent", "pending"])
 def test_missing_arrays(database, tmp_path, name):
     arrays = parts(stored(database))
+    del arrays[name]
+    check_it_is_not_used(database, tmp_path, packed(arrays))
+
+
+def waiting_changed(database, change):
+    """Return the snapshot with other bytes for the decisions that wait."""
+    arrays = parts(stored(database))
+    content = zlib.compress(change(zlib.decompress(arrays["pending"].tobytes())))
+    return packed(arrays | {"pending": np.frombuffer(content, np.uint8)})
+
+
+ROW = 24 + len("7d4db8e63b-84-e2d33c838241")
+WAITING = {
+    "none": lambda rows: b"",
+    "one of them twice": lambda rows: rows + rows[:ROW],
+    "too short": lambda rows: rows[:-1],
+    "too long": lambda rows: rows + b"\0" * 10,
+    "another order": lambda rows: rows[ROW:] + rows[:ROW][:8] + struct.pack("<d", 1.0) + rows[:ROW][16:],
+    "another number": lambda rows: struct.pack("<q", 0) + rows[8:],
+    "another arm": lambda rows: rows[:16] + struct.pack("<i", 3) + rows[20:],
+    "neither shown nor not": lambda rows: rows[:20] + b"\2" + rows[21:],
+    "neither held out nor not": lambda rows: rows[:21] + b"\2" + rows[22:],
+    "not a text": lambda rows: rows[:24] + b"\xff" + rows[25:],
+}
+
+
+@pytest.mark.parametrize("change", WAITING.values(), ids=WAITING)
+def test_what_waits(database, tmp_path, change):
+    check_it_is_not_used(database, tmp_path, waiting_changed(database, change))
+
+
+def test_what_waits_as_it_was(database):
+    assert waiting_changed(database, lambda rows: rows[:ROW] + rows[ROW:]) is not None
+    assert Snapshot.from_bytes(waiting_changed(database, lambda rows: rows)).pending == (
+        Snapshot.from_bytes(stored(database)).pending
+    )
+
+
+# Before version 0.2, there was a column for each field of what waits.
+
+
+def test_a_snapshot_of_an_earlier_format_is_used(database, tmp_path):
+    old = Snapshot.from_bytes(packed(in_format_3(stored(database))))
+    assert old.pending == Snapshot.from_bytes(stored(database)).pending
+    assert len(old.pending) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [(name, place) for name, arrays in OLD_ARRAYS.items() for place in range(len(arrays))]
+)
+def test_columns(database, tmp_path, name, place):
+    check_it_is_not_used(database, tmp_path, packed(in_format_3(stored(database)) | {name: OLD_ARRAYS[name][place]}))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_missing_columns(database, tmp_path, name):
+    arrays = in_format_3(stored(database))
     del arrays[name]
     check_it_is_not_used(database, tmp_path, packed(arrays))
 

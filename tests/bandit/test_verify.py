@@ -1,13 +1,14 @@
 """What verify() notices, and what snapshots may not do."""
 
 import json
+import threading
 
 import pytest
 import sqlalchemy
 from sqlalchemy import func, select, update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BanditError, DamagedLog, VerificationFailed, event_log, schema, storage
+from rotting.bandit import BanditError, DamagedLog, VerificationFailed, schema, snapshotting, storage
 from rotting.bandit.deadlines import Deadline
 from rotting.bandit.events import Event
 
@@ -99,22 +100,45 @@ def test_opening_from_a_snapshot_is_opening_from_the_log(played):
     bandit.snapshot()
     bandit.decide(2)
     from_snapshot = Bandit.open(played, "hero")
-    assert from_snapshot._log._snapshot_seq == 86
+    assert from_snapshot._log.snapshots.seq == 86
     bandit.verify()
     change(played, schema.snapshots.delete())
     from_log = Bandit.open(played, "hero")
-    assert from_log._log._snapshot_seq == 0
+    assert from_log._log.snapshots.seq == 0
     assert from_log._state.difference(from_snapshot._state) is None
 
 
 def test_snapshots_are_taken_now_and_then(url, monkeypatch):
-    monkeypatch.setattr(event_log, "EVENTS_PER_SNAPSHOT", 20)
+    monkeypatch.setattr(snapshotting, "EVENTS_PER_SNAPSHOT", 20)
+    monkeypatch.setattr(snapshotting, "BYTES_PER_EVENT", 10**6)
     bandit = Bandit.open(url, "hero", EffFEWA(), COLOURS)
     seqs = set()
     for _ in range(30):
         bandit.reward(bandit.decide().id, 1.0)
+        bandit._log.database.wait_for_background()
         seqs |= {row.seq for row in content_of(url, schema.snapshots)}
-    assert seqs == {20, 40, 60}
+    assert [seq // 20 for seq in sorted(seqs)] == [1, 2, 3]  # a thread may be a little late
+
+
+def test_nobody_waits_for_a_snapshot_to_be_packed(url, monkeypatch):
+    monkeypatch.setattr(snapshotting, "EVENTS_PER_SNAPSHOT", 20)
+    packed, packing, go_on = snapshotting.packed, threading.Event(), threading.Event()
+
+    def slowly(parts):
+        packing.set()
+        assert go_on.wait(60)
+        return packed(parts)
+
+    monkeypatch.setattr(snapshotting, "packed", slowly)
+    bandit = Bandit.open(url, "hero", EffFEWA(), COLOURS)
+    bandit.decide(20)
+    assert packing.wait(60)
+    bandit.reward(bandit.decide().id, 1.0)
+    assert content_of(url, schema.snapshots) == []
+    go_on.set()
+    bandit.close()  # waits for it
+    (row,) = content_of(url, schema.snapshots)
+    assert row.seq == 23
 
 
 @pytest.mark.parametrize("damage", ["bytes", "checksum", "shorter", "nonsense", "format"])
@@ -133,7 +157,7 @@ def test_a_damaged_snapshot_is_ignored(played, damage):
         checksum = storage.checksum(content)
     change(played, update(schema.snapshots).values(content=content, checksum=checksum))
     again = Bandit.open(played, "hero")
-    assert again._log._snapshot_seq == 0
+    assert again._log.snapshots.seq == 0
     assert again._state.difference(bandit._state) is None
     again.verify()
 

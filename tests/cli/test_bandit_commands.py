@@ -102,6 +102,37 @@ def test_report_on_a_bandit_that_never_decided_and_on_one_without_filter(run):
     assert run("report")[0] == 0
 
 
+def test_init_takes_every_setting(run):
+    assert (
+        run(
+            "init",
+            "--arm",
+            "red",
+            "--arm",
+            "green",
+            *["--holdout", "0.1", "--control", "red", "--reward-range", "0:2"],
+            *[
+                "--min-exposures",
+                "5",
+                "--max-exposures",
+                "red=100",
+                "--max-exposures",
+                "green=50",
+                "--exposure-period",
+                "3600",
+            ],
+        )[0]
+        == 0
+    )
+    with Bandit.open(URL, "hero") as bandit:
+        settings = bandit._state.settings
+    assert (settings.holdout, settings.control, settings.reward_range) == (0.1, "red", (0.0, 2.0))
+    assert (settings.min_exposures, settings.exposure_period) == (5, 3600.0)
+    assert settings.max_exposures == {"red": 100, "green": 50}
+    assert run("init", "--arm", "red", "--arm", "blue")[0] == 2
+    assert run("init", "--arm", "red", "--arm", "blue", "--update-arms")[0] == 0
+
+
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
 def test_export(played, tmp_path, name):
     import pandas

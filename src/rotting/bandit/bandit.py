@@ -315,7 +315,7 @@ class Bandit(ReadableBandit):
         def work() -> list[Event]:
             self._log.prepare()
             events = self._log.append(plan, deadline, changes_policy=changes_policy)
-            self._log.snapshot_if_due()
+            self._log.after_append()
             return events
 
         return self._group.take_turn(work, deadline)
@@ -423,7 +423,7 @@ class Bandit(ReadableBandit):
 
     def snapshot(self) -> None:
         """Store the state, so that opening the bandit is quick. This happens by itself every ten thousand events."""
-        self._log.snapshot()
+        self._log.snapshots.take()
 
     def close(self) -> None:
         """Close the connection to the database; the bandit cannot be used any more, but opened again.

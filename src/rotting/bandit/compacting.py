@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from rotting.bandit import schema, storage
 from rotting.bandit.database import Database
-from rotting.bandit.errors import BadSettings, StorageError, UnknownBandit
+from rotting.bandit.errors import BadSettings, BanditError, StorageError, UnknownBandit
 from rotting.bandit.event_log import EventLog
 from rotting.bandit.events import NO_ARM, Event
 from rotting.bandit.exporting import check_export, write_log
@@ -28,7 +28,7 @@ from rotting.bandit.state import BanditState
 from rotting.bandit.storage import StoredLog, checksum
 from rotting.bandit.streaming import Range, Time, bounds, portions
 from rotting.bandit.verifying import PROGRESS_EVERY, replay_from
-from rotting.errors import quoted
+from rotting.errors import literal, quoted
 
 PORTION = 5000  # rows that are deleted in one transaction
 
@@ -47,8 +47,6 @@ def compact(
 ) -> Compaction:
     """Replace what happened before a time, or up to an event of this number, by a seal and an exported file."""
     check_export(export)
-    if export.exists():  # perhaps the only copy of what was compacted before
-        raise StorageError(f"{quoted(str(export))} exists", value=export, hint="give the name of a new file")
     if before is None or isinstance(before, bool):
         raise BadSettings("is not a time", name="before", value=before, expected="a time, or the number of an event")
     with log.reading() as stored:
@@ -58,8 +56,9 @@ def compact(
         raise BadSettings(
             f"leaves nothing to compact: the log has events {sealed + 1} to {last}", name="before", value=before
         )
-    seal = _make_seal(log, sealed, upto, progress)
-    events = write_log(portions(log, Range(upto=upto)), export)
+    with _reserved(export):
+        seal = _make_seal(log, sealed, upto, progress)
+        events = write_log(portions(log, Range(upto=upto)), export)
     content = seal.to_bytes()
     details = {
         "upto": upto,
@@ -74,9 +73,33 @@ def compact(
         stored.put_seal(upto, seal.snapshot.at, content)
         return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
 
-    log.append(plan, changes_policy=True)  # a transaction in which `plan` itself may write
+    try:
+        log.append(plan, changes_policy=True)  # a transaction in which `plan` itself may write
+    except BanditError as error:
+        if not getattr(error, "may_be_written", False):
+            export.unlink(missing_ok=True)  # the log has its events, or somebody else's file
+        raise
     _delete_events(log.database, log.bandit_id, upto)
     return Compaction(upto, events, str(export))
+
+
+@contextlib.contextmanager
+def _reserved(export: Path) -> Iterator[None]:
+    """Make a file that nobody else makes at the same time; if it cannot be filled, it is removed.
+
+    One that exists is refused: it may be the only copy of what was compacted before.
+    """
+    try:
+        export.touch(exist_ok=False)
+    except FileExistsError:
+        raise StorageError(f"{quoted(str(export))} exists", value=export, hint="give the name of a new file") from None
+    except OSError as error:
+        raise StorageError(f"{quoted(str(export))} cannot be written: {literal(str(error))}", value=export) from None
+    try:
+        yield
+    except BaseException:
+        export.unlink(missing_ok=True)
+        raise
 
 
 def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, int], None] | None) -> Seal:

@@ -56,6 +56,7 @@ class Database:
         self.lock = threading.RLock()
         self.line: deque[Ticket] = deque()  # who waits to write; only who holds the lock removes anything
         self._holder: int | None = None  # the thread that holds the lock
+        self._background: threading.Thread | None = None
         self.is_postgres = self.engine.dialect.name == "postgresql"
         self._dialect = self.engine.dialect.name
         self._path = sqlite_file(self.url) if self._dialect == "sqlite" else None
@@ -97,9 +98,31 @@ class Database:
         """Say whether this thread need not wait for another, as far as is known."""
         return self._holder in (None, threading.get_ident())
 
+    def is_turn_of(self, ticket: Ticket) -> bool:
+        """Say whether the caller of a ticket should carry it out: it is the first in the line, or holds the lock.
+
+        If everybody did who finds the lock free, some would wait for the lock long after their tickets are done.
+        """
+        if self._holder is not None:
+            return self._holder == threading.get_ident()
+        return next((each for each in self.line.copy() if not each.is_settled), None) is ticket
+
     def waiting_for(self, group: GroupCommit) -> list[Ticket]:
         """Return the tickets in the line that one group carries out."""
         return [ticket for ticket in self.line.copy() if ticket.group is group]
+
+    def in_background(self, work: Callable[[], None]) -> None:
+        """Do some work in a thread of its own, unless the last one is not done; `close` and the program wait for it."""
+        if self._background is None or not self._background.is_alive():
+            thread = threading.Thread(target=work, name="rotting-background")
+            with contextlib.suppress(RuntimeError):  # the program ends, or has too many threads
+                thread.start()
+                self._background = thread
+
+    def wait_for_background(self) -> None:
+        """Wait for the end of such work, unless that would wait for this thread."""
+        if self._background is not None and self._holder != threading.get_ident():
+            self._background.join()
 
     # Transactions.
 
@@ -206,7 +229,7 @@ class Database:
             self._in_transaction = False
         except BanditError:  # of this package, between two statements
             if self._in_transaction and (begin is not None or self._has_begun()):
-                self.driver.execute("ROLLBACK")
+                self._roll_back()
             self._in_transaction = False
             raise
         except BaseException:  # perhaps in the middle of a statement, so that the connection cannot even roll back
@@ -216,6 +239,14 @@ class Database:
                 self.disconnect()
                 raise
             raise
+
+    def _roll_back(self) -> None:
+        if self.is_postgres:
+            from rotting.bandit import postgres
+
+            postgres.roll_back(self.driver)
+        else:
+            self.driver.execute("ROLLBACK")
 
     def _has_begun(self) -> bool:
         """Say whether PostgreSQL has begun a transaction on this connection."""
@@ -330,6 +361,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection for good."""
+        self.wait_for_background()
         with self.lock:
             self.disconnect()
             self._closed = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -19,6 +20,7 @@ from rotting.bandit.identifiers import Identifiers
 from rotting.bandit.seals import damaged_seal
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
+from rotting.bandit.snapshotting import Snapshotter
 from rotting.bandit.state import BanditState
 from rotting.bandit.storage import NO_LIMIT, BanditRow, StoredLog
 from rotting.errors import RottingError, quoted
@@ -26,8 +28,8 @@ from rotting.policies import Policy
 
 # Consecutive empty catch-ups before optimistic appends: as many times in a row, no other process has written.
 EMPTY_CATCH_UPS = 20
-# A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size.
-EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 500
+# Seconds that another process is given to learn anew, and more for each reward; how often to look whether it has.
+LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 
 # Returns the events to append, given the newest state, the time, and the stored log to look things up in.
 Planner = Callable[[BanditState, float, StoredLog], list[Event]]
@@ -67,12 +69,11 @@ class EventLog:
         # False while events are applied. If a signal handler raises an exception meanwhile, it stays False, and the
         # state is loaded again before it is used.
         self._state_is_complete = False
+        self._written = range(0)  # the events of the last append
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
         self.caught_up = 0  # events of other processes so far
         self._clock = LogClock()
-        self._snapshot_seq = 0
-        self._snapshot_size = 0
-        self.bytes_per_event = BYTES_PER_EVENT  # fewer: large snapshots are taken less often, and opening takes longer
+        self.snapshots = Snapshotter(self)
         self.refresh()
 
     # Appending.
@@ -99,6 +100,8 @@ class EventLog:
             if not events:
                 events = self._append_under_lock(plan, deadline, in_one_message=not changes_policy)
             self._apply(events)
+            if events:
+                self._written = range(events[0].seq, events[-1].seq + 1)
             return events
 
     def _with_snapshot(self, plan: Planner) -> Planner:
@@ -130,17 +133,37 @@ class EventLog:
     def prepare(self) -> None:
         """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
         warm_up(self.state.settings.policy)
-        if not self._state_is_complete or self.state.learnable_since is None:
+        if not self._state_is_complete or self.state.learnable_since is None or self._take_over():
             return
-        with self.database.reading() as connection:
-            stored = StoredLog(connection, self.bandit_id)
-            learnt = stored.snapshot_seq() >= self.state.learnable_since
-            if learnt:  # by another process
-                self._load(stored)
+        with self.database.reading():
             _ = self.state.agent
-        if not learnt:
-            with contextlib.suppress(BanditError):
-                self.snapshot()
+        self.snapshots.take_soon()
+
+    def after_append(self) -> None:
+        """Do what is due after an event, once its callers have their answers."""
+        if self.state.learnable_since is not None:
+            self.prepare()
+        self.snapshots.take_if_due()
+
+    def _take_over(self) -> bool:
+        """Take over what another process has learnt anew; False if none has.
+
+        The process that wrote the event learns at once, and the others wait for its snapshot: but not longer than they
+        would take themselves, since it may have died.
+        """
+        since = self.state.learnable_since
+        assert since is not None
+        patience = 0.0 if since in self._written else LEARNING_WAIT + LEARNING * sum(self.state.received)
+        end = time.monotonic() + patience
+        while True:
+            with self.database.reading() as connection:
+                stored = StoredLog(connection, self.bandit_id)
+                if stored.snapshot_seq() >= since:
+                    self._load(stored)
+                    return self.state.learnable_since is None
+            if time.monotonic() >= end:
+                return False
+            time.sleep(LOOK_AGAIN)
 
     def expect(self, plan: Planner) -> None:
         """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
@@ -209,7 +232,7 @@ class EventLog:
                 self._check_prepared()
                 events = plan(self.state, self._now(), stored)
                 if not events:
-                    driver.execute("ROLLBACK")
+                    postgres.roll_back(driver)
                     return []
                 last = self.state.seq, self.state.at
                 self.database.committing()
@@ -218,7 +241,7 @@ class EventLog:
                         driver.execute("COMMIT")
                     return events
                 if not in_one_message:
-                    driver.execute("ROLLBACK")
+                    postgres.roll_back(driver)
             # A process that believed to be alone was quicker.
             if deadline.is_over():
                 raise deadline.error("other writers")
@@ -244,9 +267,9 @@ class EventLog:
     # Reading.
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[StoredLog]:
+    def reading(self, deadline: Deadline | None = None) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.database.held(), self.database.reading() as connection:
+        with self.database.held(), self.database.reading(deadline) as connection:
             stored = StoredLog(connection, self.bandit_id)
             self._catch_up(stored)
             yield stored
@@ -341,30 +364,9 @@ class EventLog:
             state = BanditState.from_snapshot(self.name, self.settings, self._read_rewards, snapshot)
         except NOT_A_SNAPSHOT:
             return None
-        self._snapshot_seq, self._snapshot_size = state.seq, len(content)
+        self.snapshots.note(state.seq, len(content))
         return state
 
     def _read_rewards(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
         with self.database.reading_in_transaction() as connection:
             return StoredLog(connection, self.bandit_id).rewards_until(seq)
-
-    def snapshot(self) -> None:
-        """Store the state, so that opening the bandit is quick."""
-        with self.lock:
-            with self.reading():
-                content, seq = self.state.snapshot().to_bytes(), self.state.seq
-            self.database.write(lambda connection: StoredLog(connection, self.bandit_id).put_snapshot(seq, content))
-            self._snapshot_seq, self._snapshot_size = seq, len(content)
-
-    def snapshot_if_due(self) -> None:
-        """Store the state after so many events that opening the bandit would take long."""
-        interval = max(EVENTS_PER_SNAPSHOT, self._snapshot_size // self.bytes_per_event)
-        if self.state.seq < self._snapshot_seq + interval:
-            return
-        # A snapshot only saves time: if it fails, what has just been appended is durable all the same.
-        with contextlib.suppress(BanditError):
-            with self.database.reading() as connection:
-                # Perhaps another process has taken one.
-                self._snapshot_seq = StoredLog(connection, self.bandit_id).snapshot_seq()
-            if self.state.seq >= self._snapshot_seq + interval:
-                self.snapshot()

@@ -35,6 +35,7 @@ from typing import Literal, NamedTuple, get_args
 
 from rotting.bandit.checking import good_name
 from rotting.bandit.errors import BadName, DamagedLog
+from rotting.bandit.identifiers import is_identifier
 from rotting.policies._engine.agent import LARGEST_REWARD
 
 Kind = Literal[
@@ -80,16 +81,6 @@ class Event(NamedTuple):
     details: str | None = None
 
 
-class Pending(NamedTuple):
-    """A decision that waits for its reward."""
-
-    arm: int
-    since: float  # when it was decided, or shown
-    shown: bool
-    decision: str  # its identifier
-    holdout: int | None = None  # as in `Event`
-
-
 def check_event(event: Event, arms: int) -> None:
     """Refuse an event that this package cannot have written into the log of a bandit with so many arms.
 
@@ -104,7 +95,7 @@ def check_event(event: Event, arms: int) -> None:
         raise damaged(event, "arm", f"the number of an arm, 0 to {arms - 1}; {NO_ARM} in events {', '.join(DETAILED)}")
     if name is not None if kind != "added" else not _is_name(name):
         raise damaged(event, "name", "the name of an arm in events that add one, and only there")
-    if (type(decision) is str) is not (kind == "decided"):
+    if decision is not None if kind != "decided" else not is_identifier(decision):
         raise damaged(event, "decision", "an identifier in decisions, and only there")
     if target is not None if kind not in OUTCOMES else type(target) is not int or not 0 < target < seq:
         raise damaged(event, "target", f"the number of an earlier decision in events {', '.join(OUTCOMES)}")

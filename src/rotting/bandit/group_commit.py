@@ -1,8 +1,8 @@
 """Group commit: callers that share a bandit share transactions. Whatever waits while one is committed is the next one.
 
-There is no timer and no thread of its own. A caller puts a ticket into the line. If nobody holds the database, it
-leads: it carries out all tickets that wait in one transaction, and rings everybody's bell. If somebody does, it waits
-for its bell: either its ticket has been carried out, or it is its turn to lead.
+There is no timer and no thread of its own. A caller puts a ticket into the line. If nobody holds the database and it is
+the first, it leads: it carries out all tickets that wait in one transaction, and rings everybody's bell. Otherwise it
+waits for its bell: either its ticket has been carried out, or it is its turn to lead.
 """
 
 from __future__ import annotations
@@ -91,13 +91,12 @@ class GroupCommit:
 
     def submit(self, requests: Sequence[Request], deadline: Deadline) -> list[Outcome]:
         """Carry out requests in one transaction, with those of others, and return the outcomes once it is durable."""
-        ticket = Ticket(self, requests, deadline)
-        self._database.line.append(ticket)
-        rung = True
+        ticket, rung = Ticket(self, requests, deadline), True
         try:
+            self._database.line.append(ticket)
             while not ticket.is_settled:
-                if self._database.is_free() or not rung:
-                    self._lead(ticket, blocking=rung)
+                if self._database.is_turn_of(ticket) or (not rung and self._database.is_free()):
+                    self._lead(ticket)
                     rung = True
                 elif deadline.is_over():
                     self._withdraw(ticket)
@@ -112,13 +111,13 @@ class GroupCommit:
 
     def take_turn(self, work: Callable[[], Result], deadline: Deadline) -> Result:
         """Do something that is a transaction of its own, when its turn has come."""
-        ticket = Ticket(None, (), deadline)
-        self._database.line.append(ticket)
+        ticket, rung = Ticket(None, (), deadline), True
         try:
-            while not self._database.is_free():
+            self._database.line.append(ticket)
+            while not (self._database.is_turn_of(ticket) or (not rung and self._database.is_free())):
                 if deadline.is_over():
                     raise deadline.error("other callers")
-                ticket.wait(min(_LOOK_AGAIN, deadline.remaining()))
+                rung = ticket.wait(min(_LOOK_AGAIN, deadline.remaining()))
             with self._database.held():
                 ticket.abandoned = True
                 return work()
@@ -133,17 +132,11 @@ class GroupCommit:
         if not ticket.wait(_LOOK_AGAIN) and not ticket.is_settled:
             raise ticket.deadline.error("the database", may_be_written=True)
 
-    def _lead(self, ticket: Ticket, blocking: bool) -> None:
+    def _lead(self, ticket: Ticket) -> None:
         """Carry out what waits, unless somebody else has done so meanwhile."""
-        if not blocking and not self._database.lock.acquire(blocking=False):
-            return
-        try:
-            with self._database.held():
-                if not ticket.is_settled:
-                    self._carry_out(ticket)
-        finally:
-            if not blocking:
-                self._database.lock.release()
+        with self._database.held():
+            if not ticket.is_settled:
+                self._carry_out(ticket)
 
     def _carry_out(self, mine: Ticket) -> None:
         group = self._unfinished or _Group(self._log, self)
@@ -160,7 +153,7 @@ class GroupCommit:
         self._unfinished = group.deliver()
         if self.observers:
             notify(self.observers, group.measurement(None))
-        self._log.snapshot_if_due()
+        self._log.after_append()
 
     def _fail(self, group: _Group, mine: Ticket, error: BanditError) -> None:
         """Tell those whom an error concerns, which is about the whole transaction."""

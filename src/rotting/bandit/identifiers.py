@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TypeGuard
+
+LONGEST = 100  # characters: more than any has
 
 
 class Identifiers:
@@ -37,11 +40,16 @@ class Identifiers:
         return f"{self._token}-{seq}-{tag}"
 
 
+def is_identifier(decision: object) -> TypeGuard[str]:
+    """Say whether this may be an identifier: a text that is not too long."""
+    return isinstance(decision, str) and len(decision) < LONGEST
+
+
 def seq_of(decision: object) -> int | None:
     """Return the event number in a text that looks like an identifier; None if it does not.
 
     >>> seq_of("7d4db8e63b-12-e2d33c838241")
     12
     """
-    parts = decision.split("-") if isinstance(decision, str) and len(decision) < 100 else []
+    parts = decision.split("-") if is_identifier(decision) else []
     return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() and len(parts[1]) < 19 else None

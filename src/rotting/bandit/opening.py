@@ -39,7 +39,7 @@ def open_log(
 
 def open_on(database: Database, new: NewBandit) -> EventLog:
     """Return the log of a bandit in a database that is open; if there is none of that name, make it."""
-    with database.lock:  # another thread may fork
+    with database.held():  # another thread may fork
         row = _find_or_make(database, new)
         database.tables_are_good = True
         return EventLog(database, row, BanditSettings.from_dict(row.settings))
@@ -47,7 +47,7 @@ def open_on(database: Database, new: NewBandit) -> EventLog:
 
 def open_if_there(database: Database, name: str) -> EventLog | None:
     """Return the log of a bandit in a database whose tables are known to be good; None if there is none."""
-    with database.lock:
+    with database.held():
         with database.reading() as connection:
             row = storage.find_bandit(connection, name)
         return None if row is None else EventLog(database, row, BanditSettings.from_dict(row.settings))

@@ -23,8 +23,9 @@ from rotting.bandit.errors import (
     UnknownArm,
     UnknownDecision,
 )
-from rotting.bandit.events import NO_ARM, Event, Kind, Pending, check_event
+from rotting.bandit.events import NO_ARM, Event, Kind, check_event
 from rotting.bandit.identifiers import Identifiers, seq_of
+from rotting.bandit.pending import Pending
 from rotting.bandit.state import BanditState
 from rotting.errors import quoted
 

@@ -70,7 +70,9 @@ class Seal:
 
     def about(self, decision: int) -> list[Event]:
         """Return the events of a decision that waited for a reward, as far as they matter."""
-        arm, since, shown, identifier, holdout = self.snapshot.pending[decision]
+        waiting = self.snapshot.pending.get(decision)
+        assert waiting is not None
+        arm, since, shown, identifier, holdout = waiting
         events = [Event(decision, "decided", since, arm, decision=identifier, holdout=holdout)]
         return [*events, Event(self.snapshot.seq, "shown", since, arm, target=decision)] if shown else events
 

@@ -1,7 +1,7 @@
 """Snapshots: the state of a bandit after an event, as bytes. They save replaying the log, and hold nothing else.
 
-The bytes are an .npz file without pickles: `head` (JSON), `agent` (the agent's own file), and the decisions that wait
-for a reward, a column per field: `seqs`, `arms`, `since`, `was_shown`, `decisions`, `held_out`.
+The bytes are an .npz file without pickles: `head` (JSON), `agent` (the agent's own file), and `pending` (the decisions
+that wait for a reward, as `PendingDecisions` has them, compressed).
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ import math
 import struct
 import tokenize
 import zlib
+from collections.abc import Mapping
 from zipfile import BadZipFile
 
 import numpy as np
 
 from rotting._core.noise import NoiseEstimate
 from rotting._core.validation import LARGEST_WHOLE
-from rotting.bandit.events import Pending
+from rotting.bandit.pending import Pending, PendingDecisions
 from rotting.errors import DamagedFile
 from rotting.policies import Agent
 
-SNAPSHOT_FORMAT = 3
-# Of version 0.1: it lacks what came later, which was empty then.
-FORMAT_2 = 2
+SNAPSHOT_FORMAT = 4
+# Before, there was a column for each field of the decisions that wait. Format 2, of version 0.1, lacks what came later,
+# which was empty then.
+FORMAT_3, FORMAT_2 = 3, 2
 
 # What zipfile, NumPy, json and the checks below raise for bytes that are not a snapshot. Not every Exception: a signal
 # handler may raise one of its own meanwhile.
@@ -59,7 +61,7 @@ class Snapshot:
     decided: list[int]
     in_flight: list[int]
     received: list[int]
-    pending: dict[int, Pending]
+    pending: PendingDecisions
     noise: NoiseEstimate | None
     agent: Agent
     imported: list[int]
@@ -71,22 +73,17 @@ class Snapshot:
 
     def to_bytes(self) -> bytes:
         """Return the snapshot as an .npz file."""
+        return packed(self.parts())
+
+    def parts(self) -> dict[str, bytes]:
+        """Return what the file consists of, at once; `packed`, which takes longer, no longer needs the state."""
         head = {"format": SNAPSHOT_FORMAT} | {name: getattr(self, name) for name in _HEAD}
         head["noise"] = None if self.noise is None else self.noise.to_dict()
-        waiting = self.pending.values()
-        file = io.BytesIO()
-        np.savez(
-            file,
-            head=np.frombuffer(json.dumps(head).encode(), np.uint8),
-            agent=np.frombuffer(self.agent.to_bytes(), np.uint8),
-            seqs=np.array(list(self.pending), np.int64),
-            arms=np.array([each.arm for each in waiting], np.int64),
-            since=np.array([each.since for each in waiting], np.float64),
-            was_shown=np.array([each.shown for each in waiting], np.bool_),
-            decisions=np.array([each.decision for each in waiting], np.str_),
-            held_out=np.array([-1 if each.holdout is None else each.holdout for each in waiting], np.int8),
-        )
-        return file.getvalue()
+        return {
+            "head": json.dumps(head).encode(),
+            "agent": self.agent.to_bytes(),
+            "pending": self.pending.to_bytes(),
+        }
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Snapshot:
@@ -99,27 +96,27 @@ class Snapshot:
         head = json.loads(arrays["head"].tobytes())
         if head["format"] == FORMAT_2:
             head |= dict.fromkeys(("imported", "in_period"), [0] * len(head["names"]))
-            head |= {"format": SNAPSHOT_FORMAT, "period": -1, "sealed": 0, "holdout": None, "settings": None}
+            head |= {"format": FORMAT_3, "period": -1, "sealed": 0, "holdout": None, "settings": None}
             arrays["held_out"] = np.full(len(arrays["seqs"]), -1, np.int8)
-        if head["format"] != SNAPSHOT_FORMAT:
+        if head["format"] == FORMAT_3:
+            pending = _from_columns(arrays)
+        elif head["format"] == SNAPSHOT_FORMAT:
+            pending = PendingDecisions.from_bytes(zlib.decompress(arrays["pending"].tobytes()))
+        else:
             raise DamagedFile(
                 "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
             )
-        columns = [arrays[name].tolist() for name in ("seqs", "arms", "since", "was_shown", "decisions", "held_out")]
         snapshot = cls(
             **{name: head[name] for name in _HEAD},
-            pending={
-                seq: Pending(arm, since, shown, decision, None if held_out < 0 else held_out)
-                for seq, arm, since, shown, decision, held_out in zip(*columns, strict=True)
-            },
+            pending=pending,
             noise=None if head["noise"] is None else NoiseEstimate.from_dict(head["noise"]),
             agent=Agent.from_bytes(arrays["agent"].tobytes()),
         )
-        snapshot._check(len(columns[0]))
+        snapshot._check()
         return snapshot
 
-    def _check(self, rows: int) -> None:
-        """Refuse values that no state has; `rows` is the number of waiting decisions in the file."""
+    def _check(self) -> None:
+        """Refuse values that no state has."""
         arms = len(self.names)
         for name, good in {
             "seq": type(self.seq) is int and 0 <= self.seq <= LARGEST_WHOLE,
@@ -135,7 +132,7 @@ class Snapshot:
             "sealed": type(self.sealed) is int and 0 <= self.sealed <= self.seq,
             "holdout": self.holdout is None or isinstance(self.holdout, list),
             "settings": self.settings is None or isinstance(self.settings, dict),
-            "pending": len(self.pending) == rows and self._pending_is_good(),
+            "pending": self._pending_is_good(),
             "agent": self.agent.n_arms == max(1, arms) and self.agent.pulls.tolist() == (self.received or [0]),
         }.items():
             if not good:
@@ -144,17 +141,32 @@ class Snapshot:
     def _pending_is_good(self) -> bool:
         latest = 0.0
         for seq, waiting in self.pending.items():
-            arm, since, shown, decision, holdout = waiting
-            if not (
-                (type(seq), type(arm), type(since), type(shown), type(decision)) == (int, int, float, bool, str)
-                and 0 < seq <= self.seq
-                and 0 <= arm < len(self.names)
-                and latest <= since <= self.at  # the longest wait comes first
-                and holdout in (None, 0, 1)
-            ):
+            in_order = latest <= waiting.since <= self.at  # the longest wait comes first
+            if not (0 < seq <= self.seq and 0 <= waiting.arm < len(self.names) and in_order):
                 return False
-            latest = since
+            latest = waiting.since
         return True
+
+
+def packed(parts: Mapping[str, bytes]) -> bytes:
+    """Return the parts of a snapshot as an .npz file. Compressing them does not keep other threads waiting."""
+    file = io.BytesIO()
+    parts = {**parts, "pending": zlib.compress(parts["pending"], level=1)}
+    np.savez(file, **{name: np.frombuffer(part, np.uint8) for name, part in parts.items()})  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def _from_columns(arrays: Mapping[str, np.ndarray]) -> PendingDecisions:
+    """Return the decisions that wait of formats 2 and 3."""
+    pending = PendingDecisions()
+    names = ("seqs", "arms", "since", "was_shown", "decisions", "held_out")
+    columns = [arrays[name].tolist() for name in names]
+    for seq, arm, since, shown, decision, held_out in zip(*columns, strict=True):
+        kinds = type(since), type(shown), type(decision)
+        if kinds != (float, bool, str) or held_out not in (-1, 0, 1) or seq in pending:
+            raise DamagedFile("makes no sense", owner="snapshot", name="pending", value=(seq, *kinds, held_out))
+        pending.put(seq, Pending(arm, since, shown, decision, None if held_out < 0 else held_out))
+    return pending
 
 
 def _are_all(values: object, kind: type, number: int) -> bool:

@@ -12,8 +12,9 @@ import numpy as np
 from rotting._core.noise import NoiseEstimate
 from rotting._core.randomness import CHOICE, stream_key
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.events import Event, Kind, Pending, check_event, damaged
+from rotting.bandit.events import Event, Kind, check_event, damaged
 from rotting.bandit.holdout import HoldoutTally
+from rotting.bandit.pending import Pending, PendingDecisions
 from rotting.bandit.settings import BanditSettings
 from rotting.bandit.snapshots import Snapshot
 from rotting.errors import DamagedFile, quoted
@@ -60,7 +61,7 @@ class BanditState:
         self.period = -1  # ... which has this number
         self.holdout = HoldoutTally()
         self.sealed = 0  # the last event that was compacted
-        self.pending: dict[int, Pending] = {}  # by the decision's seq, in the order of `since`
+        self.pending = PendingDecisions()  # in the order of `since`
         self.read_rewards = read_rewards
         self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
@@ -121,7 +122,7 @@ class BanditState:
 
     def _decided(self, event: Event) -> None:
         self.decided[event.arm] += 1
-        self.pending[event.seq] = Pending(event.arm, event.at, False, event.decision or "", event.holdout)
+        self.pending.put(event.seq, Pending(event.arm, event.at, False, event.decision or "", event.holdout))
         if self.settings.exposure_period is not None:
             if self.period != (period := int(event.at // self.settings.exposure_period)):
                 self.period, self.in_period = period, [0] * len(self.names)
@@ -133,17 +134,17 @@ class BanditState:
 
     def _shown(self, event: Event) -> None:
         assert event.target is not None
-        waiting = self.pending.pop(event.target, None)
+        waiting = self.pending.pop(event.target)
         if waiting is not None:
-            # The wait starts again; removed and inserted, the decision comes last.
-            self.pending[event.target] = waiting._replace(since=event.at, shown=True)
+            # The wait starts again; removed and put back, the decision comes last.
+            self.pending.put(event.target, waiting._replace(since=event.at, shown=True))
             if self.settings.count == "shown":
                 self.in_flight[event.arm] += 1
 
     def _settled(self, event: Event) -> None:
         """Apply a reward, or the end of the wait for one (with the default reward, or none)."""
         assert event.target is not None
-        waited = self.pending.pop(event.target, None)
+        waited = self.pending.pop(event.target)
         if waited is not None and self.counts(waited):
             self.in_flight[event.arm] -= 1
         if event.value is not None:
@@ -268,7 +269,7 @@ class BanditState:
             self._coming.learn()
         later = copy.copy(self)
         for name, value in vars(self).items():
-            if isinstance(value, list | dict):
+            if isinstance(value, list | dict | PendingDecisions):
                 setattr(later, name, value.copy())
         for event in events:
             later.apply(event)
@@ -316,7 +317,7 @@ class BanditState:
             sealed=self.sealed,
             holdout=self.holdout.to_list(),
             settings=self.settings.to_dict(),
-            pending=dict(self.pending),
+            pending=self.pending.copy(),
             noise=self._noise,
             agent=self.agent,
         )

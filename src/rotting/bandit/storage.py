@@ -302,7 +302,9 @@ class StoredLog:
             # Decisions that waited for a reward then and had been shown are counted in the seal.
             again = select(table.arm, table.target).where(mine, table.target <= sealed).distinct()
             for arm, target in self._connection.execute(again):
-                exposures[arm] -= seal.snapshot.pending[target].shown
+                if (waiting := seal.snapshot.pending.get(target)) is None:
+                    raise damaged_seal(f"does not have decision {target}, which waited for its reward")
+                exposures[arm] -= waiting.shown
         return dict(exposures)
 
     # Seals.
@@ -360,9 +362,9 @@ class StoredLog:
         seq = self._connection.execute(select(table.seq).where(table.bandit == self._bandit_id)).scalar()
         return seq if isinstance(seq, int) else 0
 
-    def put_snapshot(self, seq: int, content: bytes) -> None:
-        """Replace the snapshot, unless the one that is there is newer."""
-        if self.snapshot_seq() > seq:
+    def put_snapshot(self, seq: int, content: bytes, interval: int = 0) -> None:
+        """Replace the snapshot, unless the one that is there is newer than so many events before it."""
+        if self.snapshot_seq() > seq - interval:
             return
         row = {"bandit": self._bandit_id, "seq": seq, "checksum": checksum(content), "content": content}
         dialect = postgresql if self._connection.dialect.name == "postgresql" else sqlite

@@ -15,6 +15,7 @@ import typer
 from rotting import __version__
 from rotting.cli import (
     bandit,
+    bandit_settings,
     bandit_upkeep,
     compare,
     diagnose,
@@ -27,6 +28,7 @@ from rotting.cli import (
     tune,
     warm_up,
 )
+from rotting.cli.options import with_imports
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -102,7 +104,8 @@ for command in (
 ):
     app.command()(command)
 for upkeep in (
-    bandit_upkeep.change,
+    bandit_settings.init,
+    bandit_settings.change,
     bandit_upkeep.history,
     bandit_upkeep.compact,
     bandit_upkeep.delete,
@@ -111,3 +114,7 @@ for upkeep in (
     bandit.app.command()(upkeep)
 app.add_typer(bandit.app, name="bandit")
 app.add_typer(serve.app, name="serve")
+for group in (app, bandit.app, serve.app):
+    for registered in group.registered_commands:
+        assert registered.callback is not None
+        registered.callback = with_imports(registered.callback)

@@ -1,4 +1,4 @@
-"""`rotting bandit init`, `decide`, `reward`, `arms`, `report`, `verify`, `export`."""
+"""`rotting bandit decide`, `reward`, `arms`, `report`, `verify`, `export`."""
 
 from __future__ import annotations
 
@@ -20,40 +20,6 @@ app = typer.Typer(help="A durable decision maker: named arms, late rewards, and 
 Url = Annotated[str, typer.Argument(help="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE.")]
 Name = Annotated[str, typer.Argument(help="The name of the bandit.")]
 Arms = Annotated[list[str] | None, typer.Option(help="An arm; may be given several times.", show_default=False)]
-
-
-@app.command()
-def init(
-    url: Url,
-    name: Name,
-    arms: Annotated[
-        list[str], typer.Option("--arm", help="An arm to begin with; give one per arm.", show_default=False)
-    ],
-    policy: Annotated[str, typer.Option(help="How to decide; see: rotting policies.")] = "EffFEWA(sigma=0.5)",
-    sigma: Annotated[str | None, typer.Option(help='"auto": estimate the noise from the rewards.')] = None,
-    epsilon: Annotated[str | None, typer.Option(help="Exploration floor, 0 to 1.", metavar="NUMBER")] = None,
-    count: Annotated[str | None, typer.Option(help='An exposure counts once "decided" or "shown".')] = None,
-    reward_wait: Annotated[str | None, typer.Option(help="Seconds to wait for a reward.", metavar="NUMBER")] = None,
-    default_reward: Annotated[str | None, typer.Option(help="What a missing reward is.", metavar="NUMBER")] = None,
-    seed: Annotated[int | None, typer.Option(**whole_option("--seed", 0), help="Of all random choices.")] = None,
-) -> None:
-    """Make a bandit. Its settings are kept for good; doing it again with the same ones changes nothing."""
-    from rotting.bandit import Bandit
-    from rotting.policies import parse_policy
-
-    with Bandit.open(
-        url,
-        name,
-        parse_policy(policy),
-        arms,
-        sigma=sigma,
-        epsilon=number(epsilon, "epsilon"),
-        count=count,
-        reward_wait=number(reward_wait, "reward_wait"),
-        default_reward=number(default_reward, "default_reward"),
-        seed=seed,
-    ) as bandit:
-        typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
 
 
 @app.command()
@@ -171,16 +137,6 @@ def opened(url: str, name: str) -> Bandit:
         return Bandit.open(url, name)
     except UnknownBandit as error:
         raise InputError(error.problem, value=error.value, hint="make it with: rotting bandit init") from None
-
-
-def number(text: str | None, name: str) -> float | None:
-    """Return the number that an option was given."""
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(name=name, value=text, expected="a number") from None
 
 
 def _reward(text: str, where: str | None = None) -> float:

@@ -13,6 +13,8 @@ from rotting.cli.options import MAX_COUNT, Device, InputError, Runs, Seed, Threa
 from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
 from rotting.cli.tables import print_summaries
 
+# Traces of more bytes are announced before they are made.
+LARGE_TRACES = 100_000_000
 Horizon = Annotated[
     int | None,
     typer.Option(**whole_option("--horizon", 1, MAX_COUNT), show_default="the problem's own", help="Rounds per run."),
@@ -30,6 +32,13 @@ def compare(
     threads: Threads = None,
     device: Device = "cpu",
     plot: Annotated[Path | None, typer.Option(help="Draw regret over time into this .png, .pdf or .svg file.")] = None,
+    delay: Annotated[
+        str, typer.Option(help='Rounds by which rewards arrive late: such as 20, or "GeometricDelay(mean=50)".')
+    ] = "0",
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="Keep the arm and the reward of every round in this .zarr folder or .nc file."),
+    ] = None,
     json: Annotated[Path | None, typer.Option(help="Write the settings and the results into this file.")] = None,
 ) -> None:
     """Compare policies on a problem: their regret, and their time per decision.
@@ -40,6 +49,12 @@ def compare(
     json = None if json is None else checked_output("--json", json)
     if plot is not None and json is not None and os.path.realpath(plot) == os.path.realpath(json):
         raise InputError(f"--plot and --json are the same file {str(plot)!r}; expected two")
+    from rotting.simulation.delays import as_delay
+    from rotting.simulation.traces import TRACES, check_destination, write_traces
+
+    if trace is not None:
+        check_destination(trace, "trace")
+    late = parsed("--delay", as_delay, delay)
     from rotting.policies import parse_policy
     from rotting.problems import parse_problem
     from rotting.simulation import simulate
@@ -50,15 +65,34 @@ def compare(
     played = parsed("--problem", parse_problem, problem)
     for policy in compared:
         check_fit(policy, played, horizon)
+    kept = () if trace is None else tuple(TRACES)
+    if trace is not None:
+        _say_size(kept, len(compared), runs, played.n_arms, horizon or played.horizon)
     with enough_memory(runs):
-        dataset = simulate(compared, played, horizon, runs=runs, seed=seed, threads=threads, device=device)
+        dataset = simulate(
+            compared, played, horizon, runs, seed, threads=threads, device=device, trace=kept, delay=late
+        )
     summaries = summarise(dataset)
     rounds, times = dataset.attrs["horizon"], "1 run" if runs == 1 else f"{runs} runs"
     print_summaries(f"{played}: {rounds} rounds, {times}, seed {seed}", summaries, runs)
     if json is not None:
         rows = [dataclasses.asdict(row) for row in summaries]
         write_json(json, {"settings": {**dataset.attrs, "runs": runs}, "policies": rows})
+    if trace is not None:
+        write_traces(trace, dataset)
+        typer.echo(f"Wrote {trace}")
     if plot is not None:
         from rotting.simulation.figures import regret_figure
 
         write_figure(plot, regret_figure(dataset))
+
+
+def _say_size(kept: tuple[str, ...], players: int, runs: int, n_arms: int, horizon: int) -> None:
+    """Warn of traces that are large, before any time is spent on them."""
+    from rotting.simulation.simulator import recorded_rounds
+    from rotting.simulation.traces import trace_bytes
+
+    size = trace_bytes(kept, players, runs, n_arms, horizon, len(recorded_rounds(None, horizon)))
+    if size >= LARGE_TRACES:
+        amount = f"{size / 1e9:,.1f} GB" if size >= 10**9 else f"{size / 1e6:,.0f} MB"
+        typer.echo(f"Warning: the traces take {amount} of memory, and a .nc file of this size.", err=True)

@@ -94,6 +94,11 @@ class Diagnosis:
             content[name] = {row.pop("policy"): row for row in rows}
         return content
 
+    def _repr_html_(self) -> str:
+        from rotting.logs.report import diagnosis_card
+
+        return diagnosis_card(self)
+
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write diagnosis.json and report.html into a folder, created if necessary; return their paths."""
         from rotting.logs.report import report_page

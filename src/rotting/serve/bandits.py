@@ -15,9 +15,6 @@ from rotting.bandit.opening import NewBandit, open_on
 from rotting.bandit.storage import DELETED
 from rotting.errors import quoted
 
-# Snapshots of many waiting decisions are large, and clients wait while one is taken (0.4 s for 200 000): with so few
-# bytes per event, that should be less than one second in a hundred at ten thousand decisions a second.
-BYTES_PER_EVENT = 50
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
 
 
@@ -95,7 +92,6 @@ class OpenBandits:
         bandit = self._open.get(name)
         if bandit is None:
             bandit = self._open[name] = Bandit(open_on(self.database, NewBandit(name, None, None)))
-            bandit._log.bytes_per_event = BYTES_PER_EVENT
         return bandit
 
     def forget(self, name: str) -> None:

@@ -1,5 +1,7 @@
 """The compiled loop, common random numbers, and comparisons of policies on a problem."""
 
+from rotting.simulation.delays import Delay, FixedDelay, GeometricDelay
 from rotting.simulation.simulator import simulate
+from rotting.simulation.traces import write_traces
 
-__all__ = ["simulate"]
+__all__ = ["Delay", "FixedDelay", "GeometricDelay", "simulate", "write_traces"]

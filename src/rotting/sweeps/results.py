@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._core import imported
 from rotting.errors import DamagedFile
 from rotting.sweeps.blocks import Content
 from rotting.sweeps.errors import MissingDask, SweepError
@@ -24,7 +26,9 @@ CHUNK_BYTES = 16 << 20
 _BLOCKS_IN_MEMORY = 4
 
 
-def open_results(folder: str | Path, problem: str | int | None = None) -> xarray.Dataset:
+def open_results(
+    folder: str | Path, problem: str | int | None = None, imports: Iterable[str | Path] = ()
+) -> xarray.Dataset:
     """Return the results of a sweep, finished or not.
 
     Parameters
@@ -33,6 +37,8 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
         What `rotting.sweep` was given as `out`.
     problem
         One problem, by its label or index: its results come as `rotting.simulate` gives them, without times.
+    imports
+        Files or modules with the user's own classes, if the sweep has any; the folder `imports` has them as they were.
 
     Returns
     -------
@@ -51,6 +57,8 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     >>> open_results(folder).regret.isel(round=-1).mean("run").values.round(1)
     array([[85.4]])
     """
+    for module in imports:
+        imported.load(module)
     opened = Folder.at(folder)
     dataset = _dataset(opened)
     return dataset if problem is None else of_problem(dataset, _place(opened.plan, problem))
@@ -78,6 +86,8 @@ def _place(plan: Plan, problem: str | int) -> int:
 
 def _dataset(folder: Folder) -> xarray.Dataset:
     import xarray
+
+    import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
 
     plan = folder.plan
     most_rounds = max(map(len, plan.recorded))

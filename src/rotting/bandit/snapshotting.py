@@ -1,0 +1,75 @@
+"""When snapshots are taken: after so many events, in a thread of their own, so that no caller waits for one."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from rotting.bandit.deadlines import Deadline
+from rotting.bandit.errors import BanditError
+from rotting.bandit.snapshots import packed
+from rotting.bandit.storage import StoredLog
+
+if TYPE_CHECKING:
+    from rotting.bandit.event_log import EventLog
+
+# A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size. Otherwise
+# a database would write more for snapshots than for events.
+EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 50
+PATIENCE = 1.0  # seconds that a snapshot waits for the database: the next one will do as well
+
+
+class Snapshotter:
+    """Stores the state of one log now and then, so that opening the bandit is quick."""
+
+    def __init__(self, log: EventLog):
+        self._log = log
+        self.seq = 0  # the last event that the newest snapshot includes, as far as is known
+        self._size = 0
+
+    def note(self, seq: int, size: int) -> None:
+        """Take note of a snapshot that is stored."""
+        self.seq, self._size = seq, size
+
+    def take(self, timeout: float | None = None) -> None:
+        """Store the state."""
+        self._store(0, timeout)
+
+    def take_soon(self) -> None:
+        """Store the state without making anybody wait."""
+        self._log.database.in_background(lambda: self._try_to_store(0))
+
+    def take_if_due(self) -> None:
+        """Store the state after so many events that opening the bandit would take long; nobody waits for it."""
+        if self._log.state.seq >= self.seq + self._interval:
+            self._log.database.in_background(lambda: self._try_to_store(self._interval))
+
+    @property
+    def _interval(self) -> int:
+        return max(EVENTS_PER_SNAPSHOT, self._size // BYTES_PER_EVENT)
+
+    def _try_to_store(self, interval: int) -> None:
+        # A snapshot only saves time: the log has everything.
+        with contextlib.suppress(BanditError):
+            if self._log.state.learnable_since is None:  # otherwise one is taken when that is learnt
+                self._store(interval, PATIENCE)
+
+    def _store(self, interval: int, timeout: float | None) -> None:
+        """Store the state, unless the snapshot that is there is newer than so many events before it.
+
+        The database is held while the state is copied and while it is written, but not while it is packed.
+        """
+        log = self._log
+        with log.reading(Deadline(timeout)) as stored:
+            seq, there = log.state.seq, stored.snapshot_seq()
+            if there > seq - interval:  # another process has taken one
+                self.seq = there
+                return
+            parts = log.state.snapshot().parts()
+        content = packed(parts)
+        with log.database.held():
+            log.database.write(
+                lambda connection: StoredLog(connection, log.bandit_id).put_snapshot(seq, content, interval),
+                deadline=Deadline(timeout),
+            )
+            self.note(seq, len(content))
