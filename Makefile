@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs bench figures lock clean soak test-gpu
+.PHONY: paper test lint format docs site bench figures lock clean soak test-gpu
 
 paper: $(READY)
 	$(BIN)/rotting paper
@@ -49,10 +49,20 @@ format: $(READY)
 figures: paper
 	cp results/paper/fig1.png docs/images/two_arm.png
 	cp results/paper/fig2.png docs/images/ten_arm.png
+	$(BIN)/python docs_build/draw.py
 
-# The pages are plain Markdown; this runs every example in them.
-docs: $(READY)
-	$(BIN)/pytest tests/test_docs.py
+# Builds the site into build/site (open its index.html), checks every link, and runs every example, shell included. After
+# `make paper` the site has the paper's whole report, too.
+docs: site $(VENV)/.browser
+	$(BIN)/pytest -m "site or not site" tests/test_docs.py tests/test_site.py
+
+# The site alone, some ten seconds: warnings are errors, and no network is needed.
+site: $(VENV)/.ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+$(VENV)/.ready-docs: $(READY) requirements-docs.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	touch $@
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/bench.py

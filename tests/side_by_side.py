@@ -126,3 +126,38 @@ def assert_same_run(
         pulls[arm] += 1
     assert agent.pulls.tolist() == pulls
     return agent
+
+
+def assert_same_keyed_decisions(
+    policy: Policy,
+    literal: Callable[[History, int, np.uint64], int],
+    *,
+    n_arms: int,
+    rounds: int,
+    seed: int,
+    values: Sequence[float] = (),
+) -> None:
+    """Assert the same as `assert_same_decisions`, of a literal rule that takes the round's random word itself."""
+    key = stream_key(seed, CHOICE)
+
+    def keyed(history: History, n_arms: int, t: int, uniforms: Uniforms) -> int:
+        return literal(history, n_arms, np.uint64(word(key, t)))
+
+    assert_same_decisions(policy, keyed, n_arms=n_arms, rounds=rounds, seed=seed, values=values)
+
+
+def assert_same_choices(one: Policy, other: Policy, *, rounds: int, values: Sequence[float], n_arms: int = 3) -> None:
+    """Assert that two policies choose the same in every round, given the same rewards and random numbers.
+
+    The higher its number, the better are an arm's chances of the later `values`. Some rewards go to a random arm.
+    """
+    rng = np.random.default_rng(rounds)
+    agents = [policy.start(n_arms, seed=3) for policy in (one, other)]
+    for t in range(1, rounds + 1):
+        arm, same = (agent.select() for agent in agents)
+        assert arm == same, f"round {t}: {arm} and {same}"
+        if rng.random() < 0.1:
+            arm = int(rng.integers(n_arms))
+        reward = float(values[int(len(values) * rng.random() ** (1 / (1 + arm)))])
+        for agent in agents:
+            agent.update(arm, reward)

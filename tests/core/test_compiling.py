@@ -125,10 +125,10 @@ with event.install_recorder("numba:compile") as compiled:
     from rotting.policies import Policy
     from rotting.problems import Drop, Power, Problem
     problem = Problem([Drop(1.0, 0.0, 20), Power(0.3), [0.5, 0.4]], sigma=0.5)
-    needs = {"CTO": {"curves": problem.curves}, "SWA": {"horizon": 50}, "Oracle": {"problem": problem}}
+    needs = {"CTO": {"curves": problem.curves}, "Oracle": {"problem": problem}}
     played = []
     for name, kind in rotting.policies.POLICIES.items():
-        policy = kind(**needs.get(name, {}))
+        policy = kind(**needs.get(name, {"horizon": 50} if "horizon" in kind.knows else {}))
         agent = policy.start(3, seed=0)
         for _ in range(20):
             agent.update(agent.select(), 0.5)

@@ -7,7 +7,6 @@ from rotting.problems import Constant, stationary
 # What policies must be told that cannot be made without: for four arms.
 NEEDS = {
     "CTO": {"curves": (Constant(0.0), Constant(0.5))},
-    "SWA": {"horizon": 1000},
     "Oracle": {"problem": stationary([0.0, 0.1, 0.2, 0.3])},
 }
 
@@ -17,7 +16,8 @@ def build_policy():
     """Return a function that makes a policy of the package, ready for four arms."""
 
     def build(name: str, **chosen: object) -> Policy:
-        return POLICIES[name](**{**NEEDS.get(name, {}), **chosen})
+        told = {"horizon": 1000} if "horizon" in POLICIES[name].knows else {}
+        return POLICIES[name](**{**NEEDS.get(name, told), **chosen})
 
     assert rotting.FEWA in POLICIES.values()
     return build

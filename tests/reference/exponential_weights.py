@@ -1,12 +1,12 @@
-"""Exp3, literally: Auer, Cesa-Bianchi, Freund, Schapire (2002), figure 1."""
+"""Exp3 and Exp3.S, literally: Auer, Cesa-Bianchi, Freund, Schapire (2002), figures 1 and 5."""
 
 from __future__ import annotations
 
 import math
 
 
-def probabilities(history, n_arms, gamma, low, high):
-    """Return the probability of each arm after `history`, a list of (arm, reward)."""
+def probabilities(history, n_arms, gamma, low, high, alpha=0.0):
+    """Return the probability of each arm after `history`, a list of (arm, reward); alpha > 0 is Exp3.S."""
     weights = [1.0] * n_arms
 
     def mixed():
@@ -15,7 +15,9 @@ def probabilities(history, n_arms, gamma, low, high):
     for arm, reward in history:
         x = min(max((reward - low) / (high - low), 0.0), 1.0)
         estimate = x / mixed()[arm]
+        share = math.e * alpha / n_arms * sum(weights)
         weights[arm] *= math.exp(gamma * estimate / n_arms)
+        weights = [weight + share for weight in weights]
     return mixed()
 
 

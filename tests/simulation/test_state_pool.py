@@ -28,13 +28,14 @@ def test_runs_on_one_state_are_those_on_new_ones(text):
         ours, theirs = play(reused, run), play(new, run)
         assert np.array_equal(ours.earned, theirs.earned)
         assert np.array_equal(ours.pulls, theirs.pulls)
-    (pool,) = reused._pools.values()
-    assert len(pool._free) == 1
+    (seat,) = reused._seats.values()
+    assert len(seat.pool._free) == 1
 
 
-def arrays(state):
+def arrays(lent):
     """Return the addresses of a state's arrays."""
-    return {array.ctypes.data for _, array in leaves(state)}
+    assert [array.ctypes.data for _, array in leaves(lent.state)] == [array.ctypes.data for array in lent.arrays]
+    return {array.ctypes.data for array in lent.arrays}
 
 
 def test_a_state_has_one_owner_at_a_time():

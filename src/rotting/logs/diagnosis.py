@@ -18,7 +18,7 @@ from rotting.logs.cleaning import Burst
 from rotting.logs.driver import CALENDAR
 from rotting.logs.findings import Findings, detectable_loss, find_wear_out
 from rotting.logs.fitting import period_ahead, period_of_log, values_of
-from rotting.logs.gain import Gain, Period, estimate_gains, played_draws
+from rotting.logs.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
 from rotting.logs.noise import sigma_of
 from rotting.logs.reading import Log, read_log
 from rotting.logs.recommending import Recommendation, recommend
@@ -86,6 +86,11 @@ class Diagnosis:
             rows = [dataclasses.asdict(gain) for gain in getattr(self, name)]
             content[name] = {row.pop("policy"): row for row in rows}
         return content
+
+    def _repr_html_(self) -> str:
+        from rotting.logs.report import diagnosis_card
+
+        return diagnosis_card(self)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write diagnosis.json and report.html into a folder, created if necessary; return their paths."""
@@ -174,7 +179,7 @@ def diagnose(
         replay: list[Gain] = []
         sigma = sigma_of(read)
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:
-            progress.stage("simulating policies", 2 * played_draws(len(read.arms)))
+            progress.stage("simulating policies", 2 * played_draws(min(len(read.arms), MOST_PLAYED)))
 
             def played(period: Period) -> list[Gain]:
                 return estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress.advance)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rotting.logs.calendar import calendar_p_value
 from rotting.logs.cleaning import (
     Burst,
     LateRewards,
@@ -28,6 +29,7 @@ LAGS = 4
 SEEN = 1.645
 # Standard errors from nothing at which an arm is called where about half of them wear out, and for a power of 80 %.
 CALLED, POWER = 2.0, 0.84
+SEED = 1  # of the logs that are played: one log, one finding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +86,8 @@ def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, se
     if not segments:
         panel = dataclasses.replace(panel, expected=np.ones(len(panel.mean)))
     weighed, dispersion = weigh_twice(corrected(panel, late), log.binary, first)
-    falling, rising = arm_tests(weighed)
+    calendar = calendar_p_value(weighed, np.random.default_rng(SEED))
+    falling, rising = arm_tests(weighed, calendar)
     if log.per_unit:
         users = log.counted.users
         z = np.zeros(panel.arms) if users is None else users.tires
@@ -138,7 +141,7 @@ def common_fall(weighed: Weighed) -> float:
     """Return how far the fall of all arms together is from nothing, in standard errors of the likeliest fit."""
     best = weighed.best
     member = int(np.argmax(best.weight))
-    return float(best.common[member, 1] / np.sqrt(best.common_cov[member, 1, 1]))
+    return float(best.common[member, 1] / np.sqrt(best.solution.common_cov[member, 1, 1]))
 
 
 def _recovering(weighed: Weighed) -> np.ndarray:

@@ -36,19 +36,13 @@ def period_ahead(log: Log) -> Period:
     recent = np.array([float(arm.cells.count[arm.cells.time >= 1 - AHEAD].sum()) for arm in log.arms])
     if recent.sum() == 0:
         recent = np.array([float(arm.exposures) for arm in log.arms])
-    return Period(
-        start=np.array([arm.exposures for arm in log.arms], dtype=float),
-        exposures=max(int(recent.sum()), 1),
-        shares=recent / recent.sum(),
-        time=1.0,
-        span=AHEAD,
-    )
+    return Period.of(recent, np.array([float(arm.exposures) for arm in log.arms]), time=1.0, span=AHEAD)
 
 
 def period_of_log(log: Log) -> Period:
     """Return the time of the log itself, with all arms fresh from its first day: what would have been gained."""
     exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
-    return Period(np.zeros(len(exposures)), int(exposures.sum()), exposures / exposures.sum(), 0.0, 1.0)
+    return Period.of(exposures, np.zeros(len(exposures)), time=0.0, span=1.0)
 
 
 def problem_from_log(

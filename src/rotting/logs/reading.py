@@ -8,10 +8,11 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rotting.logs.checking import check_rows, refuse_events
+from rotting.logs.checking import check_rows
 from rotting.logs.clocks import FIRST_DATE
 from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.reshaping import count_events, reshaped
 from rotting.logs.segments import segment_candidates
 from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
 from rotting.logs.staging import Reading, count, stage
@@ -113,11 +114,16 @@ def read_log(
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, step, reading.encoding) as source:
-        columns = choose_columns(source.rows.columns, arm, reward, time, unit, impressions)
+    with opened(log, step, reading.encoding) as opened_source:
         step("reading rows")
-        candidates = segment_candidates(source.rows, columns)
+        given = {"arm": arm, "reward": reward, "time": time, "unit": unit, "impressions": impressions}
+        found = reshaped(opened_source, given)
+        source = found.source
+        columns = choose_columns(source.rows.columns, **given | found.roles)
+        candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
         notes = stage(source.database, source.rows, columns, candidates, reading)
+        if found.counts_events:
+            count_events(source.database, columns)
         step("looking for irregular rows")
         checked = check_rows(source.database, columns, reading, drop_duplicates)
         step("counting exposures")
@@ -161,34 +167,36 @@ def read_rows(
     >>> len(rows), sorted(rows[0])
     (600, ['arm', 'reward', 'time'])
     """
-    with opened(log, lambda stage: None, reading.encoding) as source:
-        columns = choose_columns(source.rows.columns, arm, reward, time, None)
+    with opened(log, lambda stage: None, reading.encoding) as opened_source:
+        given = {"arm": arm, "reward": reward, "time": time, "unit": None}
+        found = reshaped(opened_source, given)
+        source = found.source
+        columns = choose_columns(source.rows.columns, **given | found.roles)
         if columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
         chance = probability_column(source.rows.columns, probability)
         stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
         check_rows(source.database, columns, reading, drop_duplicates=False)
-        given = "" if chance is None else ", segment_0::DOUBLE AS probability"
+        probability_field = "" if chance is None else ", segment_0::DOUBLE AS probability"
         dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
-        kept = f"arm, reward{', time' if dates else ''}{given}"
-        found = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
-        names = [column[0] for column in found.description]
+        kept = f"arm, reward{', time' if dates else ''}{probability_field}"
+        rows = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
+        names = [column[0] for column in rows.description]
         return [
             {name: value for name, value in zip(names, row, strict=True) if value is not None}
-            for row in found.fetchall()
+            for row in rows.fetchall()
         ]
 
 
 @contextlib.contextmanager
 def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
-    """Yield an opened log that has no sign of being several rows per exposure."""
+    """Yield an opened log."""
     with (
         tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
         open_source(log, step, folder, encoding) as source,
     ):
         _limit_memory(source.database, folder)
-        refuse_events(source.rows)
         yield source
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 
+from rotting._output.notebooks import card
 from rotting._output.pages import figure, page, table
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
 from rotting.logs.gain import KEEP
@@ -49,6 +50,13 @@ def report_page(diagnosis: Diagnosis) -> str:
         "<ul>" + "".join(f"<li>{escape(caveat)}</li>" for caveat in diagnosis.caveats) + "</ul>",
     ]
     return page(title, "\n".join(parts))
+
+
+def diagnosis_card(diagnosis: Diagnosis) -> str:
+    """Return what notebooks show: the verdict and the arms, those to act on first."""
+    more = f" {len(diagnosis.arms):,} arms in all." if len(diagnosis.arms) > SHOWN_ROWS else ""
+    note = f"save(folder) writes the whole page.{more}"
+    return card(diagnosis.summary, ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], ARM_NUMBERS, note)
 
 
 def _about(diagnosis: Diagnosis) -> str:

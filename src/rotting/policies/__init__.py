@@ -5,53 +5,91 @@ from rotting.policies._engine.explaining import Explanation, FilterVerdict, Inde
 from rotting.policies._engine.policy import Policy, PolicyLike, parse_policy
 from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
+from rotting.policies.aucb_tp import AUCBTP
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
+from rotting.policies.cusum_ucb import CUSUMUCB
+from rotting.policies.discounted_beta_thompson import DiscountedBetaThompson
 from rotting.policies.discounted_ucb import DiscountedUCB
 from rotting.policies.eff_fewa import EffFEWA
 from rotting.policies.eff_raw_ucb import EffRAWUCB
+from rotting.policies.eff_raw_ucb_plus import EffRAWUCBPlus
 from rotting.policies.epsilon_greedy import EpsilonGreedy
 from rotting.policies.exp3 import Exp3
+from rotting.policies.exp3s import Exp3S
 from rotting.policies.fewa import FEWA
 from rotting.policies.gaussian_thompson import GaussianThompson
+from rotting.policies.glr_kl_ucb import GLRKLUCB
 from rotting.policies.greedy import Greedy
+from rotting.policies.kl_ucb import KLUCB
+from rotting.policies.level_filter import LevelFilter
+from rotting.policies.lin_ucrl import LinUCRL
 from rotting.policies.moss import MOSS
+from rotting.policies.mucb import MUCB
 from rotting.policies.oracle import Oracle
+from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
+from rotting.policies.raw_ucb_plus import RAWUCBPlus
+from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
+from rotting.policies.rising_elimination import RisingElimination
+from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
+from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
+from rotting.policies.ssucb import SSUCB
 from rotting.policies.swa import SWA
 from rotting.policies.ucb1 import UCB1
+from rotting.policies.ucb_tp import UCBTP
+from rotting.policies.ucbt_asw import UCBTASW
 from rotting.policies.uniform import Uniform
 from rotting.policies.wswa import WSWA
 
 __all__ = [
     "AUCB",
+    "AUCBTP",
     "CTO",
+    "CUSUMUCB",
     "FEWA",
+    "GLRKLUCB",
+    "KLUCB",
     "MOSS",
+    "MUCB",
     "POLICIES",
+    "RAWKLUCB",
     "RAWUCB",
+    "SSUCB",
     "SWA",
     "UCB1",
+    "UCBTASW",
+    "UCBTP",
     "WSWA",
     "AdwinUCB",
     "Agent",
     "BetaThompson",
+    "DiscountedBetaThompson",
     "DiscountedUCB",
     "EffFEWA",
     "EffRAWUCB",
+    "EffRAWUCBPlus",
     "EpsilonGreedy",
     "Exp3",
+    "Exp3S",
     "Explanation",
     "FilterVerdict",
     "GaussianThompson",
     "Greedy",
     "IndexVerdict",
+    "LevelFilter",
+    "LinUCRL",
     "Oracle",
     "Policy",
     "PolicyLike",
+    "RAWUCBPlus",
+    "REdUCB",
     "Rexp3",
+    "RisingElimination",
+    "SlidingWindowBetaThompson",
+    "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
     "Uniform",
     "parse_policy",

@@ -25,7 +25,7 @@ class Exp3State(NamedTuple):
     come back. The weights themselves are kept only to save taking K exponentials in every round.
     """
 
-    settings: np.ndarray  # [gamma, low, high]
+    settings: np.ndarray  # [gamma, low, high]; of Exp3.S alpha, too
     pulls: np.ndarray
     log_weights: np.ndarray
     weights: np.ndarray  # exp(log_weights)

@@ -11,6 +11,7 @@ import numpy as np
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
+from rotting.policies._engine.bonuses import bonus_at
 from rotting.policies._engine.explaining import Explanation, explain_index
 from rotting.policies._engine.filtering import first_unpulled
 from rotting.policies._engine.history import (
@@ -55,18 +56,18 @@ def select(state, t, word):
         bound[arm] = state.mean[arm] + width / state.root[arm]
     divided = -1  # the arm whose windows were divided last; levels only fall in a round, so that stays good for it
     while True:
-        best, level = _two_largest(bound)
+        best, level = two_largest(bound)
         if all_above(state.history, state.proofs, best, width, level):
             return best
         if divided != best:
             divide(state.history, state.proofs, best, width, level)
             divided = best
-        elif not _lowered(state, best, width, level):
+        elif not lowered(state, best, width, level):
             return best
 
 
 @helper
-def _two_largest(bound):
+def two_largest(bound):
     """Return where the largest bound is (first of several), and the largest of the others."""
     best, level = 0, -np.inf
     for arm in range(1, len(bound)):
@@ -78,7 +79,7 @@ def _two_largest(bound):
 
 
 @helper
-def _lowered(state, arm, width, level):
+def lowered(state, arm, width, level):
     """Look for a window that lowers an arm's upper bound, among those not surely above `level`; say if there is one.
 
     If there is none, the upper bound is the arm's index or both are above `level`.
@@ -86,7 +87,7 @@ def _lowered(state, arm, width, level):
     window, mean = lowest_window(state.history, state.proofs, arm, width, level, state.bound[arm])
     if window > 0:
         state.window[arm], state.mean[arm], state.root[arm] = window, mean, math.sqrt(window)
-        state.bound[arm] = mean + width / state.root[arm]
+        state.bound[arm] = mean + bonus_at(width, window)
     return window > 0
 
 
@@ -117,7 +118,7 @@ def _search(state, arm, t):
     width = index_width(state.settings, t)
     state.bound[arm] = state.mean[arm] + width / state.root[arm]
     divide(state.history, state.proofs, arm, width, state.bound[arm])
-    while _lowered(state, arm, width, state.bound[arm]):
+    while lowered(state, arm, width, state.bound[arm]):
         pass
     return state.bound[arm], state.window[arm]
 

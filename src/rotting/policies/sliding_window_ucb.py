@@ -23,7 +23,7 @@ class SlidingWindowState(NamedTuple):
     leaves it without a trace.
     """
 
-    settings: np.ndarray  # [scale sqrt(xi)]
+    settings: np.ndarray  # [scale sqrt(xi)]; of Thompson sampling: [sigma]
     pulls: np.ndarray
     seen: np.ndarray  # int64 (K,): pulls in the window
     past: np.ndarray  # float64 (K,): sum of the rewards in the rest of the past pass
@@ -77,6 +77,41 @@ def _begin_pass(state):
         state.past[arm] += reward
 
 
+def empty_window(setting: float, n_arms: int, tau: int) -> SlidingWindowState:
+    """Return a state without a round in its window."""
+    return SlidingWindowState(
+        settings=np.array([setting]),
+        pulls=np.zeros(n_arms, np.int64),
+        seen=np.zeros(n_arms, np.int64),
+        past=np.zeros(n_arms),
+        present=np.zeros(n_arms),
+        arms=np.full(tau, -1, np.int64),
+        rewards=np.zeros(tau),
+        place=np.zeros(1, np.int64),
+    )
+
+
+def check_ring(ring: np.ndarray, place: int, n_arms: int, seen: np.ndarray | None = None) -> None:
+    """Refuse a ring of arms (from a file) that is not filled from its beginning with arms that exist.
+
+    Parameters
+    ----------
+    ring, place
+        The arms of the window's rounds, -1 where nothing is yet, and where it is written next.
+    n_arms
+        How many arms exist.
+    seen
+        How often each is said to be in the ring, where that is kept.
+    """
+    if not 0 <= place < len(ring) or ring.min() < -1 or ring.max() >= n_arms:
+        raise DamagedFile("its window holds arms that do not exist")
+    written = ring >= 0
+    if not (written.all() or np.array_equal(written, np.arange(len(ring)) < place)):
+        raise DamagedFile("its window has gaps")
+    if seen is not None and not np.array_equal(seen, np.bincount(ring[written], minlength=n_arms)):
+        raise DamagedFile("its counts are not those of its window")
+
+
 @dataclass(frozen=True)
 class SlidingWindowUCB(Policy, state=SlidingWindowState, select=select, update=update, shared_memory=True):
     """Pull the arm with the largest mean over the last tau rounds + scale sqrt(xi ln(min(t, tau)) / N_tau).
@@ -103,24 +138,8 @@ class SlidingWindowUCB(Policy, state=SlidingWindowState, select=select, update=u
 
     def initial_state(self, n_arms: int) -> SlidingWindowState:
         """Return an empty window."""
-        return SlidingWindowState(
-            settings=np.array([self.scale * math.sqrt(self.xi)]),
-            pulls=np.zeros(n_arms, np.int64),
-            seen=np.zeros(n_arms, np.int64),
-            past=np.zeros(n_arms),
-            present=np.zeros(n_arms),
-            arms=np.full(self.tau, -1, np.int64),
-            rewards=np.zeros(self.tau),
-            place=np.zeros(1, np.int64),
-        )
+        return empty_window(self.scale * math.sqrt(self.xi), n_arms, self.tau)
 
     def check_state(self, state: SlidingWindowState) -> None:
         """Check the ring: it is filled from its beginning, with arms that exist."""
-        place, ring = int(state.place[0]), state.arms
-        if not 0 <= place < len(ring) or ring.min() < -1 or ring.max() >= len(state.pulls):
-            raise DamagedFile("its window holds arms that do not exist")
-        written = ring >= 0
-        if not (written.all() or np.array_equal(written, np.arange(len(ring)) < place)):
-            raise DamagedFile("its window has gaps")
-        if not np.array_equal(state.seen, np.bincount(ring[written], minlength=len(state.pulls))):
-            raise DamagedFile("its counts are not those of its window")
+        check_ring(state.arms, int(state.place[0]), len(state.pulls), state.seen)

@@ -10,6 +10,10 @@ functions that allocate nothing:
 * `draw(problem, arm, mean, key, n) -> reward`: the reward of the arm's pull number n = 0, 1, ..., whose noise stream
   starts at `key`.
 
+A noise can also be drawn in two steps (the package's plain ones are): `standard(problem, arm, key, n)`, which needs no
+mean, and `around(problem, arm, mean, standard) -> reward`. The first step is then taken ahead of time, and once for all
+policies that are compared.
+
 The first three belong to a `Dynamics`, the last one to a `Noise`. Compiled code finds them by the classes of
 `problem.dynamics` and `problem.noise`, as it finds a policy's functions by the class of its state: one compiled loop
 serves every problem. Classes derived from others without functions of their own share their code: rested and restless
@@ -63,9 +67,17 @@ class DynamicsKernel(NamedTuple):
     begin: Callable[..., Any]
 
 
-# Neither ever shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
+class NoiseSteps(NamedTuple):
+    """The functions of a `Noise` that is drawn in two steps, uncompiled."""
+
+    standard: Callable[..., Any]
+    around: Callable[..., Any]
+
+
+# None ever shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
 _DYNAMICS: dict[type, DynamicsKernel] = {}
 _NOISES: dict[type, Callable[..., Any]] = {}
+_STEPS: dict[type, NoiseSteps] = {}
 
 
 def register_dynamics(arrays: type, kernel: DynamicsKernel) -> None:
@@ -78,6 +90,11 @@ def register_noise(arrays: type, draw: Callable[..., Any]) -> None:
     _NOISES[arrays] = draw
 
 
+def register_steps(arrays: type, steps: NoiseSteps) -> None:
+    """Let the noise of this class be drawn in two steps, which must come to what its `draw` does."""
+    _STEPS[arrays] = steps
+
+
 def dynamics_kernel_of(arrays: type) -> DynamicsKernel:
     """Return the functions for `problem.dynamics` of this class."""
     return _DYNAMICS[arrays]
@@ -86,6 +103,11 @@ def dynamics_kernel_of(arrays: type) -> DynamicsKernel:
 def draw_of(arrays: type) -> Callable[..., Any]:
     """Return the function for `problem.noise` of this class."""
     return _NOISES[arrays]
+
+
+def has_steps(arrays: type) -> bool:
+    """Say whether the noise of problems whose `noise` is of this class is drawn in two steps."""
+    return arrays in _STEPS
 
 
 # What compiled code calls. Numba resolves these by the classes inside `problem`; plain Python does the same here.
@@ -111,6 +133,16 @@ def draw_reward(problem, arm, mean, key, n):
     return _NOISES[type(problem.noise)](problem, arm, mean, key, n)
 
 
+def standard_noise(problem, arm, key, n):
+    """Return what the reward of the arm's pull number n needs from its noise, whatever its mean."""
+    return _STEPS[type(problem.noise)].standard(problem, arm, key, n)
+
+
+def reward_around(problem, arm, mean, standard):
+    """Return the reward, given `standard_noise`."""
+    return _STEPS[type(problem.noise)].around(problem, arm, mean, standard)
+
+
 def nothing_pulled(problem, memory, arm, t):
     """Take nothing down: the loop counts pulls by itself."""
 
@@ -119,7 +151,7 @@ def nothing_to_begin(problem, memory, key):
     """Leave the memory as it was made."""
 
 
-def _part(problem: Any, name: str) -> type:
+def part_class(problem: Any, name: str) -> type:
     """Return the class of a part of a problem, given numba's type of it."""
     fields = getattr(problem, "fields", ())
     if name not in fields:
@@ -129,22 +161,34 @@ def _part(problem: Any, name: str) -> type:
 
 @overload(value_now, jit_options=INLINED)
 def _value_now(problem, memory, arm, t):
-    kernel = _DYNAMICS.get(_part(problem, "dynamics"))
+    kernel = _DYNAMICS.get(part_class(problem, "dynamics"))
     return None if kernel is None else kernel.value
 
 
 @overload(after_pull, jit_options=INLINED)
 def _after_pull(problem, memory, arm, t):
-    kernel = _DYNAMICS.get(_part(problem, "dynamics"))
+    kernel = _DYNAMICS.get(part_class(problem, "dynamics"))
     return None if kernel is None else kernel.pulled
 
 
 @overload(begin_run, jit_options=INLINED)
 def _begin_run(problem, memory, key):
-    kernel = _DYNAMICS.get(_part(problem, "dynamics"))
+    kernel = _DYNAMICS.get(part_class(problem, "dynamics"))
     return None if kernel is None else kernel.begin
 
 
 @overload(draw_reward, jit_options=INLINED)
 def _draw_reward(problem, arm, mean, key, n):
-    return _NOISES.get(_part(problem, "noise"))
+    return _NOISES.get(part_class(problem, "noise"))
+
+
+@overload(standard_noise, jit_options=INLINED)
+def _standard_noise(problem, arm, key, n):
+    steps = _STEPS.get(part_class(problem, "noise"))
+    return None if steps is None else steps.standard
+
+
+@overload(reward_around, jit_options=INLINED)
+def _reward_around(problem, arm, mean, standard):
+    steps = _STEPS.get(part_class(problem, "noise"))
+    return None if steps is None else steps.around

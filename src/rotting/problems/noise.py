@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rotting._core import defining
+from rotting._core.compiling import helper
 from rotting._core.parameters import Parameters, parameter
 from rotting._core.randomness import normal_quantile, uniform
 from rotting._core.validation import finite_number
@@ -92,8 +93,8 @@ class Noise(Parameters):
                 hint="abstract=True is for classes that only others are derived from",
             )
         defining.refuse_methods(ProblemDefinitionError, "Noise", cls, ("draw",))
-        defining.check_name(ProblemDefinitionError, "noise", cls, Noise.known)
-        Noise.known[cls.__name__] = cls
+        defining.check_name(ProblemDefinitionError, "curve, dynamics or noise", cls, defining.IN_PROBLEMS)
+        Noise.known[cls.__name__] = defining.IN_PROBLEMS[cls.__name__] = cls
 
     def arrays(self, n_arms: int) -> Any:
         """Return the parameters as compiled code reads them: by default the numbers of all fields."""
@@ -111,14 +112,28 @@ class PlainArrays(NamedTuple):
     sigma: npt.NDArray[np.float64]  # (K,): standard deviation of each arm, for Gaussian noise
 
 
-def draw_plain(problem, arm, mean, key, n):
-    """Return a reward with Gaussian, 0/1 or no noise: one function for the three, so that they share machine code."""
+def standard_plain(problem, arm, key, n):
+    """Return a standard normal number for Gaussian noise, else a uniform one."""
+    drawn = uniform(key, n)
+    return normal_quantile(drawn) if problem.noise.kind[0] == _GAUSSIAN else drawn
+
+
+def around_plain(problem, arm, mean, standard):
+    """Return the reward: one function for the three kinds, so that they share machine code."""
     kind = problem.noise.kind[0]
     if kind == _GAUSSIAN:
-        return mean + problem.noise.sigma[arm] * normal_quantile(uniform(key, n))
+        return mean + problem.noise.sigma[arm] * standard
     if kind == _BERNOULLI:
-        return 1.0 if uniform(key, n) < mean else 0.0
+        return 1.0 if standard < mean else 0.0
     return mean
+
+
+_standard, _around = helper(standard_plain), helper(around_plain)
+
+
+def draw_plain(problem, arm, mean, key, n):
+    """Return a reward with Gaussian, 0/1 or no noise."""
+    return _around(problem, arm, mean, _standard(problem, arm, key, n))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +145,9 @@ class Plain(Noise, arrays=PlainArrays, draw=draw_plain, abstract=True):
     def arrays(self, n_arms: int) -> PlainArrays:
         """Return the kind of noise."""
         return PlainArrays(np.array([self._kind], np.int64), np.zeros(n_arms))
+
+
+kernel.register_steps(Plain.Arrays, kernel.NoiseSteps(standard_plain, around_plain))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from rotting._core.compiling import entry, helper
+from rotting._core.compiling import INLINED, entry, helper, outlined
 from rotting._core.randomness import CHOICE, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
 from rotting.policies._engine.kernel import select, update
 from rotting.problems import Problem
-from rotting.problems.kernel import after_pull, begin_run, draw_reward, value_now
+from rotting.problems.kernel import (
+    after_pull,
+    begin_run,
+    draw_reward,
+    has_steps,
+    part_class,
+    reward_around,
+    standard_noise,
+    value_now,
+)
+
+# Noise is drawn up to so many pulls ahead: a row of numbers takes half the time that they take one by one, when the
+# policy has to wait for each.
+_AHEAD = 64
+# With more arms than this, most are pulled too rarely for that, and the room would be large.
+_MANY_ARMS = 1024
 
 
 class Journal(NamedTuple):
@@ -38,16 +55,31 @@ class Streams(NamedTuple):
     start: np.ndarray  # uint64 [what the problem draws when a run begins]
 
 
+class StreamsAhead(NamedTuple):
+    """The same, with the noise of the next pulls, drawn already."""
+
+    noise: np.ndarray
+    choice: np.ndarray
+    start: np.ndarray
+    ahead: np.ndarray  # float64 (K, room), room a power of two: `standard_noise` of pull n is in column n % room
+    drawn: np.ndarray  # int64 (K,): how many of each arm have been drawn
+
+
 def new_journal(rounds: np.ndarray, problem: Problem) -> Journal:
     """Return an empty journal."""
     return Journal(rounds, np.zeros(len(rounds)), problem.new_memory(), np.zeros(2), np.zeros(1, np.int64))
 
 
-def streams_of(seed: int, run: int, n_arms: int) -> Streams:
+def streams_of(seed: int, run: int, n_arms: int) -> StreamsAhead:
     """Return the random streams of one run: the same for every policy."""
-    noise = np.array([stream_key(seed, NOISE, run, arm) for arm in range(n_arms)], np.uint64)
-    choice, start = (np.array([stream_key(seed, purpose, run)], np.uint64) for purpose in (CHOICE, START))
-    return Streams(noise, choice, start)
+    return next(streams_of_each(seed, range(run, run + 1), n_arms))
+
+
+def streams_of_each(seed: int, runs: range, n_arms: int) -> Iterator[StreamsAhead]:
+    """Yield the streams of one run after the other, for one policy: they share memory."""
+    ahead = np.zeros((n_arms, _AHEAD if n_arms <= _MANY_ARMS else 1))
+    for keys in zip(*streams_of_many(seed, np.array(runs), n_arms), strict=True):
+        yield StreamsAhead(*keys, ahead, np.zeros(n_arms, np.int64))
 
 
 def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
@@ -55,6 +87,38 @@ def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
     noise = stream_keys(stream_key(seed, NOISE), runs)[:, None]
     choice, start = (stream_keys(stream_key(seed, purpose), runs)[:, None] for purpose in (CHOICE, START))
     return Streams(stream_keys(noise, np.arange(n_arms)), choice, start)
+
+
+def reward_of(problem, streams, arm, mean, n):
+    """Return the reward of the arm's pull number n."""
+    ahead = isinstance(streams, StreamsAhead) and has_steps(type(problem.noise))
+    return (_drawn_ahead if ahead else _drawn_now)(problem, streams, arm, mean, n)
+
+
+@overload(reward_of, jit_options=INLINED)
+def _reward_of(problem, streams, arm, mean, n):
+    ahead = streams.instance_class is StreamsAhead and has_steps(part_class(problem, "noise"))
+    return _drawn_ahead if ahead else _drawn_now
+
+
+def _drawn_now(problem, streams, arm, mean, n):
+    return draw_reward(problem, arm, mean, streams.noise[arm], n)
+
+
+def _drawn_ahead(problem, streams, arm, mean, n):
+    if n == streams.drawn[arm]:
+        _draw_ahead(problem, streams, arm)
+    return reward_around(problem, arm, mean, streams.ahead[arm, n & (streams.ahead.shape[1] - 1)])
+
+
+@outlined
+def _draw_ahead(problem, streams, arm):
+    """Draw the noise of an arm's next pulls: as many as it has had, if there is room."""
+    first, room = streams.drawn[arm], streams.ahead.shape[1]
+    after = first + min(max(first, 1), room)
+    for n in range(first, after):
+        streams.ahead[arm, n & (room - 1)] = standard_noise(problem, arm, streams.noise[arm], n)
+    streams.drawn[arm] = after
 
 
 @entry
@@ -74,9 +138,9 @@ def play(state, problem, streams, journal, first, last):
             return t, arm
         n = memory.pulls[arm]
         mean = value_now(problem, memory, arm, t)
-        update(state, arm, draw_reward(problem, arm, mean, streams.noise[arm], n))
+        update(state, arm, reward_of(problem, streams, arm, mean, n))
         after_pull(problem, memory, arm, t)
-        _record(journal, arm, mean, t)
+        take_down(journal, arm, mean, t)
         if state.pulls[arm] != n + 1:
             return t, arm
     for arm in range(n_arms):
@@ -86,7 +150,7 @@ def play(state, problem, streams, journal, first, last):
 
 
 @helper
-def _record(journal, arm, mean, t):
+def take_down(journal, arm, mean, t):
     """Count a pull and what it was worth; write the total down if the round is one of those to record."""
     journal.memory.pulls[arm] += 1
     total, journal.total[1] = kahan_add(journal.total[0], journal.total[1], mean)
@@ -106,7 +170,7 @@ def begin(problem, memory, key):
 @entry
 def record(journal, arm, mean, t):
     """Count a pull (for the Python loop)."""
-    _record(journal, arm, mean, t)
+    take_down(journal, arm, mean, t)
 
 
 @entry
@@ -116,5 +180,5 @@ def pull(problem, journal, key, arm, t):
     mean = value_now(problem, journal.memory, arm, t)
     reward = draw_reward(problem, arm, mean, key, n)
     after_pull(problem, journal.memory, arm, t)
-    _record(journal, arm, mean, t)
+    take_down(journal, arm, mean, t)
     return reward

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from rotting.policies._engine.contract import fresh_state
 _MOST_BYTES = 1 << 20
 
 
+class Lent(NamedTuple):
+    """A state, and all its arrays in one list."""
+
+    state: Any
+    arrays: list[np.ndarray]
+
+
 class StatePool:
     """First states of a policy for runs of one length, each in the hands of one owner at a time.
 
@@ -27,35 +34,36 @@ class StatePool:
 
     def __init__(self, policy: Policy, n_arms: int, rounds: int):
         self._policy, self._n_arms, self._rounds = policy, n_arms, rounds
-        self._free: list[Any] = []  # append and pop are atomic: threads may share a pool
+        self._worthwhile: bool | None = None
+        self._free: list[Lent] = []  # append and pop are atomic: threads may share a pool
 
-    def take(self) -> Any:
+    def take(self) -> Lent:
         """Return a first state."""
         try:
-            state = self._free.pop()
+            lent = self._free.pop()
         except IndexError:
             return self._made()
-        for array, first in zip(_arrays(state), self._first, strict=True):
+        for array, first in zip(lent.arrays, self._first, strict=True):
             if not np.may_share_memory(array, first):  # what is shared, such as curves, is never written
                 array[...] = first
-        return state
+        return lent
 
-    def give_back_after(self, user: Callable[..., Any], state: Any) -> None:
+    def give_back_after(self, user: Callable[..., Any], lent: Lent) -> None:
         """Let others have a state as soon as its user, a function, no longer exists."""
-        if self._is_worthwhile(state):
-            weakref.finalize(user, self._free.append, state).atexit = False
+        if self._is_worthwhile(lent):
+            weakref.finalize(user, self._free.append, lent).atexit = False
 
-    def _is_worthwhile(self, state: Any) -> bool:
-        # The first state of a user's policy may differ from run to run.
-        return belongs_to_package(self._policy.State) and sum(array.nbytes for array in _arrays(state)) <= _MOST_BYTES
+    def _is_worthwhile(self, lent: Lent) -> bool:
+        if self._worthwhile is None:  # all states of a pool have the same size
+            # The first state of a user's policy may differ from run to run.
+            small = sum(array.nbytes for array in lent.arrays) <= _MOST_BYTES
+            self._worthwhile = belongs_to_package(self._policy.State) and small
+        return self._worthwhile
 
     @cached_property
     def _first(self) -> list[np.ndarray]:
-        return _arrays(self._made())
+        return self._made().arrays
 
-    def _made(self) -> Any:
-        return self._policy.reserve(fresh_state(self._policy, self._n_arms), self._rounds)
-
-
-def _arrays(state: Any) -> list[np.ndarray]:
-    return [array for _, array in leaves(state)]
+    def _made(self) -> Lent:
+        state = self._policy.reserve(fresh_state(self._policy, self._n_arms), self._rounds)
+        return Lent(state, [array for _, array in leaves(state)])

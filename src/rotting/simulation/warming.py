@@ -25,10 +25,12 @@ def compilations() -> list[tuple[str, Callable[[], None]]]:
     problem = Problem([Drop(1.0, 0.0, 20), Power(0.3), [0.5, 0.4]], sigma=0.5)
     needs: dict[str, dict[str, Any]] = {
         "CTO": {"curves": problem.curves},
-        "SWA": {"horizon": _HORIZON},
         "Oracle": {"problem": problem},
     }
-    listed: Iterator[Policy] = (kind(**needs.get(name, {})) for name, kind in POLICIES.items())
+    told: dict[str, Any] = {"horizon": _HORIZON}
+    listed: Iterator[Policy] = (
+        kind(**needs.get(name, told if "horizon" in kind.knows else {})) for name, kind in POLICIES.items()
+    )
     # Finer grids have states of another kind.
     every = [*listed, EffFEWA(grid=1.5), EffRAWUCB(grid=1.5)]
     others = ("Python classes", partial(_simulate, _FirstArm, problem))

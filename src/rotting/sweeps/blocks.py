@@ -18,7 +18,7 @@ import numpy as np
 from rotting.errors import DamagedFile
 from rotting.problems import Problem
 from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal
+from rotting.simulation.loop import new_journal, streams_of_each
 from rotting.simulation.simulator import play_run
 from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
@@ -93,9 +93,10 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
     for piece in plan.numbering.pieces(block):
         problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
         (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        for run in range(piece.first, piece.first + piece.runs):
+        runs = range(piece.first, piece.first + piece.runs)
+        for run, streams in zip(runs, streams_of_each(plan.seed, runs, problem.n_arms), strict=True):
             journal = new_journal(rounds, problem)
-            play_run(contestant, problem, plan.seed, run, problem.horizon, journal, stop)
+            play_run(contestant, problem, streams, run, problem.horizon, journal, stop)
             # One oracle for all runs, unless each run draws its own arms.
             oracle = oracle_reward(plan, piece.problem, run if problem.dynamics_model.draws else 0)
             regret.append(oracle - journal.earned)
@@ -188,6 +189,18 @@ def decode(plan: Plan, block: range, encoded: bytes) -> Content:
     if start != block.start or tuple(map(len, found)) != _sizes(plan, block):
         raise DamagedFile("it holds other runs than its name says")
     return found
+
+
+def rows(plan: Plan, block: range, content: Content) -> Iterator[tuple[Piece, np.ndarray, np.ndarray]]:
+    """Yield the pieces of a block with their results: regret[run, round] and pulls[run, arm]."""
+    at = [0, 0]
+    for piece in plan.numbering.pieces(block):
+        parts = []
+        for which, width in enumerate((len(plan.recorded[piece.problem]), plan.problems[piece.problem].n_arms)):
+            part = content[which][at[which] : at[which] + piece.runs * width].reshape(piece.runs, width)
+            at[which] += part.size
+            parts.append(part)
+        yield piece, parts[0], parts[1]
 
 
 def _sizes(plan: Plan, block: range) -> tuple[int, int]:

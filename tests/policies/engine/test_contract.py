@@ -172,10 +172,10 @@ import rotting
 from rotting.policies import POLICIES
 from rotting.problems import Constant, Drop, Problem
 problem = Problem([Drop(1.0, 0.0, 20), 0.3, [0.5, 0.4], 0.2], sigma=0.5)
-needs = {"CTO": {"curves": (Constant(0.0), Constant(0.5))}, "SWA": {"horizon": 300}, "Oracle": {"problem": problem}}
+needs = {"CTO": {"curves": (Constant(0.0), Constant(0.5))}, "LinUCRL": {"window": 2}, "Oracle": {"problem": problem}}
 played = {}
 for name, kind in POLICIES.items():
-    policy = kind(**needs.get(name, {}))
+    policy = kind(**needs.get(name, {"horizon": 300} if "horizon" in kind.knows else {}))
     result = rotting.simulate(policy, problem, horizon=300, runs=1, seed=2, progress=False)
     agent = policy.start(4, seed=1)
     for t in range(60):

@@ -213,12 +213,12 @@ def test_to_dict_can_be_written_before_all_arms_are_pulled(policy):
 def test_policies_without_an_explanation_say_so():
     needs = {
         "CTO": {"curves": (Constant(0.0),)},
-        "SWA": {"horizon": 10},
         "Oracle": {"problem": stationary([0.0, 1.0])},
     }
     refused = []
     for name, policy_class in rotting.policies.POLICIES.items():
-        agent = policy_class(**needs.get(name, {})).start(2)
+        known = {"horizon": 10} if "horizon" in policy_class.knows else {}
+        agent = policy_class(**needs.get(name, known)).start(2)
         if policy_class.explain is not Policy.explain:
             assert agent.explain().decision == agent.select()
             continue

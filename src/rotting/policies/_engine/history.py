@@ -183,6 +183,24 @@ def window_sum(history, arm, h):
     return high
 
 
+@helper
+def _prefix(history, arm, m):
+    """Return S[m] in two parts."""
+    return rough_prefix(history, arm, m), history.low[np.uint64(_low_place_of(history, arm, m))]
+
+
+@helper
+def difference_of_windows(history, arm, h):
+    """Return by how much the sum of the last h rewards exceeds that of the h before, added exactly and rounded once."""
+    n = history.pulls[arm]
+    middle, middle_rest = _prefix(history, arm, n - h)
+    first, first_rest = _prefix(history, arm, n - 2 * h)
+    newer, newer_rest = add(total_of(history, arm), history.summary[np.uint64(arm), REST], -middle, -middle_rest)
+    older, older_rest = add(middle, middle_rest, -first, -first_rest)
+    high, _ = add(newer, newer_rest, -older, -older_rest)
+    return high
+
+
 @entry
 def window_sum_of(history, arm, h):
     """Return the same, for Python to call."""

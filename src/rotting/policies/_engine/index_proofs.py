@@ -13,6 +13,8 @@ one by one, and so are those of windows that begin after the last stretch. Stret
 so in most rounds all ends are in order.
 
 Nothing here decides: without any stretch the decisions are the same, and slower.
+
+`width` is a number, the bonus at window h being width / sqrt(h), or another bonus that `bonuses.py` knows.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
+from rotting.policies._engine.bonuses import bonus_at, largest_of, rises
 from rotting.policies._engine.history import (
     ROUNDING,
     ROW,
@@ -83,34 +86,34 @@ def all_above(history, proofs, arm, width, level):
     n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
     if n - notes[arm, LAST] > RECENT or not width < MOST_WIDTH:
         return False
-    total, steep = total_of(history, arm) - rounding(history), _steeper(level, width)
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, width)
     below = False
     for end in range(np.uint64(notes[arm, ENDS])):
         h = n - roofs[arm, WHERE, end]
         below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h) > 0.0)
     if below:
         return False
-    for piece in range(_pieces(notes, arm, n)):
-        longest, size = _piece(notes, arm, n, piece)
+    for piece in range(pieces(notes, arm, n)):
+        longest, size = piece_of(notes, arm, n, piece)
         if not _row_above(history, proofs.tables, arm, longest, size, width, level):
             return False
     return True
 
 
 @helper
-def _steeper(level, width):
+def steeper(level, width):
     """Return the level, raised by more than rounding can be worth in any term but the sums, per unit of window."""
     return level + ROUNDING * (abs(level) + width)
 
 
 @helper
-def _pieces(notes, arm, n):
+def pieces(notes, arm, n):
     """Return into how many pieces, of up to ROW windows each, those without a roof fall: rows, then recent windows."""
     return notes[arm, ROW_COUNT] + (n - notes[arm, LAST] + ROW - 1) // ROW
 
 
 @helper
-def _piece(notes, arm, n, piece):
+def piece_of(notes, arm, n, piece):
     """Return the longest window of a piece and how many there are."""
     recent = piece - notes[arm, ROW_COUNT]
     if recent < 0:
@@ -126,7 +129,7 @@ def _row_above(history, tables, arm, longest, size, width, level):
     Square roots come from a table; for windows too long for it, from a straight line that lies below them.
     """
     high, first = history.high, np.uint64(place_of(history, arm, history.pulls[arm] - longest + size - 1) + 1 - size)
-    base = total_of(history, arm) - rounding(history) - _steeper(level, width) * longest
+    base = total_of(history, arm) - rounding(history) - steeper(level, width) * longest
     table, weight, step = np.uint64(0), 0.0, level
     if longest <= RECENT:
         table, weight = np.uint64(RECENT - longest), width
@@ -146,19 +149,20 @@ def lowest_window(history, proofs, arm, width, level, lowest):
 
     Returns the window of the lowest that is below `lowest`, and its mean; 0 and 0.0 if there is none.
     """
-    n, notes = history.pulls[arm], proofs.notes
-    total, steep = total_of(history, arm) - rounding(history), _steeper(level, width)
+    n, notes, most = history.pulls[arm], proofs.notes, largest_of(width)
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     best, best_mean = 0, 0.0
-    for piece in range(_pieces(notes, arm, n)):
-        longest, size = _piece(notes, arm, n, piece)
+    for piece in range(pieces(notes, arm, n)):
+        longest, size = piece_of(notes, arm, n, piece)
         for h in range(longest - size + 1, longest + 1):
-            root = math.sqrt(h)
-            rough = (total - rough_prefix(history, arm, n - h)) - steep * h + width * root
-            if rough > 0.0 and width < MOST_WIDTH:
+            rise, _ = rises(width, h, h)
+            rough = (total - rough_prefix(history, arm, n - h)) - steep * h + rise
+            if rough > 0.0 and most < MOST_WIDTH:
                 continue
             mean = window_sum(history, arm, h) / h
-            if mean + width / root < lowest:
-                lowest, best, best_mean = mean + width / root, h, mean
+            bound = mean + bonus_at(width, h)
+            if bound < lowest:
+                lowest, best, best_mean = bound, h, mean
     return best, best_mean
 
 
@@ -168,10 +172,10 @@ def divide(history, proofs, arm, width, level):
 
     What is in order at a level is so at lower ones.
     """
-    n, notes = history.pulls[arm], proofs.notes
-    if n >= notes[arm, RENEWED] + RENEW_AFTER or not width < MOST_WIDTH:
+    n, notes, usable = history.pulls[arm], proofs.notes, largest_of(width) < MOST_WIDTH
+    if n >= notes[arm, RENEWED] + RENEW_AFTER or not usable:
         _forget(notes, arm, n)
-    while n >= notes[arm, RETRY] and width < MOST_WIDTH:
+    while n >= notes[arm, RETRY] and usable:
         _add_stretches(history, proofs, arm)
         if _split_stretches(history, proofs, arm, width, level):
             return
@@ -215,12 +219,13 @@ def _split_stretches(history, proofs, arm, width, level):
     A row takes the place of its stretch; the last stretch then moves to where that was.
     """
     n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
-    total, steep = total_of(history, arm) - rounding(history), _steeper(level, width)
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(width))
     end = np.int64(0)  # typed: numba would compile `_write` once more for a literal
     while end < notes[arm, ENDS]:
         h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, end + 1]
-        here = (total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h)
-        there = (total - roofs[arm, HEIGHT, end + 1]) - steep * g + width * math.sqrt(g)
+        rise, rise_there = rises(width, h, g)
+        here = (total - roofs[arm, HEIGHT, end]) - steep * h + rise
+        there = (total - roofs[arm, HEIGHT, end + 1]) - steep * g + rise_there
         if here > 0.0 and there > 0.0:
             end += 2
             continue
