@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from rotting.logs.drops import find_drops
+from rotting.logs.estimates import Estimate
 from rotting.logs.findings import Findings
-from rotting.logs.gain import Estimate
 from rotting.logs.outlook import Draw, without_calendar
 from rotting.logs.reading import Log
 from rotting.logs.recommending import action_for, chances, estimate

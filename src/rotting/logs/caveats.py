@@ -64,12 +64,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         how_long = f"{late.cut:.0%} of its time"
         if seconds and (log.counted.first_time or 0) > 3e8:
             how_long = f"{late.cut * seconds / DAY:.1f} days"
-        why = (
-            "as asked for"
-            if late.mean_delay is None
-            else "there rewards are lower for every arm, as if not all had arrived"
-        )
-        yield f"The last days are not complete yet: the last {how_long} of the log were left out ({why})."
+        yield f"The last days are not complete yet: the last {how_long} of the log were left out ({late.why})."
     if findings.bursts:
         rewards = sum(burst.rewards for burst in findings.bursts)
         total = sum(float(arm.cells.total.sum()) for arm in log.arms)

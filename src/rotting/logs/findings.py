@@ -9,6 +9,7 @@ import numpy as np
 
 from rotting.logs.calendar import calendar_p_value
 from rotting.logs.cleaning import (
+    LONGEST_CUT,
     Burst,
     LateRewards,
     corrected,
@@ -25,6 +26,7 @@ from rotting.logs.wearout import discoveries
 
 # Lags over which residuals of successive rows of an arm are taken to depend on each other.
 LAGS = 4
+SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cut
 # A common fall is seen if it is this many standard errors from nothing.
 SEEN = 1.645
 # Standard errors from nothing at which an arm is called where about half of them wear out, and for a power of 80 %.
@@ -62,7 +64,11 @@ def find_wear_out(
     cleaned, bursts = set_bursts_aside(log)
     late = first = None
     if reward_delay is not None:
-        late = LateRewards(None, delay_share(reward_delay, log.counted.seconds))
+        late = LateRewards(None, delay_share(reward_delay, log.counted.seconds), "as asked for")
+    elif log.reward_wait is not None and log.counted.seconds:
+        why = "from the times of rewards: by then 95 % of them have arrived"
+        share = min(log.reward_wait / log.counted.seconds, LONGEST_CUT)
+        late = LateRewards(None, share, why) if share > SHORTEST_CUT else None
     elif log.columns.time is not None and not log.per_unit:
         first = weigh(make_panel(cleaned))
         late = find_late_rewards(first)

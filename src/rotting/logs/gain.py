@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.logs.estimates import Estimate
 from rotting.logs.outlook import Draw
 from rotting.logs.wearout import TAILS
 
@@ -24,19 +25,6 @@ ROUNDING = 1e-9  # gains below this come from adding numbers in another order
 MOST_PLAYED = 100  # arms that policies choose among; of more, those shown most
 KEEP, EQUAL, ORACLE = "keep what you do", "equal split", "oracle"
 THOMPSON, GAUSSIAN_THOMPSON = "Thompson sampling", "Gaussian Thompson sampling"
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """A number and its 90 % interval."""
-
-    point: float
-    low: float
-    high: float
-
-    def shifted(self, by: float) -> Estimate:
-        """Return the estimate of the number plus a known one."""
-        return Estimate(self.point + by, self.low + by, self.high + by)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,10 +12,11 @@ from rotting.logs.checking import check_rows
 from rotting.logs.clocks import FIRST_DATE
 from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.periods import Comparison, compare_periods
 from rotting.logs.reshaping import count_events, reshaped
 from rotting.logs.segments import segment_candidates
 from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
-from rotting.logs.staging import Reading, count, stage
+from rotting.logs.staging import Reading, count, reward_wait, stage
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,6 +45,9 @@ class Log:
     counted: Counted
     rows_left_out: int
     notes: tuple[str, ...] = ()  # what must be said about how it was read
+    currency: str = ""  # of the rewards, where they are written with one
+    periods: Comparison | None = None
+    reward_wait: float | None = None  # after how long nearly all rewards have arrived, if the log has their times
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -81,6 +85,8 @@ def read_log(
     step: Step = lambda stage: None,
     impressions: str | None = None,
     reading: Reading = AS_FOUND,
+    before: str | None = None,
+    after: str | None = None,
 ) -> Log:
     """Read and count a log.
 
@@ -106,6 +112,8 @@ def read_log(
         are sums then. Guessed where it is called so; "none" if every row is one exposure.
     reading
         How values are to be read; by default that is found out.
+    before, after
+        Times: rows before the one are compared with those from the other on.
 
     Examples
     --------
@@ -121,7 +129,7 @@ def read_log(
         source = found.source
         columns = choose_columns(source.rows.columns, **given | found.roles)
         candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
-        notes = stage(source.database, source.rows, columns, candidates, reading)
+        staged = stage(source.database, source.rows, columns, candidates, reading)
         if found.counts_events:
             count_events(source.database, columns)
         step("looking for irregular rows")
@@ -143,7 +151,10 @@ def read_log(
             offset=offset,
             counted=counted,
             rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
-            notes=(*source.notes, *notes, *checked.notes),
+            notes=(*source.notes, *staged.notes, *checked.notes),
+            currency=staged.currency,
+            periods=compare_periods(source.database, columns, before, after),
+            reward_wait=reward_wait(source.database, reading),
         )
 
 
@@ -204,7 +215,11 @@ def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
     """Limit DuckDB's memory; what needs more goes to the folder."""
     database.execute("SET memory_limit = $1", [MEMORY_LIMIT])
     database.execute("SET temp_directory = $1", [folder])
-    database.execute("SET enable_progress_bar = false")
+    # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
+    import duckdb
+
+    with contextlib.suppress(duckdb.InvalidInputException):
+        database.execute("SET enable_progress_bar = false")
 
 
 def _offset(database: duckdb.DuckDBPyConnection) -> float:
