@@ -168,6 +168,9 @@ class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_
     as 1. The authors' code has ln(t + 1) where t counts the rounds before this one, so that is the same; it takes the
     minimum over windows 1, 2, 4, ... that are refreshed now and then, while here it is over all of them.
 
+    c has the part of RAW-UCB's alpha, and its default. The authors' code has c = 1, with which a good arm is left for
+    long now and then: on means of 0.6 and 0.5 the regret of 20 000 rounds is four times as large.
+
     A round takes some microseconds: proofs that most windows have larger bounds than one, and a few equations to solve.
 
     References
@@ -182,10 +185,10 @@ class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_
     ...     arm = agent.select()
     ...     agent.update(arm, 0.5 if arm == 1 else float(agent.pulls[0] < 20))
     >>> agent.pulls
-    array([25, 75])
+    array([26, 74])
     """
 
-    c: float = parameter(1.0, above=0, doc="confidence: h kl(mean, q) <= c ln t")
+    c: float = parameter(1.4, above=0, doc="confidence: h kl(mean, q) <= c ln t")
 
     def initial_state(self, n_arms: int) -> RAWKLUCBState:
         """Return empty histories."""
