@@ -52,6 +52,11 @@ class ReadableBandit:
         with self._log.reading():
             return self._state.policy
 
+    def _repr_html_(self) -> str:
+        from rotting.bandit.showing import bandit_html
+
+        return bandit_html(self)
+
     def history(
         self,
         since: Time | None = None,

@@ -66,6 +66,11 @@ class Report:
             "holdout": None if self.holdout is None else dataclasses.asdict(self.holdout),
         }
 
+    def _repr_html_(self) -> str:
+        from rotting.bandit.showing import report_html
+
+        return report_html(self)
+
     def figure(self) -> Figure:
         """Draw each arm's value against its exposures."""
         from rotting.bandit.figures import wear_figure

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from rotting._core.frames import rows_of
 from rotting.bandit import planning
 from rotting.bandit.checking import good_name, good_reward
 from rotting.bandit.errors import BadSettings, BanditError
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from rotting.bandit.bandit import Bandit
     from rotting.bandit.event_log import EventLog
 
-# Another bandit; or rows with an arm and a reward and, where they are known, a time and a probability.
+# Another bandit; or rows with an arm and a reward and, where they are known, a time and a probability: a list, or a
+# table of pandas, Polars or Arrow.
 WarmSource: TypeAlias = "Bandit | pandas.DataFrame | Iterable[Mapping[str, object]]"
 COLUMNS = ("arm", "reward", "time", "probability")
 
@@ -55,8 +57,8 @@ def read_warm_start(source: object) -> WarmStart:
     """Return the rewards of a source (see `WarmSource`): those with times in their order, others as they are."""
     if (log := getattr(source, "_log", None)) is not None:
         return _from_bandit(log)
-    records = getattr(source, "to_dict", None)
-    rows = records("records") if records is not None and hasattr(source, "columns") else source
+    table = rows_of(source)
+    rows = source if table is None else table
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise BadSettings(
             "is no source of rewards",

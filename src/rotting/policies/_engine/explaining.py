@@ -63,6 +63,15 @@ class Explanation:
             lines.append(mark + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from rotting._output.notebooks import card
+
+        names = [field.name for field in dataclasses.fields(self.arms[0])]
+        rows = [["", *(_cell(getattr(verdict, name)) for name in names)] for verdict in self.arms]
+        rows[self.decision][0] = "pull"
+        titles = [name.replace("_", " ") for name in names]
+        return card(f"{self.policy}, round {self.t}: pull arm {self.decision}", ["", *titles], rows, titles)
+
     def _marks(self) -> list[str]:
         return ["> " if verdict.arm == self.decision else "  " for verdict in self.arms]
 

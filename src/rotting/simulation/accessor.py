@@ -1,0 +1,125 @@
+"""`result.rotting`: what people ask of a result, where users of xarray look for it.
+
+`rotting.simulate` and `rotting.open_results` bring it with them. For a result that was read from a file by other means,
+import this module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import xarray
+
+from rotting._output.notebooks import card, number
+from rotting.errors import BadValue
+from rotting.simulation.figures import regret_figure
+from rotting.simulation.replay import Replay, replay_of
+from rotting.simulation.replay_figures import differences_figure, drops_figure, pulls_figure
+from rotting.simulation.summary import PolicySummary, summarise
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+    from rotting.problems import Problem
+
+EXPLAINED = 400  # rounds of a run in which a policy is asked why, unless told otherwise
+
+
+@xarray.register_dataset_accessor("rotting")  # type: ignore[no-untyped-call]
+class ResultAccessor:
+    """Summaries and pictures of a result. Pictures are matplotlib figures: notebooks show them, `savefig` keeps them.
+
+    Examples
+    --------
+    >>> import rotting
+    >>> policies = {"FEWA": rotting.FEWA(), "UCB1": rotting.UCB1()}
+    >>> result = rotting.simulate(policies, rotting.problems.two_arm(L=2), horizon=200, runs=4)
+    >>> [row.policy for row in result.rotting.summary()]
+    ['FEWA', 'UCB1']
+    >>> figure = result.rotting.plot_drops("FEWA", run=2)
+    """
+
+    def __init__(self, dataset: xarray.Dataset):
+        self._dataset = dataset
+
+    def summary(self) -> list[PolicySummary]:
+        """Return the statistics of each policy at the last round, with 95 % intervals and differences to the best."""
+        return summarise(self._dataset)
+
+    def frame(self) -> pandas.DataFrame:
+        """Return the summary as a table of pandas, one row per policy."""
+        import pandas
+
+        return pandas.DataFrame([dataclasses.asdict(row) for row in self.summary()])
+
+    def plot_regret(self) -> Figure:
+        """Draw regret over time: means, and the region from 10 % to 90 % of the runs."""
+        return regret_figure(self._dataset)
+
+    def plot_differences(self, against: str | None = None) -> Figure:
+        """Draw regret minus that of one policy, run by run, with 95 % intervals.
+
+        Parameters
+        ----------
+        against
+            The label of the policy to compare with (default: the best one at the last round).
+        """
+        labels = [str(label) for label in self._dataset["policy"].values]
+        best = next(row.policy for row in self.summary() if row.best)
+        base = best if against is None else against
+        if base not in labels:
+            expected = f"one of {', '.join(labels)}"
+            raise BadValue("is not in this result", name="against", value=against, expected=expected)
+        return differences_figure(self._dataset, base)
+
+    def plot_pulls(self, policy: str | None = None, run: int = 0, problem: Problem | None = None) -> Figure:
+        """Draw the pulls of each arm over the rounds of one run, which is played again.
+
+        Parameters
+        ----------
+        policy
+            The label of the policy (default: the first).
+        run
+            The number of the run.
+        problem
+            What was played on, where the result's name of it does not describe it.
+        """
+        return pulls_figure(self.replay(policy, run, problem), self._dataset.sizes["arm"])
+
+    def plot_drops(self, policy: str | None = None, run: int = 0, problem: Problem | None = None) -> Figure:
+        """Draw which window dropped which arm in one run of a policy that filters; parameters as in `plot_pulls`."""
+        played = self.replay(policy, run, problem, explain=EXPLAINED)
+        if not any(hasattr(verdict, "survived") for said in played.explanations.values() for verdict in said.arms):
+            raise BadValue("does not filter", name="policy", value=played.policy, expected="FEWA or EffFEWA")
+        return drops_figure(played, self._dataset.sizes["arm"])
+
+    def replay(
+        self, policy: str | None = None, run: int = 0, problem: Problem | None = None, explain: int = 0
+    ) -> Replay:
+        """Return one run, round by round: arms, rewards, and explanations of so many rounds."""
+        return replay_of(self._dataset, policy, run, problem, explain)
+
+    def _repr_html_(self) -> str:
+        columns = ("policy", "mean regret", "95 % interval", "10 % to 90 % of the runs", "above the best", "95 %")
+        rows = [
+            [
+                row.policy,
+                number(row.mean),
+                _interval(row.mean_low, row.mean_high),
+                _interval(row.quantile_10, row.quantile_90),
+                "best" if row.best else number(row.difference),
+                "" if row.best else _interval(row.difference_low, row.difference_high),
+            ]
+            for row in self.summary()
+        ]
+        runs, horizon = self._dataset.sizes["run"], self._dataset.attrs["horizon"]
+        title = f"{self._dataset.attrs['problem']}, {runs} runs of {horizon} rounds"
+        return card(
+            title, columns, rows, columns[1:], f"Regret against {self._dataset.attrs.get('oracle', 'the oracle')}."
+        )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None else f"{number(low)} to {number(high)}"

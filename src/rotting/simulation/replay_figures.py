@@ -1,0 +1,101 @@
+"""Figures of one run, and of differences between policies over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from rotting._output.style import (
+    COLOURS,
+    add_legend,
+    add_title,
+    line_style,
+    new_figure,
+    shared_legend,
+    thousands,
+    tidy,
+)
+from rotting.policies import FilterVerdict
+from rotting.simulation.summary import LEVEL, mean_interval
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from rotting.simulation.replay import Replay
+
+
+def pulls_figure(played: Replay, n_arms: int) -> Figure:
+    """Return a figure of the pulls of each arm over the rounds of a run."""
+    figure = new_figure(9.0, 4.2)
+    axes = figure.add_subplot()
+    _draw_pulls(axes, played, n_arms)
+    add_title(axes, played.policy)
+    add_legend(figure, axes)
+    return figure
+
+
+def drops_figure(played: Replay, n_arms: int) -> Figure:
+    """Return a figure of which window dropped which arm in the rounds that were explained, and of the pulls."""
+    figure = new_figure(9.0, 5.2)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    for arm in range(n_arms):
+        verdicts = ((t, said.arms[arm]) for t, said in played.explanations.items())
+        found = [(t, one.window) for t, one in verdicts if isinstance(one, FilterVerdict) and one.window]
+        if found:
+            above.plot(*zip(*found, strict=True), ".", markersize=3, color=COLOURS[arm % len(COLOURS)])
+    above.set_yscale("log")
+    above.yaxis.set_major_formatter(thousands())
+    above.set_ylabel("window that dropped it")
+    add_title(above, f"{played.policy}: what the filter does in each round")
+    tidy(above)
+    _draw_pulls(below, played, n_arms)
+    shared_legend(figure, below)
+    return figure
+
+
+def _draw_pulls(axes: Axes, played: Replay, n_arms: int) -> None:
+    rounds = np.arange(1, len(played.arms) + 1)
+    # No picture shows more points than this; the last round is always one of them.
+    shown = np.unique(np.linspace(0, len(rounds) - 1, 1000).astype(int))
+    for arm in range(n_arms):
+        counts = np.cumsum(played.arms == arm)
+        axes.plot(rounds[shown], counts[shown], linewidth=1.8, label=f"arm {arm}", **line_style(arm))
+    axes.set_xlim(0, rounds[-1])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("round")
+    axes.set_ylabel("pulls so far")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(thousands())
+    tidy(axes)
+
+
+def differences_figure(dataset: xarray.Dataset, against: str) -> Figure:
+    """Return a figure of regret minus that of one policy, run by run: means, and 95 % intervals of the means."""
+    figure = new_figure(9.0, 4.5)
+    axes = figure.add_subplot()
+    base = dataset["regret"].sel(policy=against)
+    for index, label in enumerate(dataset["policy"].values):
+        if str(label) == against:
+            continue
+        difference = (dataset["regret"].sel(policy=label) - base).transpose("round", "run").values
+        style = line_style(index)
+        axes.plot(dataset["round"].values, difference.mean(axis=1), linewidth=1.8, label=str(label), **style)
+        ends = [mean_interval(one, LEVEL) for one in difference]
+        if None not in ends[0]:
+            low, high = np.array(ends, float).T
+            axes.fill_between(dataset["round"].values, low, high, color=style["color"], alpha=0.18, linewidth=0)
+    axes.axhline(0, color="0.4", linewidth=1)
+    axes.set_xlabel("round")
+    axes.set_ylabel(f"regret minus that of {against}: mean, 95 % interval", wrap=True)
+    axes.xaxis.set_major_formatter(thousands())
+    axes.yaxis.set_major_formatter(thousands())
+    add_title(axes, f"{dataset.attrs['problem']}: differences run by run")
+    tidy(axes)
+    if axes.get_legend_handles_labels()[0]:
+        shared_legend(figure, axes)
+    return figure

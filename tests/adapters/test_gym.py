@@ -1,0 +1,90 @@
+"""Every named problem is a gymnasium environment, and every policy plays environments of others."""
+
+import copy
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import rotting
+import rotting.gym
+from rotting.errors import BadType, BadValue
+from rotting.problems import NAMED
+
+IDS = sorted(name for name in gymnasium.registry if name.startswith("rotting/"))
+
+
+def test_every_named_problem_is_known():
+    assert len(IDS) == len(NAMED)
+    assert {"rotting/TenArm-v0", "rotting/TwoArm-v0", "rotting/CandyCane-v0"} <= set(IDS)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_finds_nothing_wrong(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(gymnasium.make(name, horizon=20).unwrapped, skip_render_check=True)
+
+
+def test_parameters_go_to_the_problem():
+    env = gymnasium.make("rotting/TwoArm-v0", L=2.0, horizon=40).unwrapped
+    assert env.problem == rotting.problems.two_arm(L=2.0, horizon=40)
+    env = gymnasium.make("rotting/TenArm-v0", sigma=0.5, horizon=40).unwrapped
+    assert env.problem == rotting.problems.ten_arm(sigma=0.5)
+    assert env.horizon == 40
+
+
+def test_an_episode_is_the_run_of_the_simulator():
+    problem = rotting.problems.two_arm(L=2.0, horizon=200)
+    result = rotting.simulate(rotting.UCB1(), problem, runs=2, seed=3)
+    env = rotting.gym.BanditEnv(problem)
+    first = rotting.gym.play(rotting.UCB1(), env, seed=3)
+    assert (np.bincount(first.arms, minlength=2) == result.pulls.isel(policy=0, run=0)).all()
+    assert env.regret() == pytest.approx(float(result.regret.isel(policy=0, run=0, round=-1)))
+    second = rotting.gym.play(rotting.UCB1(), env)  # without a seed: the next run
+    assert (np.bincount(second.arms, minlength=2) == result.pulls.isel(policy=0, run=1)).all()
+
+
+def test_an_episode_ends_and_copies_go_their_own_way():
+    env = gymnasium.make("rotting/TwoArm-v0", horizon=3)
+    env.reset(seed=1)
+    other = copy.deepcopy(env)
+    rewards = [env.step(0)[1] for _ in range(2)]
+    assert env.step(0)[3]
+    assert [other.step(0)[1] for _ in range(2)] == rewards
+    with pytest.raises(BadValue, match="reset"):
+        env.unwrapped.step(0)
+
+
+class Offset(gymnasium.Env):
+    """An environment of somebody else, whose arms are called 5 and 6: the second one pays."""
+
+    action_space = gymnasium.spaces.Discrete(2, start=5)
+    observation_space = gymnasium.spaces.Discrete(1)
+
+    def reset(self, *, seed=None, options=None):
+        self.left = 50
+        return 0, {}
+
+    def step(self, action):
+        assert action in self.action_space
+        self.left -= 1
+        return 0, float(action == 6), self.left == 0, False, {}
+
+
+def test_policies_play_environments_of_others():
+    played = rotting.gym.play("FEWA(sigma=0.1)", Offset())
+    assert len(played.arms) == 50
+    assert played.rewards.sum() > 40
+    assert len(rotting.gym.play("FEWA(sigma=0.1)", Offset(), steps=7).arms) == 7
+
+
+def test_what_has_no_arms_is_refused():
+    env = Offset()
+    env.action_space = gymnasium.spaces.Box(0, 1)
+    with pytest.raises(BadType, match="Discrete"):
+        rotting.gym.play("FEWA()", env)
+    with pytest.raises(BadType):
+        rotting.gym.BanditEnv(3)
