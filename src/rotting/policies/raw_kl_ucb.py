@@ -20,6 +20,7 @@ from rotting.policies._engine.history import (
     append,
     check_history,
     empty_history,
+    longest_block,
     reserve,
     rise_above_line,
     rough_prefix,
@@ -82,7 +83,7 @@ def _index(state, arm, explored, floor):
     peak = peak_at(bound_height(state.means[arm], state.spreads[arm], explored / state.window[arm]))
     start = np.int64(0)
     while start < n and not peak[0] < floor:
-        size = _longest_block(start, n)
+        size = longest_block(start, n)
         while size >= BLOCK and not _block_above(history, arm, start, size, explored, peak):
             size //= 2
         if size >= BLOCK:
@@ -98,15 +99,6 @@ def _index(state, arm, explored, floor):
                     _remember(state, arm, h, mean)
         start = stop
     return peak[0]
-
-
-@helper
-def _longest_block(start, n):
-    """Return how many pulls the longest aligned block from a start on has that is not longer than what follows it."""
-    size = np.int64(BLOCK)
-    while 4 * size <= n - start and start % (2 * size) == 0:
-        size *= 2
-    return size if start + size <= n else 0
 
 
 @helper
