@@ -6,7 +6,8 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs site bench figures lock clean soak test-gpu
+.PHONY: paper test lint format docs site bench figures lock clean soak test-gpu test-lowest \
+  release release-check
 
 paper: $(READY)
 	$(BIN)/rotting paper
@@ -71,6 +72,26 @@ $(VENV)/.ready-bench: $(READY) requirements-bench.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock
 	touch $@
 
+# Builds sdist and wheel into dist/, checks them, and tries the wheel with each extra in an empty environment.
+release-check: $(VENV)/.ready-release
+	$(BIN)/python tools/release_check.py
+
+# The same, then what remains to be done by hand: nothing is published from here.
+release: release-check
+	@echo "dist/ is ready. To publish: tag v$$($(BIN)/python -c 'import rotting; print(rotting.__version__)') and push the tag."
+
+$(VENV)/.ready-release: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "build>=1.2" "twine>=6"
+	touch $@
+
+# The tests, with the lowest versions that pyproject.toml allows, in an environment of their own.
+test-lowest:
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) tools/lowest.py > $(VENV)-lowest/requirements.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)-lowest/requirements.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(VENV)-lowest/bin/pytest --numprocesses auto --dist loadfile
+
 # The environment is rebuilt when the locked dependencies or the package's own metadata change.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -85,4 +106,4 @@ lock:
 	$(COMPILE) --extra bench --constraint requirements.lock --output-file requirements-bench.lock pyproject.toml
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build
+	rm -rf $(VENV) $(VENV)-lowest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -59,6 +59,14 @@ def test_every_public_name_has_an_entry(site):
     assert missing == []
 
 
+def test_workflows_and_templates_can_be_read():
+    yaml = pytest.importorskip("yaml")
+    files = [*(ROOT / ".github").rglob("*.yml"), ROOT / "CITATION.cff"]
+    assert len(files) == 6
+    for file in files:
+        assert isinstance(yaml.safe_load(file.read_text()), dict), file
+
+
 def test_links_and_pictures_lead_somewhere(site):
     pages = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html") if page.name != "404.html"}
     anchors = {page: set(re.findall(r'\bid="([^"]+)"', text)) for page, text in pages.items()}

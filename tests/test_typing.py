@@ -35,6 +35,13 @@ def test_the_wheel_brings_its_types(installed):
     assert (installed / "rotting" / "__init__.pyi").exists()
 
 
+def test_the_wheel_brings_everything_else_and_one_version(installed):
+    own = {file.relative_to(ROOT / "src") for file in (ROOT / "src" / "rotting").rglob("*") if file.is_file()}
+    assert {str(file) for file in own if "__pycache__" not in file.parts and not (installed / file).exists()} == set()
+    [metadata] = installed.glob("rotting-*.dist-info/METADATA")
+    assert f"\nVersion: {rotting.__version__}\n" in metadata.read_text()
+
+
 def check(program: str, installed: Path, tmp_path: Path) -> str:
     if find_spec("mypy") is None:
         pytest.skip("mypy is not installed: users' programs are not type-checked")

@@ -1,7 +1,11 @@
 """Rewards that arrive late, and traces: the detailed loop against the plain one, and against a literal one."""
 
 import math
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +16,7 @@ import rotting
 from rotting import UCB1, EffFEWA, Problem, Uniform, simulate
 from rotting._core.randomness import DELAY, NOISE, normal, stream_key, uniform
 from rotting.errors import BadValue, KernelError
-from rotting.policies import Policy
+from rotting.policies import POLICIES, Policy
 from rotting.simulation import FixedDelay, GeometricDelay, write_traces
 from rotting.simulation.delays import as_delay
 from rotting.simulation.traces import trace_bytes
@@ -53,6 +57,13 @@ def test_late_rewards_are_learnt_as_an_agent_would(policy, given, delay):
     actions = simulate(policy, PROBLEM, **GAME, delay=given, trace="actions").actions.values[0]
     for run in range(GAME["runs"]):
         assert actions[run].tolist() == literal(policy, delay, run, GAME["horizon"], GAME["seed"])
+
+
+def test_every_policy_can_wait():
+    script = Path(__file__).parents[1] / "late_rewards.py"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == (str(len(POLICIES)), 0), done.stderr
 
 
 @pytest.mark.parametrize("delay", [0, FixedDelay(0), GeometricDelay(0)])

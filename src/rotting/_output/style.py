@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
@@ -18,9 +19,18 @@ DASHES = ("-", "--", ":", "-.")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
+class ShownFigure(Figure):
+    """A figure that notebooks show, which they otherwise do for figures of pyplot only."""
+
+    def _repr_png_(self) -> bytes:
+        file = io.BytesIO()
+        self.savefig(file, format="png")
+        return file.getvalue()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure, its size in inches, that arranges its contents by itself."""
-    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+    return ShownFigure(figsize=(width, height), dpi=150, layout="constrained")
 
 
 class LineStyle(TypedDict):

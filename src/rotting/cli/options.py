@@ -69,6 +69,25 @@ Device = Annotated[
 ]
 
 
+def _form(text: str) -> str:
+    if text not in ("text", "markdown", "latex"):
+        raise InputError(f"--format {text!r}: expected 'text', 'markdown' or 'latex'")
+    return text
+
+
+Form = Annotated[
+    str,
+    typer.Option("--format", parser=_form, metavar="NAME", help="How tables are written: text, markdown or latex."),
+]
+Significance = Annotated[
+    bool, typer.Option("--significance", help="Say which differences between policies are more than chance.")
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="Compare the others with this policy only, instead of all pairs.", metavar="POLICY"),
+]
+
+
 def with_imports(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with one option more, --import, for classes of the user's own."""
     option = Annotated[

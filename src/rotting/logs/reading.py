@@ -215,7 +215,11 @@ def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
     """Limit DuckDB's memory; what needs more goes to the folder."""
     database.execute("SET memory_limit = $1", [MEMORY_LIMIT])
     database.execute("SET temp_directory = $1", [folder])
-    database.execute("SET enable_progress_bar = false")
+    # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
+    import duckdb
+
+    with contextlib.suppress(duckdb.InvalidInputException):
+        database.execute("SET enable_progress_bar = false")
 
 
 def _offset(database: duckdb.DuckDBPyConnection) -> float:

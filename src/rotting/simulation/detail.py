@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting._core.randomness import DELAY, stream_key, uniform, word
+from rotting._core.randomness import DELAY, stream_key, stream_keys, uniform, word
 from rotting.policies._engine.kernel import select, update
 from rotting.problems.kernel import after_pull, begin_run, value_now
 from rotting.simulation.delays import Delay
@@ -72,9 +72,8 @@ def new_detail(
         At how many rounds pulls are written down.
     """
     places = min(delay.longest(), horizon) + 1
-    keys = np.array([stream_key(seed, DELAY, run, arm) for arm in range(n_arms)], np.uint64)
     pending = Pending(
-        keys=keys,
+        keys=stream_keys(stream_key(seed, DELAY, run), np.arange(n_arms)),
         numbers=np.array(delay.numbers()),
         arms=np.zeros(places, np.int64),
         rewards=np.zeros(places),

@@ -90,6 +90,7 @@ class Plan:
             raise BadValue(name="device", value=self.device, expected=" or ".join(map(repr, DEVICES)))
         for own in self._own_classes:
             _refuse_unknown(own)
+        _ = self.imports  # now: another thread may load another version of a module later
         self._set("version", self.version or __version__)
         self._set("kernels", self.kernels or kernel_digest())
         _ = self.recorded

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import fnmatch
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +74,32 @@ def of_problem(dataset: xarray.Dataset, index: int) -> xarray.Dataset:
     attributes = {**dataset.attrs, "problem": label, "horizon": int(one["horizon"])}
     one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "rounds", "arms", "horizon"])
     return one.assign_coords(round=rounds[:count]).assign_attrs(attributes)
+
+
+def chosen(dataset: xarray.Dataset, problems: Sequence[str] = (), policies: Sequence[str] = ()) -> xarray.Dataset:
+    """Return the results of some problems and some policies.
+
+    Parameters
+    ----------
+    dataset
+        What `open_results` returned.
+    problems, policies
+        Labels, names such as "FEWA" (with any parameters), or patterns such as "two_arm(L=1*" (default: all).
+    """
+    kept = {}
+    for dim, patterns in (("problem", problems), ("policy", policies)):
+        labels = dataset[dim].values.tolist()
+        fitting = [[place for place, label in enumerate(labels) if _fits(label, each)] for each in patterns]
+        for pattern, found in zip(patterns, fitting, strict=True):
+            if not found:
+                raise SweepError("fits none of them", name=dim, value=pattern, expected=", ".join(labels))
+        kept[dim] = sorted(set().union(*fitting)) if patterns else list(range(len(labels)))
+    written = dataset.attrs["policies"].splitlines()
+    return dataset.isel(kept).assign_attrs(policies="\n".join(written[place] for place in kept["policy"]))
+
+
+def _fits(label: str, pattern: str) -> bool:
+    return label == pattern or label.partition("(")[0] == pattern or fnmatch.fnmatchcase(label, pattern)
 
 
 def _place(plan: Plan, problem: str | int) -> int:
