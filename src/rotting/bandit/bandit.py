@@ -116,9 +116,10 @@ class Bandit(ChangeableBandit):
         update_arms
             Add the arms that the bandit does not have.
         warm_start
-            Rewards that a new bandit has learnt before its first decision: another bandit, or rows (a table, or a list
-            of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`. Without `arms`, the
-            arms are those of the rewards. A bandit that exists is opened as it is: see the method `warm_start`.
+            Rewards that a new bandit has learnt before its first decision: another bandit; rows (a table, or a list
+            of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`; or a file, read as
+            `rotting.logs.read_rows` does. Without `arms`, the arms are those of the rewards. A bandit that exists is
+            opened as it is: see the method `warm_start`.
         """
         open_log = _import_open_log()
         given = {
