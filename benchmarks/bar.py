@@ -18,3 +18,7 @@ class Bar:
     def holds(self) -> bool:
         """Say whether the measured ratio is good enough."""
         return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def __str__(self) -> str:
+        sign, word = (">=" if self.at_least else "<="), ("met" if self.holds else "MISSED")
+        return f"{word:6}  {self.value:10,.4g}  {sign} {self.limit:<8,g}  {self.name}"

@@ -1,50 +1,79 @@
-"""The bars of a busy bandit: threads, processes, a distant database, an arm that is added, a worker that starts.
+"""The bars of a busy bandit: threads, processes, a distant database, workers that start or stop, an arm that is added.
 
-Run it as `python benchmarks/busy.py [DATABASE ADDRESS] [--distant] [--events N]`; without an address, a SQLite file in
-a temporary folder. `--distant` puts a proxy in front of PostgreSQL that adds a millisecond to every round trip.
+Run it as `python benchmarks/busy.py [DATABASE ADDRESS ...]`; without an address, on a SQLite file in a temporary folder
+and on a PostgreSQL server that it starts, if there is one. Every bar is printed with its target, and whether it is met;
+the exit code is 1 if one is missed. A proxy that adds a millisecond to every round trip makes PostgreSQL distant.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import itertools
 import multiprocessing
+import os
+import signal
 import socket
+import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
+from bar import Bar
 from sqlalchemy.engine import make_url
 
 from rotting import Bandit, EffFEWA
+from rotting.bandit import TimedOut
 
 ARMS = [f"arm {number}" for number in range(10)]
 POLICY = EffFEWA(sigma=0.5)
-SECONDS = 5.0
+SECONDS = 4.0
 CONTEXT = multiprocessing.get_context("spawn")
+Bars = Iterator[Bar]
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url", nargs="?")
-    parser.add_argument("--distant", action="store_true")
-    parser.add_argument("--events", type=int, default=3_000_000)
-    parser.add_argument("--only", choices=["threads", "processes", "arm", "worker"])
+    parser.add_argument("urls", nargs="*")
+    parser.add_argument("--events", type=int, default=1_000_000, help="length of the log that an arm is added to")
+    parser.add_argument("--only", choices=["threads", "distant", "processes", "arm", "worker", "stopped"])
     given = parser.parse_args()
-    url = given.url or f"sqlite:///{tempfile.mkdtemp()}/bandits.db"
-    parts: dict[str, Callable[[str], None]] = {
+    parts: dict[str, Callable[[str], Bars]] = {
         "threads": threads,
+        "distant": far_away,
         "processes": processes,
-        "arm": partial(arm_added, events=given.events),
         "worker": worker_starts,
+        "stopped": writer_stops,
+        "arm": partial(arm_added, events=given.events),
     }
-    with distant(url) if given.distant else contextlib.nullcontext(url) as address:
-        for name, part in parts.items():
-            if given.only in (None, name):
-                part(address)
+    missed = 0
+    with contextlib.ExitStack() as stack:
+        for url in given.urls or [f"sqlite:///{tempfile.mkdtemp()}/bandits.db", *started_server(stack)]:
+            print(make_url(url).render_as_string())
+            for name, part in parts.items():
+                for bar in part(url) if given.only in (None, name) else ():
+                    print(f"  {bar}", flush=True)
+                    missed += not bar.holds
+    return int(missed > 0)
+
+
+def started_server(stack: contextlib.ExitStack) -> list[str]:
+    """Return the address of a PostgreSQL server, started as the tests do."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "bandit"))
+    from conftest import running_server, server_programs  # type: ignore[import-not-found]
+
+    programs = server_programs()
+    return [] if programs is None else [stack.enter_context(running_server(*programs))]
+
+
+def is_postgres(url: str) -> bool:
+    return url.startswith("postgresql")
 
 
 def opened(url: str, name: str) -> Bandit:
@@ -60,44 +89,63 @@ def percentile(times: list[float], share: float) -> float:
 # Threads.
 
 
-def threads(url: str) -> None:
-    """Decisions per second of one thread and of 64 that share a bandit, best of three, in turns."""
-    bandit, rates = opened(url, "threads"), {1: 0.0, 64: 0.0}
-    slow = float("inf")
-    for _ in range(3):
-        for number in rates:
-            rate, times = thread_rate(bandit, number)
-            rates[number] = max(rates[number], rate)
-            slow = min(slow, percentile(times, 0.99)) if number == 64 else slow
-    print(
-        f"64 threads / one: {rates[64] / rates[1]:.1f} (>= 10 on PostgreSQL, >= 3 on SQLite); {rates[64]:.0f} and "
-        f"{rates[1]:.0f} decisions/s (>= 3000/s if distant); p99 {slow:.0f} ms (< 50)"
-    )
+def threads(url: str) -> Bars:
+    """Decisions per second of one thread and of 64 that share a bandit: medians of turns."""
+    one, many, slow = thread_rates(url)
+    yield Bar("64 threads / one, decisions per second", many / one, 10.0 if is_postgres(url) else 3.0, at_least=True)
+    yield Bar("p99 of 64 threads, ms", slow, 50.0)
+
+
+def far_away(url: str) -> Bars:
+    """The same with a millisecond between us and the database."""
+    if is_postgres(url):
+        with distant(url) as address:
+            _, many, slow = thread_rates(address)
+        yield Bar("64 threads, PostgreSQL 1 ms away, decisions per second", many, 3000.0, at_least=True)
+        yield Bar("p99 of these, ms", slow, 50.0)
+
+
+def thread_rates(url: str) -> tuple[float, float, float]:
+    """Return the decisions per second of one thread and of 64, and p99 of 64 in milliseconds."""
+    bandit = opened(url, "threads")
+    gc.freeze()  # as docs/production.md advises
+    turns = [(thread_rate(bandit, 1), thread_rate(bandit, 64)) for _ in range(3)]
     bandit.verify()
+    bandit.close()
+    singles, many = zip(*turns, strict=True)
+    return (
+        statistics.median(rate for rate, _ in singles),
+        statistics.median(rate for rate, _ in many),
+        statistics.median(percentile(times, 0.99) for _, times in many),
+    )
 
 
 def thread_rate(bandit: Bandit, number: int) -> tuple[float, list[float]]:
     end, times = time.perf_counter() + SECONDS, list[float]()
 
-    def work() -> None:
+    def work(_: int) -> None:
         mine = []
         while (start := time.perf_counter()) < end:
             bandit.decide()
             mine.append(time.perf_counter() - start)
         times.extend(mine)
 
-    workers = [threading.Thread(target=work) for _ in range(number)]
+    run_threads(number, work)
+    return len(times) / SECONDS, times
+
+
+def run_threads(number: int, work: Callable[[int], None]) -> None:
+    workers = [threading.Thread(target=work, args=(place,)) for place in range(number)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return len(times) / SECONDS, times
 
 
 # Processes.
 
 
-def processes(url: str) -> None:
+def processes(url: str) -> Bars:
     """Decide + reward per second of one process and of eight."""
     bandit, rates, fair = opened(url, "processes"), {1: 0.0, 8: 0.0}, 0.0
     for _ in range(2):
@@ -105,11 +153,9 @@ def processes(url: str) -> None:
             counts = [len(times) for times in in_processes(url, bandit.name, number)]
             rates[number] = max(rates[number], sum(counts) / SECONDS)
             fair = max(fair, min(counts) / max(counts)) if number == 8 else fair
-    print(
-        f"8 processes / one: {rates[8] / rates[1]:.2f} (>= 0.6); {rates[8]:.0f} and {rates[1]:.0f} decide + reward/s; "
-        f"slowest / fastest {fair:.2f} (>= 0.5)"
-    )
     bandit.verify()
+    yield Bar("8 processes / one, decide + reward per second", rates[8] / rates[1], 0.6, at_least=True)
+    yield Bar("slowest of them / fastest", fair, 0.5, at_least=True)
 
 
 def in_processes(url: str, name: str, number: int, meanwhile: Callable[[], None] | None = None) -> list[list[float]]:
@@ -144,7 +190,7 @@ def longest_gap(times: list[list[float]]) -> float:
     return max(after - before for before, after in itertools.pairwise(every))
 
 
-def arm_added(url: str, events: int) -> None:
+def arm_added(url: str, events: int) -> Bars:
     """The longest time without a decision of anybody when an arm is added to a long log, with 9 processes."""
     bandit = opened(url, "arm added")
     while bandit._log.state.seq < events:
@@ -154,32 +200,78 @@ def arm_added(url: str, events: int) -> None:
 
     def add() -> None:
         time.sleep(0.2 * SECONDS)
-        started = time.perf_counter()
         bandit.add_arm("another")
-        print(f"adding took {time.perf_counter() - started:.1f} s")
 
     quiet = longest_gap(in_processes(url, bandit.name, 8))
     gap = longest_gap(in_processes(url, bandit.name, 8, add))
-    print(f"longest gap while an arm is added to {events:,} events: {gap:.2f} s (< 0.2 s); without {quiet:.2f} s")
+    yield Bar(f"seconds without a decision, an arm added to {events:,} events ({quiet:.2f} without)", gap, 0.2)
 
 
-def worker_starts(url: str) -> None:
-    """The slowest decisions of four processes, and of the same four while others start."""
+def worker_starts(url: str) -> Bars:
+    """The slowest decisions of four processes, and of the same four while another starts and decides once.
+
+    A process that starts takes a processor for a second or two, whatever it does. So a stranger that does the same on
+    a database of its own is measured, too.
+    """
     bandit = opened(url, "worker starts")
+    stranger = f"sqlite:///{tempfile.mkdtemp()}/stranger.db"
+    Bandit.open(stranger, bandit.name, POLICY, ARMS).close()
+    waits: dict[str | None, list[float]] = {None: [], stranger: [], url: []}
+    for _ in range(2):
+        for address, found in waits.items():
+            start = None if address is None else partial(start_worker, address, bandit.name)
+            every = in_processes(url, bandit.name, 4, start)
+            gaps = [after - before for mine in every for before, after in itertools.pairwise(mine)]
+            found.append(percentile(gaps, 0.99))
+    before, during_stranger, during = (min(found) for found in waits.values())
+    yield Bar(f"p99 of four processes while a worker starts / before ({before:.1f} ms)", during / before, 1.3)
+    yield Bar("the same / while a stranger to the database starts", during / during_stranger, 1.3)
 
-    def start() -> None:
-        time.sleep(0.3 * SECONDS)
-        in_processes(url, bandit.name, 1)
 
-    waits = []
-    for meanwhile in (None, start):
-        gaps = [
-            after - before
-            for mine in in_processes(url, bandit.name, 4, meanwhile)
-            for before, after in itertools.pairwise(mine)
-        ]
-        waits.append(percentile(gaps, 0.99))
-    print(f"p99 of four processes while another starts / before: {waits[1] / waits[0]:.2f} (<= 1.3); {waits[1]:.1f} ms")
+def start_worker(url: str, name: str) -> None:
+    time.sleep(0.1 * SECONDS)
+    process = CONTEXT.Process(target=decide_once, args=(url, name))
+    process.start()
+    process.join()
+
+
+def decide_once(url: str, name: str) -> None:
+    with Bandit.open(url, name) as bandit:
+        bandit.decide()
+
+
+# A writer that is stopped.
+
+STOPPED = """
+import sys, time
+from rotting import Bandit
+log = Bandit.open(sys.argv[1], sys.argv[2])._log
+def stay(connection):
+    print("in", flush=True)
+    time.sleep(600)
+log.database.write(stay, log.bandit_id)
+"""
+
+
+def writer_stops(url: str) -> Bars:
+    """How much later than their deadline calls return while another process is stopped in mid-transaction."""
+    bandit, late = opened(url, "stopped"), list[float]()
+    other = subprocess.Popen([sys.executable, "-c", STOPPED, url, bandit.name], stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    os.kill(other.pid, signal.SIGSTOP)
+
+    def work(number: int) -> None:
+        for turn in range(10):
+            timeout, start = 0.1 + 0.05 * ((number + turn) % 4), time.monotonic()
+            with contextlib.suppress(TimedOut):
+                bandit.decide(timeout=timeout)
+            late.append(time.monotonic() - start - timeout)
+
+    run_threads(16, work)
+    other.kill()
+    other.wait()
+    yield Bar(f"seconds beyond the deadline, the worst of {len(late)} calls with a stopped writer", max(late), 0.2)
 
 
 # A distant database.
@@ -216,4 +308,4 @@ def forward(source: socket.socket, sink: socket.socket, delay: float) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

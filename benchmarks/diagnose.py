@@ -1,21 +1,24 @@
 """How right `rotting diagnose` is, on generated logs whose truth is known.
 
-    python benchmarks/diagnose.py              # everything; writes benchmarks/diagnose.json
+    python benchmarks/diagnose.py              # everything, ten minutes on two quiet cores; writes diagnose.json
     python benchmarks/diagnose.py table rows   # some of it; the rest of the file stays
     python benchmarks/diagnose.py table=10     # with fewer logs per row
 
-The generators of the table are in log_generators.py, beside this file.
+The generators are in log_generators.py and other_generators.py, beside this file.
 """
 
 from __future__ import annotations
 
+import concurrent.futures
+import functools
 import json
+import os
 import resource
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import log_generators
+import other_generators
 
 from rotting._core.files import replacing
 from rotting.logs import make_log
@@ -31,6 +35,7 @@ from rotting.logs.findings import Findings, find_wear_out
 from rotting.logs.fitting import period_ahead, values_of
 from rotting.logs.gain import Period, compared_policies, estimate_gains
 from rotting.logs.noise import sigma_of
+from rotting.logs.panel import make_panel
 from rotting.logs.reading import Log, read_log
 from rotting.problems import Problem
 from rotting.problems.curves import as_curve
@@ -38,73 +43,144 @@ from rotting.simulation import simulate
 
 RESULTS = Path(__file__).with_name("diagnose.json")
 FIRST_SEED = 10_000
+POWER_SETTINGS = {"arms": 5, "exposures": 2000, "start": 0.10, "end": 0.04}
 
 
-def logs(count: int, **settings: Any) -> Iterator[tuple[int, Any, Log]]:
-    """Yield (seed, frame, log) of generated logs."""
-    for seed in range(FIRST_SEED, FIRST_SEED + count):
-        frame = make_log(seed=seed, **settings)
-        yield seed, frame, read_log(frame)
+workers: concurrent.futures.Executor | None = None
+
+
+def each_of(function: Callable[[Any], Any], arguments: Iterable[Any]) -> list[Any]:
+    """Return what a function makes of each argument, on all cores if this file is run as a script."""
+    return list(map(function, arguments) if workers is None else workers.map(function, arguments))
+
+
+def _share_called(settings: dict[str, Any], seed: int) -> float:
+    return float(findings_of(read_log(make_log(seed=FIRST_SEED + seed, **settings))).rotting.mean())
 
 
 def findings_of(log: Log) -> Findings:
     return find_wear_out(log, simple=True)
 
 
-def table(count: int = 40) -> dict[str, Any]:
+def judged(name: str, seed: int) -> dict[str, Any]:
+    """Return the calls of one log of a generator."""
+    generator = getattr(log_generators, name)
+    unit = "user_id" if generator in log_generators.PER_USER else None
+    found = findings_of(read_log(generator(np.random.default_rng(FIRST_SEED + seed)), unit=unit))
+    return {
+        "called": found.rotting.tolist(),
+        "rising": float(np.mean(found.rising < 0.01)),
+        "driver": found.driver.name,
+    }
+
+
+def table(count: int = 20) -> dict[str, Any]:
     """Return, for each row of the table, the share of arms called, of logs with a call, and what drove them."""
     found = {}
     for generator in (*log_generators.NOTHING_WEARS, *log_generators.WEARING, *log_generators.PER_USER):
-        calls, rising, drivers = [], [], Counter()
-        unit = "user_id" if generator in log_generators.PER_USER else None
-        for seed in range(count):
-            log = read_log(generator(np.random.default_rng(FIRST_SEED + seed)), unit=unit)
-            each = findings_of(log)
-            calls.append(each.rotting)
-            rising.append(float(np.mean(each.rising < 0.01)))
-            drivers[each.driver.name] += 1
+        rows = each_of(functools.partial(judged, generator.__name__), range(count))
         found[generator.__name__] = {
             "logs": count,
-            "arms_called": float(np.mean([own.mean() for own in calls])),
-            "logs_with_a_call": float(np.mean([own.any() for own in calls])),
-            "arms_rising": float(np.mean(rising)),
-            "drivers": dict(drivers),
+            "arms_called": float(np.mean([np.mean(row["called"]) for row in rows])),
+            "logs_with_a_call": float(np.mean([any(row["called"]) for row in rows])),
+            "arms_rising": float(np.mean([row["rising"] for row in rows])),
+            "drivers": dict(Counter(row["driver"] for row in rows)),
         }
         print(generator.__name__, found[generator.__name__], flush=True)
     return found
 
 
-def calibration(count: int = 200) -> dict[str, Any]:
+def judged_other(name: str, seed: int) -> tuple[list[bool], list[bool]]:
+    """Return which arms of one log of the second family were called, and which wear out."""
+    frame, truth = getattr(other_generators, name)(np.random.default_rng(FIRST_SEED + seed))
+    log = read_log(frame)
+    return findings_of(log).rotting.tolist(), [truth[arm.name] for arm in log.arms]
+
+
+def others(count: int = 20) -> dict[str, Any]:
+    """Return, for the second family, the power, and the share of calls of arms that do not wear out."""
+    found = {}
+    for generator in other_generators.OTHERS:
+        rows = each_of(functools.partial(judged_other, generator.__name__), range(count))
+        called = np.concatenate([row[0] for row in rows])
+        worn = np.concatenate([row[1] for row in rows])
+        false = [np.array(calls) & ~np.array(truth) for calls, truth in rows]
+        found[generator.__name__] = {
+            "logs": count,
+            "power": float(called[worn].mean()) if worn.any() else None,
+            "false_calls": float(called[~worn].mean()) if not worn.all() else None,
+            "logs_with_a_false_call": float(np.mean([own.any() for own in false])),
+        }
+        print(generator.__name__, found[generator.__name__], flush=True)
+    return found
+
+
+def oracle(count: int = 20) -> dict[str, Any]:
+    """Return the power of a test that knows the true curve, against a calendar that falls exponentially, at 5 %.
+
+    `alike` also knows that all arms have one level; `levels_unknown` does not. No method can do better at that level.
+    """
+    from scipy.special import ndtr
+
+    curves = {
+        "power": (lambda rng: make_log(seed=int(rng.integers(1e9)), **POWER_SETTINGS), lambda x: 0.4**x),
+        "wearing": (functools.partial(log_generators.wearing, spread=0.0), lambda x: 0.4**x),
+        "slow_linear": (log_generators.slow_linear, lambda x: 1 - 0.25 * x),
+        "worn_revenue": (log_generators.worn_revenue, lambda x: 0.4**x),
+        "rare_clicks": (log_generators.rare_clicks, lambda x: 0.4**x),
+    }
+    found = {}
+    for name, (generate, curve) in curves.items():
+        apart = np.array([_apart(generate(np.random.default_rng(seed)), curve) for seed in range(count)])
+        alike, unknown = ndtr(apart - 1.645).mean(axis=0)
+        found[name] = {"alike": float(alike), "levels_unknown": float(unknown)}
+    return found
+
+
+def _apart(frame: Any, curve: Any) -> tuple[float, float]:
+    """Return how many standard errors the truth is from the nearest calendar: levels known to be alike, and not."""
+    panel = make_panel(read_log(frame))
+    value = curve(panel.exposure / 2000)
+    value = value / np.average(value, weights=panel.count)
+    root, target = np.sqrt(panel.count * value / panel.variance), np.log(value)
+    distances = []
+    for levels in (np.ones((len(value), 1)), np.eye(panel.arms)[panel.arm]):
+        design = np.column_stack([levels, panel.time]) * root[:, None]
+        rest = target * root - design @ np.linalg.lstsq(design, target * root, rcond=None)[0]
+        distances.append(float(np.sqrt(rest @ rest)))
+    return distances[0], distances[1]
+
+
+def calibration(count: int = 60) -> dict[str, Any]:
     """Return the share of arms called rotting in logs without wear-out."""
     settings = {"arms": 5, "exposures": 2000, "effect": "none"}
-    shares = [float(findings_of(log).rotting.mean()) for _, _, log in logs(count, **settings)]
+    shares = each_of(functools.partial(_share_called, settings), range(count))
     anything = float(np.mean([share > 0 for share in shares]))
     return {"settings": settings, "logs": count, "share_called": float(np.mean(shares)), "logs_with_a_call": anything}
 
 
 def power(count: int = 60) -> dict[str, Any]:
     """Return the share of arms called rotting where click rates fall from 10 % to 4 %."""
-    settings = {"arms": 5, "exposures": 2000, "start": 0.10, "end": 0.04}
-    shares = [float(findings_of(log).rotting.mean()) for _, _, log in logs(count, **settings)]
+    settings = POWER_SETTINGS
+    shares = each_of(functools.partial(_share_called, settings), range(count))
     return {"settings": settings, "logs": count, "power": float(np.mean(shares))}
 
 
-def half_lives(count: int = 30) -> dict[str, Any]:
+def _half_lives(exposures: int, rate: float, seed: int) -> tuple[float, float, float]:
+    frame = log_generators.wearing(np.random.default_rng(FIRST_SEED + seed), exposures=exposures, rate=rate)
+    truth = exposures * np.log(2) / -np.log(0.4)
+    each = findings_of(read_log(frame))
+    draws = np.array([draw.half_lives() for draw in values_of(each, seed)])
+    low, middle, high = np.quantile(draws, (0.05, 0.5, 0.95), axis=0, method="inverted_cdf")
+    inside = float(np.mean((low <= truth) & (truth <= high)))
+    return inside, float(np.median(middle) / truth), float(np.mean(each.rotting))
+
+
+def half_lives(count: int = 20) -> dict[str, Any]:
     """Return how often 90 % intervals of half-lives hold the truth, and how far estimates are off."""
     found = {}
     for exposures, rate in ((500, 0.1), (2000, 0.1), (500, 0.01), (2000, 0.01)):
-        inside, ratios, told = [], [], []
-        for seed in range(count):
-            frame = log_generators.wearing(
-                np.random.default_rng(FIRST_SEED + seed), exposures=exposures, rate=rate, spread=0.2
-            )
-            truth = exposures * np.log(2) / -np.log(0.4)
-            each = findings_of(read_log(frame))
-            draws = np.array([draw.half_lives() for draw in values_of(each, seed)])
-            low, middle, high = np.quantile(draws, (0.05, 0.5, 0.95), axis=0, method="inverted_cdf")
-            inside.append(np.mean((low <= truth) & (truth <= high)))
-            ratios.append(np.median(middle) / truth)
-            told.append(float(np.mean(each.rotting)))
+        inside, ratios, told = np.array(each_of(functools.partial(_half_lives, exposures, rate), range(count))).T
         found[f"{exposures} exposures, {rate:.0%}"] = {
             "coverage": float(np.mean(inside)),
             "median_ratio": float(np.median(ratios)) if np.isfinite(np.median(ratios)) else None,  # None: not told
@@ -113,17 +189,17 @@ def half_lives(count: int = 30) -> dict[str, Any]:
     return found
 
 
-def driver(count: int = 50) -> dict[str, Any]:
+def _driver(arms: int, exposures: int, effect: str, seed: int) -> str:
+    rng = np.random.default_rng(FIRST_SEED + seed)
+    return findings_of(read_log(log_generators.wearing(rng, effect, arms=arms, exposures=exposures))).driver.name
+
+
+def driver(count: int = 20) -> dict[str, Any]:
     """Return how often exposure, age and calendar are named rightly and wrongly, with staggered launches."""
     found: dict[str, Any] = {"logs_each": count}
     for arms, exposures in ((12, 5000), (8, 2000)):
         for effect, expected in (("before", EXPOSURE), ("age", AGE), ("share", CALENDAR)):
-            names: Counter[str] = Counter()
-            for seed in range(count):
-                frame = log_generators.wearing(
-                    np.random.default_rng(FIRST_SEED + seed), effect, arms=arms, exposures=exposures
-                )
-                names[findings_of(read_log(frame)).driver.name] += 1
+            names = Counter(each_of(functools.partial(_driver, arms, exposures, effect), range(count)))
             wrong = sum(names[other] for other in (EXPOSURE, AGE, CALENDAR) if other != expected)
             found[f"{arms} arms, {exposures} exposures, {expected}"] = {
                 "right": names[expected] / count,
@@ -135,30 +211,56 @@ def driver(count: int = 50) -> dict[str, Any]:
 GAIN_POLICIES = ("FEWA", "UCB1", "oracle")
 
 
-def gain(count: int = 40) -> dict[str, Any]:
+def gain(count: int = 20) -> dict[str, Any]:
     """Return how often true gains from now on lie within their intervals."""
-    return {name: gain_of(curve, count) for name, curve in log_generators.CURVES.items()}
+    found = {name: gain_of(name, count) for name in log_generators.CURVES}
+    return found | {name: gain_of_equal_arms(name, max(count // 2, 1)) for name in ("200 equal arms", "adaptive")}
 
 
-def gain_of(curve: Any, count: int, arms: int = 8, exposures: int = 2000) -> dict[str, Any]:
+def _gain(name: str, arms: int, exposures: int, seed: int) -> list[tuple[float, float, float, float]]:
+    """Return truth, low end, promise and high end for each policy, on one log."""
+    rng = np.random.default_rng(FIRST_SEED + seed)
+    frame, value = log_generators.curved(rng, log_generators.CURVES[name], arms, exposures)
+    log = read_log(frame)
+    each, period = findings_of(log), period_ahead(log)
+    rows = estimate_gains(values_of(each, seed), period, sigma_of(log), log.binary, only=GAIN_POLICIES)
+    true = true_gains(value, log, period, seed)
+    return [(true[row.policy], row.gain.low, row.gain.point, row.gain.high) for row in rows[1:]]
+
+
+def gain_of(name: str, count: int, arms: int = 8, exposures: int = 2000) -> dict[str, Any]:
     """Return coverage and medians for arms whose values follow a curve."""
-    inside, truths, points = [], [], []
-    for seed in range(count):
-        rng = np.random.default_rng(FIRST_SEED + seed)
-        frame, value = log_generators.curved(rng, curve, arms, exposures)
-        log = read_log(frame)
-        each, period = findings_of(log), period_ahead(log)
-        rows = estimate_gains(values_of(each, seed), period, sigma_of(log), log.binary, only=GAIN_POLICIES)
-        true = true_gains(value, log, period, seed)
-        for row in rows[1:]:
-            inside.append(row.gain.low <= true[row.policy] <= row.gain.high)
-            truths.append(true[row.policy])
-            points.append(row.gain.point)
+    rows = np.array(each_of(functools.partial(_gain, name, arms, exposures), range(count)))
+    true, low, point, high = rows.reshape(-1, 4).T
     return {
         "logs": count,
-        "coverage": float(np.mean(inside)),
-        "median_truth": float(np.median(truths)),
-        "median_promise": float(np.median(points)),
+        "coverage": float(np.mean((low <= true) & (true <= high))),
+        "median_truth": float(np.median(true)),
+        "median_promise": float(np.median(point)),
+    }
+
+
+def _gain_of_equal_arms(name: str, seed: int) -> list[tuple[float, float, float]]:
+    rng = np.random.default_rng(FIRST_SEED + seed)
+    if name == "adaptive":
+        frame = log_generators.adaptive(rng)
+    else:
+        shown = log_generators.shown(rng, arms=200, exposures=100)
+        frame = log_generators.finished(shown, log_generators.clicks(rng, np.full(len(shown), 0.1)))
+    log = read_log(frame)
+    draws = values_of(findings_of(log), seed)
+    rows = estimate_gains(draws, period_ahead(log), sigma_of(log), log.binary, only=GAIN_POLICIES)
+    return [(row.gain.low, row.gain.point, row.gain.high) for row in rows[1:]]
+
+
+def gain_of_equal_arms(name: str, count: int) -> dict[str, Any]:
+    """Return how often intervals hold 0, which is what anybody gains on equal arms."""
+    low, point, high = np.array(each_of(functools.partial(_gain_of_equal_arms, name), range(count))).reshape(-1, 3).T
+    return {
+        "logs": count,
+        "coverage": float(np.mean((low <= 0) & (high >= 0))),
+        "median_truth": 0.0,
+        "median_promise": float(np.median(point)),
     }
 
 
@@ -224,10 +326,38 @@ def write_large(path: Path, count: int) -> None:
         frame.to_csv(path, mode="a", header=piece == 0, index=False)
 
 
-PARTS = {part.__name__: part for part in (table, calibration, power, half_lives, driver, gain, rows)}
+def year(arms: int = 2000) -> dict[str, Any]:
+    """Return the time of a whole diagnosis of a year of daily aggregates."""
+    import pandas
+
+    import rotting
+
+    rng, pieces = np.random.default_rng(0), []
+    for arm in range(arms):
+        start = rng.integers(0, 300)
+        day = np.arange(start, min(365, start + rng.integers(30, 120)))
+        shown = rng.poisson(300, len(day)) + 1
+        rate = 0.03 * np.exp(0.3 * rng.standard_normal()) * np.exp(-(np.cumsum(shown) - shown) / 20_000)
+        dates = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(day, unit="D")
+        earned = rng.binomial(shown, rate)
+        pieces.append(pandas.DataFrame({"date": dates, "ad": f"ad {arm}", "impressions": shown, "clicks": earned}))
+    frame = pandas.concat(pieces)
+    with tempfile.TemporaryDirectory() as folder:
+        rotting.diagnose(make_log(arms=2, exposures=100))  # the compiler's work is not the log's
+        began, worked = time.perf_counter(), time.process_time()
+        rotting.diagnose(frame).save(folder)
+    seconds, processor = time.perf_counter() - began, time.process_time() - worked
+    return {"arms": arms, "rows": len(frame), "seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
+
+
+PARTS = {
+    part.__name__: part for part in (table, others, calibration, power, oracle, half_lives, driver, gain, year, rows)
+}
 
 
 def main(wanted: list[str]) -> None:
+    global workers
+    workers = concurrent.futures.ProcessPoolExecutor(os.cpu_count()) if os.cpu_count() != 1 else None
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for each in wanted or PARTS:
         name, _, size = each.partition("=")

@@ -79,6 +79,10 @@ def prepare(folder):
     """Write the files that the examples speak of."""
     from rotting.logs import make_log
 
+    for page in PAGES:  # files that one page shows are spoken of on others
+        for block in blocks(page):
+            if block.key == "file":
+                (folder / block.value).write_text(block.text)
     names = {"timestamp": "shown_at", "creative": "creative_id", "click": "clicked"}
     log = make_log(arms=3, exposures=300, start=0.2, end=0.05, seed=1).rename(columns=names)
     log.to_csv(folder / "clicks.csv", index=False)

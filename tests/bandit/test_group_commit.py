@@ -310,6 +310,37 @@ def test_one_round_trip_alone_and_two_among_others(postgres_bandit, monkeypatch)
     assert len(trips) == 4
 
 
+def test_a_statement_that_is_sent_with_the_commit_is_prepared_once(postgres_bandit):
+    log = postgres_bandit._log
+
+    def prepared():
+        return [
+            row[0]
+            for row in log.database.driver.execute(
+                "SELECT calls FROM (SELECT generic_plans + custom_plans AS calls FROM pg_prepared_statements "
+                "WHERE name = 'rotting_append') AS ours"
+            )
+        ]
+
+    def among_others(call):
+        log._empty_catch_ups = 0
+        return call()
+
+    choices = [among_others(postgres_bandit.decide) for _ in range(3)]
+    assert prepared() == [3]
+    for choice in choices[:2]:
+        assert among_others(lambda id=choice.id: postgres_bandit.reward(id, 1.0)) is True
+    assert prepared() == [5]
+    assert among_others(lambda: postgres_bandit.reward(choices[0].id, 1.0)) is False  # rolls back
+    assert prepared() == []
+    among_others(postgres_bandit.decide)
+    assert prepared() == [1]
+    log.database.driver.execute("DEALLOCATE ALL")  # by somebody between us and the server, such as a pooler
+    among_others(postgres_bandit.decide)
+    assert prepared() == [1]
+    postgres_bandit.verify()
+
+
 def test_two_writers_disturb_neither_the_terminal_nor_each_others_connection(postgres, capfd):
     """Nothing fails because another was quicker: an error would close the connection, and be in the server's log."""
     one, two = (Bandit.open(postgres, "hero", HALF, COLOURS) for _ in range(2))

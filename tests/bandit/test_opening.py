@@ -11,7 +11,15 @@ import pytest
 import sqlalchemy
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import BadAddress, BanditError, RewardConflict, StorageError, UnknownBandit, UnknownDecision
+from rotting.bandit import (
+    BadAddress,
+    BanditError,
+    RewardConflict,
+    StorageError,
+    UnknownBandit,
+    UnknownDecision,
+    sqlite_files,
+)
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -66,6 +74,18 @@ def _look_as_somebody_else(file, folder):
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+    # Nothing is left behind that would belong to the reader, and lock the owner out.
+    assert sorted(each.name for each in folder.iterdir()) == ["bandits.db", "log.csv"]
+
+
+def test_what_is_written_while_somebody_reads_without_a_lock_is_noticed(file, monkeypatch):
+    monkeypatch.setattr(sqlite_files.os, "access", lambda *_: False)  # root may write everything
+    reader = Bandit.open(f"sqlite:///{file}", "hero")
+    monkeypatch.undo()
+    assert [each.name for each in file.parent.iterdir()] == ["bandits.db"]
+    with pytest.raises(StorageError, match="written while it was read"), reader._log.reading():
+        Bandit.open(f"sqlite:///{file}", "hero").decide()
+    assert reader.verify().decisions == 6  # from now on, it reads as everybody does
 
 
 def test_a_postgres_session_that_may_only_read(postgres, tmp_path):

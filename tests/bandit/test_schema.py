@@ -1,5 +1,8 @@
 """Tables of other versions, and of others."""
 
+import re
+from pathlib import Path
+
 import pytest
 import sqlalchemy
 from sqlalchemy import Column, MetaData, Table, Text, text
@@ -99,3 +102,20 @@ def test_what_became_of_a_decision_is_found_without_reading_the_whole_log(sqlite
     Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), COLOURS).close()
     plan = execute(sqlite, "EXPLAIN QUERY PLAN SELECT * FROM rotting_events WHERE bandit = 1 AND target = 5")
     assert "USING INDEX rotting_outcomes" in plan[0][-1]
+
+
+def test_a_role_needs_access_to_the_tables_that_the_docs_name_and_no_others(postgres, postgres_server):
+    """The docs once forgot one of them."""
+    text_of_docs = (Path(__file__).parents[2] / "docs" / "production.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(rotting_[a-z]+)`", text_of_docs[text_of_docs.index("The tables are ") :]))
+    assert named == set(schema.metadata.tables)
+    Bandit.open(postgres, "hero", EffFEWA(sigma=0.5), COLOURS).close()
+    [[space]] = execute(postgres, "SELECT current_schema()")
+    role = f"role_of_{space}"
+    grants = [f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role}" for table in sorted(named)]
+    sequence = f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {space} TO {role}"
+    execute(postgres, f"CREATE ROLE {role} LOGIN", f"GRANT USAGE ON SCHEMA {space} TO {role}", sequence, *grants)
+    with Bandit.open(postgres.replace("tester@", f"{role}@"), "hero") as bandit:
+        bandit.reward(bandit.decide().id, 1.0)
+        bandit.snapshot()
+        assert bandit.verify().rewards == 1

@@ -7,6 +7,7 @@ import sqlalchemy
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BadName, BadSettings, Segments, SettingsConflict, UnknownArm, UnknownDecision, segments
+from rotting.bandit.database import Database
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1}
@@ -156,3 +157,26 @@ def test_bandits_that_only_have_such_a_name_are_left_alone(sqlite):
         for bandit in (plain, others.bandit(country="de", device="phone")):
             assert bandit.settings.epsilon == 0.0
             assert len(bandit.arms) < 4
+
+
+@pytest.mark.soak
+def test_two_thousand_segments_need_one_connection(url, monkeypatch):
+    connect, connections = Database._connect, set()
+
+    def noted(database, deadline):
+        made = connect(database, deadline)
+        connections.add(id(database.driver))
+        return made
+
+    monkeypatch.setattr(Database, "_connect", noted)
+    with Segments.open(url, "home/{user}", EffFEWA(sigma=0.3), COLOURS, siblings=2) as made:
+        choices = [made.decide(user=number) for number in range(2000)]
+        for choice in choices:
+            assert made.reward(choice.id, WORTH[choice.arm]) is True
+        assert len(made._open) == segments.LARGEST_CACHE
+        assert made.change_arms(add=["purple"]) == 2000
+        assert len(made.names()) == 2000
+        report = made.report()
+        assert sum(total["shows"] for total in report.totals.values()) == 2000
+        assert made.bandit(user=7).verify().decisions == 1
+    assert len(connections) == 1

@@ -220,7 +220,7 @@ def test_links_stay_links(run, tmp_path):
         (["compare"], ["policies", "--help"]),
         (["compare", "FEWA", "--colour", "red"], ["--colour"]),
         (["compete"], ["'compete'"]),
-        (["policies", "Foo"], ["'Foo'", "FEWA, MOSS"]),
+        (["policies", "Foo"], ["'Foo'", "FEWA, ", "MOSS, "]),
         (["paper", "--runs", "0"], ["--runs '0'", ">= 1"]),
         (["paper", "--out", "taken/paper"], ["'taken/paper'"]),
     ],

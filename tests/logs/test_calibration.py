@@ -34,7 +34,7 @@ def test_wear_out_is_seen(script):
 
 def test_gains_are_of_the_right_size(script, monkeypatch):
     monkeypatch.setattr(gain, "PLAYED_DRAWS", 10)
-    found = script.gain_of(script.log_generators.CURVES["exponential"], 1, arms=4, exposures=800)
+    found = script.gain_of("exponential", 1, arms=4, exposures=800)
     assert abs(found["median_promise"] - found["median_truth"]) < 40
 
 

@@ -97,6 +97,6 @@ def test_the_same_seed_gives_the_same_gains(few):
 
 def test_pulls_of_long_periods_stand_for_several_exposures():
     log, draws = drawn(make_log(arms=2, exposures=300))
-    period = Period(np.zeros(2), 10 * gain.MOST_ROUNDS, np.array([0.5, 0.5]), 1.0, 0.25)
+    period = Period.of(np.full(2, 5.0 * gain.MOST_ROUNDS), np.zeros(2), 1.0, 0.25)
     problem = problem_of(draws[0], period, 0.3, log.binary)
     assert (period.batch, problem.horizon, problem.noise) == (10, gain.MOST_ROUNDS, "gaussian")

@@ -232,11 +232,3 @@ def test_rows_for_a_bandit(tmp_path):
     ]
     with pytest.raises(LogError, match="each row stands for many exposures"):
         read_rows(frame.assign(impressions=9))
-
-
-def test_logs_of_events_are_refused():
-    frame = pandas.DataFrame({"event": ["impression", "click"] * 40, "ad": "a", "value": 1.0})
-    with pytest.raises(
-        LogError, match=r"column 'event' holds different events \('click', 'impression'\); expected one"
-    ):
-        read_log(frame)

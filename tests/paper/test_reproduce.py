@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rotting.paper import MODULES, NAMES, reproduce, store
+from rotting.paper import ALL_NAMES, BEYOND, MODULES, NAMES, reproduce, store
 from rotting.paper.reproduce import EXPERIMENTS, Settings, jobs
 from rotting.paper.two_arm import DROPS, PLAYED, published
 
@@ -31,12 +31,12 @@ def test_sizes_are_the_papers():
     assert sizes["fig1"] == (500, 30)
     assert sizes["fig2"][0] == 500
     assert sizes["appendix"] == (1000, 2)
-    horizons = {block.problem.horizon for experiment in EXPERIMENTS for block in experiment.blocks}
-    assert horizons == {5000, 10_000, 25_000}
+    paper = [experiment for experiment in EXPERIMENTS if experiment.name in MODULES]
+    assert {block.problem.horizon for experiment in paper for block in experiment.blocks} == {5000, 10_000, 25_000}
 
 
 def test_the_list_of_experiments_calls_them_by_their_names():
-    assert [experiment.name for experiment in EXPERIMENTS] == list(MODULES)
+    assert [experiment.name for experiment in EXPERIMENTS] == [*MODULES, *BEYOND]
     assert NAMES == ("fig1", "fig2", "table1", "appendix", "policies", "theory", "claims")
 
 
@@ -47,6 +47,8 @@ def test_each_block_is_played_once():
     assert [job.experiment for job in jobs(Settings(only=("appendix",)))] == ["appendix"] * 2
     assert {job.experiment for job in jobs(Settings(only=("table1",)))} == {"fig2"}
     assert {job.experiment for job in jobs(Settings(only=("claims",)))} == {"fig1", "fig2", "appendix", "theory"}
+    assert [job.experiment for job in jobs(Settings(only=("restless",)))] == ["restless"] * 2
+    assert {job.experiment for job in jobs(Settings(only=ALL_NAMES))} == {*MODULES, *BEYOND} - {"table1"}
 
 
 def test_everything_is_written(small, folder):
@@ -65,6 +67,22 @@ def test_everything_is_written(small, folder):
     assert all(claim["words"] and claim["why"] and claim["measure"] for claim in claims)
     times = json.loads((folder / "times.json").read_text())
     assert all(seconds > 0 for seconds in times["seconds_per_run"].values())
+
+
+def test_what_is_beyond_the_paper_is_judged_when_it_is_played(tmp_path):
+    result, _ = play(tmp_path, only=("boredom",), runs=2)
+    assert [judgement.name for judgement in result.judgements] == [
+        "boredom-values",
+        "linucrl-optimal",
+        "linucrl-beats-greedy",
+    ]
+    assert result.judgements[0].verdict == "holds"
+    assert {path.name for path in tmp_path.glob("boredom*")} == {
+        "boredom.png",
+        "boredom.pdf",
+        "boredom.csv",
+        "boredom_cycles.csv",
+    }
 
 
 def test_data_open_with_xarray(small, folder):

@@ -663,7 +663,14 @@ ROTTING = [
     ("FEWA", {"sigma": 0.1}),
     ("Greedy", {}),  # single rewards suffice, the noise being far below the gaps
     ("Oracle", {}),
+    ("CUSUMUCB", {"first": 50}),  # notices the drop
+    ("DiscountedBetaThompson", {"gamma": 0.99}),
+    ("GLRKLUCB", {}),  # notices the drop
+    ("GLRKLUCB", {"local": True}),
+    ("MUCB", {"window": 50}),  # notices the drop
     ("RAWKLUCB", {}),
+    ("SlidingWindowBetaThompson", {}),
+    ("SlidingWindowGaussianThompson", {"sigma": 0.3}),
     ("RAWUCB", {"sigma": 0.1}),
     ("RAWUCBPlus", {"sigma": 0.1}),
     ("SWA", {"sigma": 0.1}),

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.exponential_weights import draw, probabilities
+from rotting.policies import Agent
 from rotting.policies.exp3 import Exp3
 from rotting.policies.exp3s import Exp3S
 from side_by_side import assert_same_choices, assert_same_decisions, assert_survives_extremes
@@ -40,6 +41,15 @@ def test_weights_stay_within_floats_and_within_reach_of_each_other():
     weights = agent._state.weights
     assert weights.max() < 1e102
     assert weights.min() / weights.sum() > 0.5 * math.e * 0.01 / 3
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.01])
+def test_weights_survive_a_file(alpha, tmp_path):
+    agent = Exp3S(0.2, alpha).start(n_arms=3, seed=1)
+    for t in range(500):
+        agent.update(agent.select(), float(t % 3 == 0))
+    agent.save(tmp_path / "agent.npz")
+    assert Agent.load(tmp_path / "agent.npz").same_as(agent)
 
 
 def test_parameters_of_the_theory():

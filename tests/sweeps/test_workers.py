@@ -14,6 +14,7 @@ import xarray
 from distributed import Client
 
 import rotting
+from own_modules import problem_text, write_module
 from rotting import FEWA, UCB1, EpsilonGreedy, Oracle, sweep
 from rotting.problems import ten_arm, two_arm
 from rotting.sweeps import SweepError, workers
@@ -128,6 +129,18 @@ def test_a_client_will_do_and_the_client_never_holds_many_blocks(client, alone, 
     while client.futures and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not client.futures
+
+
+def test_workers_are_sent_the_users_own_modules(client, tmp_path):
+    # The same workers, twice: the second time the module is edited.
+    for factor, problem in ((1.0, problem_text("OnWorkers")), (0.0, PROBLEMS[0])):
+        file = write_module(tmp_path, "own_on_workers", "OnWorkers", factor)
+        policies = ["OnWorkersPolicy", UCB1()]
+        found, expected = (
+            sweep(policies, problem, 8, out=tmp_path / f"{factor}-{where}", imports=[file], progress=False, **named)
+            for where, named in (("cluster", {"cluster": client}), ("here", {"threads": 1}))
+        )
+        xarray.testing.assert_identical(found, expected)
 
 
 def test_a_block_that_kills_every_worker_is_given_up(cluster, client, tmp_path, monkeypatch):

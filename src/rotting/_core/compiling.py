@@ -44,6 +44,7 @@ _KERNEL_SOURCES = (
     "policies",
     "problems",
     "simulation/_cuda",
+    "simulation/detail.py",
     "simulation/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.

@@ -18,6 +18,8 @@ from rotting.errors import KernelError, RottingError
 
 _ALLOWED_KINDS = "biuf"
 _definitions: Counter[str] = Counter()
+# Curves, dynamics and noise by name: texts of problems name all three, so no two may share a name.
+IN_PROBLEMS: dict[str, type] = {}
 
 
 def plain_function(

@@ -21,7 +21,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _30, _27, _31, _12 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(12)
 
 # What a stream is for; the first step on the path of `stream_key`.
-NOISE, CHOICE, START = 1, 2, 3
+NOISE, CHOICE, START, DELAY = 1, 2, 3, 4
 
 
 @helper

@@ -9,19 +9,20 @@ import random
 import sqlite3
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 from sqlalchemy.event import listen
 from sqlalchemy.exc import SQLAlchemyError
 
-from rotting.bandit.addresses import checked_url, masked, sqlite_file
+from rotting.bandit import forks
+from rotting.bandit.addresses import checked_url, masked
 from rotting.bandit.deadlines import DEFAULT_TIMEOUT, Deadline
 from rotting.bandit.engines import is_broken, is_contention, make_engine
 from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
+from rotting.bandit.sqlite_files import SqliteFile, Version
 from rotting.errors import literal
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Database:
         self._background: threading.Thread | None = None
         self.is_postgres = self.engine.dialect.name == "postgresql"
         self._dialect = self.engine.dialect.name
-        self._path = sqlite_file(self.url) if self._dialect == "sqlite" else None
+        self._file = SqliteFile(self.url) if self._dialect == "sqlite" else None
         self._errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error)
         self._connection: Connection | None = None
         self.driver: Any = None  # the driver's own connection
@@ -71,12 +72,13 @@ class Database:
         self._closed = False
         self.tables_are_good = False  # once a bandit has been found or made in them
         self._process = os.getpid()
-        self._file: tuple[int, int] | None = None  # what identifies a SQLite file, once it is there
+        self._identity: tuple[int, int] | None = None  # of a SQLite file, once it is there
+        self._read_as: Version | None = None  # of a SQLite file that is read without leaving a trace
         self._busy_timeout = -1  # SQLite's own, in milliseconds; -1: not yet set
         self._connect_timeout = math.ceil(DEFAULT_TIMEOUT)
         if self.is_postgres:
             listen(self.engine, "do_connect", self._dial)
-        _OPEN.add(self)
+        forks.watch(self)
 
     # Threads.
 
@@ -192,6 +194,7 @@ class Database:
         try:
             with self._transaction(_READING, deadline) as connection:
                 yield connection
+                self._check_unchanged()
         except self._errors as error:
             if deadline.is_over() and is_contention(error):
                 raise deadline.error("the database") from error
@@ -229,7 +232,7 @@ class Database:
             self._in_transaction = False
         except BanditError:  # of this package, between two statements
             if self._in_transaction and (begin is not None or self._has_begun()):
-                self.driver.execute("ROLLBACK")
+                self._roll_back()
             self._in_transaction = False
             raise
         except BaseException:  # perhaps in the middle of a statement, so that the connection cannot even roll back
@@ -239,6 +242,14 @@ class Database:
                 self.disconnect()
                 raise
             raise
+
+    def _roll_back(self) -> None:
+        if self.is_postgres:
+            from rotting.bandit import postgres
+
+            postgres.roll_back(self.driver)
+        else:
+            self.driver.execute("ROLLBACK")
 
     def _has_begun(self) -> bool:
         """Say whether PostgreSQL has begun a transaction on this connection."""
@@ -300,8 +311,7 @@ class Database:
         """Return the connection, a new one if need be, with no transaction in progress."""
         if self._closed:
             raise ClosedBandit("this bandit is closed", hint="open it again")
-        if self._file is not None:
-            self._check_file(self._file)
+        self._check_file()
         if self._process != os.getpid():  # a fork that Python did not see
             _INHERITED.append(self.driver)
             self._connection, self.driver, self._in_transaction, self._process = None, None, False, os.getpid()
@@ -309,9 +319,9 @@ class Database:
             self.disconnect()
         if self._connection is None:
             self._connect_timeout = math.ceil(deadline.remaining())
-            connection = self.engine.connect()
+            connection = self._engine_now().connect()
             self.driver = connection.connection.driver_connection
-            self._file = self._file or self._file_now()
+            self._identity = self._identity or (None if self._file is None else self._file.identity())
             self._wal_is_on, self._busy_timeout = False, -1
             connection.detach()  # SQLAlchemy no longer closes or resets it
             if self.is_postgres:
@@ -335,21 +345,28 @@ class Database:
             self.driver.execute(f"PRAGMA busy_timeout = {milliseconds}")
             self._busy_timeout = milliseconds
 
-    def _check_file(self, known: tuple[int, int]) -> None:
+    def _engine_now(self) -> Engine:
+        """Return what makes the next connection: to a file that this user may not write, one that leaves no trace."""
+        url = None if self._file is None else self._file.read_only_url()
+        self._read_as = None if url is None or self._file is None else self._file.version()
+        return self.engine if url is None else make_engine(url)
+
+    def _check_file(self) -> None:
         """Refuse to go on with a file that is no longer the one at this address: what it holds would be lost."""
-        if (now := self._file_now()) != known:
+        if self._file is None or self._identity is None:
+            return
+        if (now := self._file.identity()) != self._identity:
             what = "was deleted" if now is None else "was replaced by another file"
             raise StorageError(
                 f"{self.quoted_address} {what} since it was opened", hint="put it back, or open the bandit again"
             )
+        if self._read_as is not None and self._read_as != self._file.version():
+            self.disconnect()  # somebody writes it by now
 
-    def _file_now(self) -> tuple[int, int] | None:
-        """Return what identifies the SQLite file at this address, None if there is none."""
-        try:
-            found = os.stat(self._path) if self._path is not None else None
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            return None
-        return None if found is None else (found.st_dev, found.st_ino)
+    def _check_unchanged(self) -> None:
+        """Refuse what was read of a file without a lock, if somebody has written it meanwhile."""
+        if self._read_as is not None and self._file is not None and self._read_as != self._file.version():
+            raise StorageError(f"{self.quoted_address} was written while it was read", hint="read it again")
 
     def close(self) -> None:
         """Close the connection for good."""
@@ -385,48 +402,18 @@ class Database:
 
     def is_missing(self) -> bool:
         """Say whether this is a SQLite file that does not exist (and that connecting to would create)."""
-        return self._path is not None and not os.path.exists(self._path)
+        return self._file is not None and self._file.is_missing()
 
     def owns_file(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this database, or one of those that SQLite keeps beside it."""
-        if self._path is None:
-            return False
-        own = os.path.realpath(self._path)
-        return os.path.realpath(path) in (own, f"{own}-wal", f"{own}-shm", f"{own}-journal")
+        return self._file is not None and self._file.owns(path)
 
-
-# Forks. A SQLite connection that a child inherits makes the child believe that it holds locks which only its parent
-# holds, even for connections that it makes itself: when the parent closes its own, the child's writes are lost. So no
-# connection is inherited.
-
-_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
-_FORKING = threading.Lock()
-_LOCKED_FOR_FORK: list[Database] = []
-_INHERITED: list[Any] = []  # connections of a parent, after a fork that Python did not see; closing them would harm it
-
-
-def _before_fork() -> None:
-    _FORKING.acquire()
-    for database in list(_OPEN):
-        database.lock.acquire()
-        _LOCKED_FOR_FORK.append(database)
-        database.disconnect()
-
-
-def _after_fork() -> None:
-    while _LOCKED_FOR_FORK:
-        _LOCKED_FOR_FORK.pop().lock.release()
-    _FORKING.release()
-
-
-def _after_fork_in_child() -> None:
-    for database in _LOCKED_FOR_FORK:
-        for ticket in database.line:  # the threads that wait there are the parent's
+    def forget_other_threads(self) -> None:
+        """Forget who waits and who holds the lock: in a child, after a fork, these threads are the parent's."""
+        for ticket in self.line:
             ticket.abandoned = True
-        database.line.clear()
-        database._holder = None
-    _after_fork()
+        self.line.clear()
+        self._holder = None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
+_INHERITED: list[Any] = []  # connections of a parent, after a fork that Python did not see; closing them would harm it

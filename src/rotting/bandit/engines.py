@@ -12,8 +12,8 @@ from rotting.bandit.addresses import sqlite_file
 from rotting.bandit.deadlines import DEFAULT_TIMEOUT
 from rotting.errors import MissingExtra
 
-# PostgreSQL: serialization failure, deadlock, a key that exists by now.
-_RETRIED = {"40001", "40P01", "23505"}
+# PostgreSQL: serialization failure, deadlock, a key that exists by now, a prepared statement that was forgotten.
+_RETRIED = {"40001", "40P01", "23505", "26000"}
 
 
 def make_engine(url: URL) -> Engine:

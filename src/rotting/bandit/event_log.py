@@ -232,7 +232,7 @@ class EventLog:
                 self._check_prepared()
                 events = plan(self.state, self._now(), stored)
                 if not events:
-                    driver.execute("ROLLBACK")
+                    postgres.roll_back(driver)
                     return []
                 last = self.state.seq, self.state.at
                 self.database.committing()
@@ -241,7 +241,7 @@ class EventLog:
                         driver.execute("COMMIT")
                     return events
                 if not in_one_message:
-                    driver.execute("ROLLBACK")
+                    postgres.roll_back(driver)
             # A process that believed to be alone was quicker.
             if deadline.is_over():
                 raise deadline.error("other writers")

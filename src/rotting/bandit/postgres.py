@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import psycopg
@@ -26,22 +26,42 @@ GRACE = 0.1  # seconds in which the server is expected to give up by itself, bef
 _DIALECT: Dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
 _TYPES = {field: schema.events.c[field].type.compile(_DIALECT) for field in Event._fields}
 _COLUMNS = ", ".join(Event._fields)
-_NEW = "unnest(" + ", ".join(f"%s::{_TYPES[field]}[]" for field in Event._fields) + f") AS new({_COLUMNS})"
-# Inserts the first event, if the one before it is there, its number is free and nobody else has the lock (otherwise who
-# waits for it would always come too late), and then the others.
-_APPEND = f"""
-WITH new AS (SELECT * FROM {_NEW}),
+# What the statement that appends is given: a column of values for each field, and what is known of the log.
+_KNOWN = {"bandit": "integer", "last_seq": "bigint", "last_at": "double precision", "namespace": "integer"}
+_GIVEN = {f"new_{field}": f"{_TYPES[field]}[]" for field in Event._fields} | _KNOWN
+
+
+def _append_statement(given: Mapping[str, str]) -> str:
+    """Return the statement that appends, with these texts where something is given.
+
+    It inserts the first event, if the one before it is there, its number is free and nobody else has the lock
+    (otherwise who waits for it would always come too late), and then the others.
+    """
+    arrays = ", ".join(given[f"new_{field}"] for field in Event._fields)
+    bandit, last_seq, last_at = given["bandit"], given["last_seq"], given["last_at"]
+    return f"""
+WITH new AS (SELECT * FROM unnest({arrays}) AS new({_COLUMNS})),
 first AS (
-  INSERT INTO rotting_events (bandit, {_COLUMNS}) SELECT %s, {_COLUMNS} FROM new
-  WHERE seq = %s AND EXISTS (SELECT FROM rotting_events WHERE bandit = %s AND seq = %s AND at = %s)
-  AND pg_try_advisory_xact_lock(%s, %s)
+  INSERT INTO rotting_events (bandit, {_COLUMNS}) SELECT {bandit}, {_COLUMNS} FROM new
+  WHERE seq = {last_seq} + 1
+  AND EXISTS (SELECT FROM rotting_events WHERE bandit = {bandit} AND seq = {last_seq} AND at = {last_at})
+  AND pg_try_advisory_xact_lock({given["namespace"]}, {bandit})
   ON CONFLICT (bandit, seq) DO NOTHING RETURNING seq
 ),
 rest AS (
   INSERT INTO rotting_events (bandit, {_COLUMNS})
-  SELECT %s, {", ".join(f"new.{field}" for field in Event._fields)} FROM new, first WHERE new.seq > first.seq
+  SELECT {bandit}, {", ".join(f"new.{field}" for field in Event._fields)} FROM new, first WHERE new.seq > first.seq
 )
 SELECT EXISTS (SELECT FROM first)"""
+
+
+_APPEND = _append_statement({name: f"%({name})s::{kind}" for name, kind in _GIVEN.items()})
+# The server takes longer to plan this statement than to execute it. So it is prepared: by psycopg where it is sent for
+# itself, and by us where it is sent together with the commit.
+_PREPARE = f"PREPARE rotting_append ({', '.join(_GIVEN.values())}) AS " + _append_statement(
+    {name: f"${place}" for place, name in enumerate(_GIVEN, start=1)}
+)
+_APPEND_AND_COMMIT = f"EXECUTE rotting_append ({', '.join(f'%({name})s' for name in _GIVEN)}); COMMIT"
 _LOCK = "SELECT set_config('lock_timeout', %s, true); SELECT pg_advisory_xact_lock(%s, %s)"
 _LOCK_AND_READ = f"""BEGIN; {_LOCK};
 SELECT {_COLUMNS} FROM rotting_events WHERE bandit = %s AND seq >= %s ORDER BY seq"""
@@ -51,6 +71,7 @@ class BoundedConnection(psycopg.Connection[Any]):
     """A connection that waits for the server until `deadline`, and not at all for it to cancel what was interrupted."""
 
     deadline: Deadline | None = None
+    has_prepared = False  # is there a statement `rotting_append`?
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         """Wait as psycopg does, but not beyond the deadline."""
@@ -62,7 +83,9 @@ class BoundedConnection(psycopg.Connection[Any]):
 def lock_and_read(driver: Any, namespace: int, bandit: int, seq: int, deadline: Deadline) -> list[Event]:
     """Begin a transaction, wait for the bandit's lock, and return its events from `seq` on."""
     cursor = ClientCursor(driver)
-    cursor.execute(_LOCK_AND_READ, (_milliseconds(deadline), namespace, bandit, bandit, seq))
+    prepare = "" if driver.has_prepared else f"{_PREPARE};"
+    cursor.execute(prepare + _LOCK_AND_READ, (_milliseconds(deadline), namespace, bandit, bandit, seq))
+    driver.has_prepared = True
     while cursor.nextset():
         pass
     return [Event._make(row) for row in cursor]
@@ -72,16 +95,22 @@ def append(
     driver: Any, namespace: int, bandit: int, last: tuple[int, float], events: Sequence[Event], commit: bool
 ) -> bool:
     """Append events after the last known one (its number and time), all or none; with `commit`, end the transaction."""
-    seq, at = last
-    columns = [list(column) for column in zip(*events, strict=True)]
-    values = (*columns, bandit, seq + 1, bandit, seq, at, namespace, bandit, bandit)
+    columns = zip(*events, strict=True)
+    values: dict[str, object] = {f"new_{field}": list(each) for field, each in zip(Event._fields, columns, strict=True)}
+    values |= {"bandit": bandit, "last_seq": last[0], "last_at": last[1], "namespace": namespace}
     if commit:
         cursor = ClientCursor(driver)
-        cursor.execute(_APPEND + "; COMMIT", values)
+        cursor.execute(_APPEND_AND_COMMIT, values)
     else:
         cursor = driver.execute(_APPEND, values)
     row = cursor.fetchone()
     return row is not None and bool(row[0])
+
+
+def roll_back(driver: Any) -> None:
+    """End a transaction without effect. psycopg then forgets its prepared statements; so ours go with them."""
+    ClientCursor(driver).execute("ROLLBACK; DEALLOCATE ALL")
+    driver.has_prepared = False
 
 
 def lock(driver: Any, namespace: int, bandit: int, deadline: Deadline) -> None:

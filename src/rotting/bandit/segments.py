@@ -304,8 +304,7 @@ class Segments:
 
         database = self.head._log.database
         with database.held(), database.reading() as connection:
-            newest = storage.segment_names(connection, self.template.text, self.template.prefix, newest_first=True)
-        names = newest[:MOST_SIBLINGS]
+            names = storage.newest_segments(connection, self.template.text, self.template.prefix, MOST_SIBLINGS)
         found: dict[str, list[tuple[float, Imported]]] = {arm: [] for arm in arms}
         for name in names:
             with self._bandit(name)._log.reading() as stored:

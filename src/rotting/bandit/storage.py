@@ -8,6 +8,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -69,23 +70,30 @@ def find_bandit(connection: Connection, name: str) -> BanditRow | None:
     return BanditRow(row.id, row.name, row.token, row.secret, settings, template)
 
 
-def bandit_names(connection: Connection, prefix: str = "", newest_first: bool = False) -> list[str]:
-    """Return the names of all bandits, or of those that begin with a prefix, in order."""
+def bandit_names(connection: Connection) -> list[str]:
+    """Return the names of all bandits, in order."""
     table = schema.bandits.c
-    query = select(table.name).where(table.name.startswith(prefix, autoescape=True)) if prefix else select(table.name)
-    names = connection.execute(query.order_by(table.id.desc() if newest_first else table.name)).scalars()
-    # SQLite compares without regard to case.
-    return [name for name in names if name.startswith(prefix) and not name.startswith(DELETED)]
+    names = connection.execute(select(table.name).order_by(table.name)).scalars()
+    return [name for name in names if not name.startswith(DELETED)]
 
 
-def segment_names(connection: Connection, template: str, prefix: str, newest_first: bool = False) -> list[str]:
-    """Return the names of the bandits that were made as segments of a template; they begin with a prefix."""
-    names = bandit_names(connection, prefix, newest_first)
+def segment_names(connection: Connection, template: str, prefix: str) -> list[str]:
+    """Return the names of the bandits that were made as segments of a template, in order; they begin with a prefix."""
+    return sorted(_newest_segments(connection, template, prefix))
+
+
+def newest_segments(connection: Connection, template: str, prefix: str, number: int) -> list[str]:
+    """Return the names of the segments that were made last, the newest first."""
+    return list(islice(_newest_segments(connection, template, prefix), number))
+
+
+def _newest_segments(connection: Connection, template: str, prefix: str) -> Iterator[str]:
     table = schema.bandits.c
-    named = [table.name.startswith(prefix, autoescape=True)] if prefix else []
-    rows = connection.execute(select(table.name, table.settings).where(table.settings.contains("template"), *named))
-    mine = {name for name, settings in rows if _template_in(settings) == template}
-    return [name for name in names if name in mine]
+    query = select(table.name, table.settings).where(table.settings.contains("template")).order_by(table.id.desc())
+    for name, settings in connection.execute(query.where(table.name.startswith(prefix, autoescape=True))):
+        # SQLite compares without regard to case. Deleted ones begin with no prefix of a template, unless it is empty.
+        if name.startswith(prefix) and not name.startswith(DELETED) and _template_in(settings) == template:
+            yield name
 
 
 def _template_in(settings: str) -> object:

@@ -28,6 +28,7 @@ from rotting.cli import (
     tune,
     warm_up,
 )
+from rotting.cli.options import with_imports
 from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -113,3 +114,16 @@ for upkeep in (
     bandit.app.command()(upkeep)
 app.add_typer(bandit.app, name="bandit")
 app.add_typer(serve.app, name="serve")
+
+
+def _let_all_import(group: typer.Typer) -> None:
+    """Give --import to every command, those of groups included."""
+    for command in group.registered_commands:
+        assert command.callback is not None
+        command.callback = with_imports(command.callback)
+    for below in group.registered_groups:
+        assert below.typer_instance is not None
+        _let_all_import(below.typer_instance)
+
+
+_let_all_import(app)

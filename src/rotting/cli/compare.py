@@ -5,14 +5,32 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MAX_COUNT, Device, InputError, Runs, Seed, Threads, enough_memory, parsed, whole_option
+from rotting.cli.options import (
+    MAX_COUNT,
+    Baseline,
+    Device,
+    Form,
+    InputError,
+    Runs,
+    Seed,
+    Significance,
+    Threads,
+    enough_memory,
+    parsed,
+    whole_option,
+)
 from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
-from rotting.cli.tables import print_summaries
+from rotting.cli.tables import print_differences, print_summaries
 
+if TYPE_CHECKING:
+    import xarray
+
+# Traces of more bytes are announced before they are made.
+LARGE_TRACES = 100_000_000
 Horizon = Annotated[
     int | None,
     typer.Option(**whole_option("--horizon", 1, MAX_COUNT), show_default="the problem's own", help="Rounds per run."),
@@ -29,36 +47,99 @@ def compare(
     seed: Seed = 0,
     threads: Threads = None,
     device: Device = "cpu",
+    delay: Annotated[
+        str, typer.Option(help='Rounds by which rewards arrive late: such as 20, or "GeometricDelay(mean=50)".')
+    ] = "0",
+    significance: Significance = False,
+    baseline: Baseline = None,
+    form: Form = "text",
     plot: Annotated[Path | None, typer.Option(help="Draw regret over time into this .png, .pdf or .svg file.")] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(help="Keep the arm and the reward of every round in this .zarr folder or .nc file."),
+    ] = None,
     json: Annotated[Path | None, typer.Option(help="Write the settings and the results into this file.")] = None,
 ) -> None:
     """Compare policies on a problem: their regret, and their time per decision.
 
     Every policy meets the same noise in the same run; differences to the best are taken run by run.
     """
-    plot = None if plot is None else checked_plot(plot)
-    json = None if json is None else checked_output("--json", json)
-    if plot is not None and json is not None and os.path.realpath(plot) == os.path.realpath(json):
-        raise InputError(f"--plot and --json are the same file {str(plot)!r}; expected two")
+    _check_files(plot, json, trace)
     from rotting.policies import parse_policy
     from rotting.problems import parse_problem
     from rotting.simulation import simulate
+    from rotting.simulation.delays import as_delay
     from rotting.simulation.fit import check_fit
-    from rotting.simulation.summary import summarise
+    from rotting.simulation.significance import baseline_among
+    from rotting.simulation.traces import TRACES
 
+    late = parsed("--delay", as_delay, delay)
     compared = [parsed("policy", parse_policy, text) for text in policies]
     played = parsed("--problem", parse_problem, problem)
     for policy in compared:
         check_fit(policy, played, horizon)
+    if baseline is not None:
+        baseline_among(list(map(str, compared)), baseline)
+    kept = () if trace is None else tuple(TRACES)
+    _say_size(kept, len(compared), runs, played.n_arms, horizon or played.horizon)
     with enough_memory(runs):
-        dataset = simulate(compared, played, horizon, runs=runs, seed=seed, threads=threads, device=device)
-    summaries = summarise(dataset)
-    rounds, times = dataset.attrs["horizon"], "1 run" if runs == 1 else f"{runs} runs"
-    print_summaries(f"{played}: {rounds} rounds, {times}, seed {seed}", summaries, runs)
+        dataset = simulate(
+            compared, played, horizon, runs, seed, threads=threads, device=device, trace=kept, delay=late
+        )
+    _print(dataset, significance, baseline, form)
+    _write(dataset, plot, json, trace)
+
+
+def _check_files(plot: Path | None, json: Path | None, trace: Path | None) -> None:
+    """Refuse files that could not be written, before any time is spent."""
+    if plot is not None:
+        checked_plot(plot)
     if json is not None:
-        rows = [dataclasses.asdict(row) for row in summaries]
-        write_json(json, {"settings": {**dataset.attrs, "runs": runs}, "policies": rows})
+        checked_output("--json", json)
+    if plot is not None and json is not None and os.path.realpath(plot) == os.path.realpath(json):
+        raise InputError(f"--plot and --json are the same file {str(plot)!r}; expected two")
+    if trace is not None:
+        from rotting.simulation.traces import check_destination
+
+        check_destination(trace, "trace")
+
+
+def _print(dataset: xarray.Dataset, wanted: bool, baseline: str | None, form: str) -> None:
+    from rotting.simulation.significance import significance
+    from rotting.simulation.summary import summarise
+
+    runs, said = dataset.sizes["run"], dataset.attrs
+    late = f", {said['delay']}" if "delay" in said else ""
+    title = f"{said['problem']}: {said['horizon']} rounds, {runs} run{'s' * (runs > 1)}, seed {said['seed']}{late}"
+    print_summaries(title, summarise(dataset), runs, form)
+    if wanted or baseline is not None:
+        typer.echo()
+        print_differences(significance(dataset, baseline), form)
+
+
+def _write(dataset: xarray.Dataset, plot: Path | None, json: Path | None, trace: Path | None) -> None:
+    from rotting.simulation.summary import summarise
+
+    if json is not None:
+        rows = [dataclasses.asdict(row) for row in summarise(dataset)]
+        write_json(json, {"settings": {**dataset.attrs, "runs": dataset.sizes["run"]}, "policies": rows})
+    if trace is not None:
+        from rotting.simulation import write_traces
+
+        write_traces(trace, dataset)
+        typer.echo(f"Wrote {trace}")
     if plot is not None:
         from rotting.simulation.figures import regret_figure
 
         write_figure(plot, regret_figure(dataset))
+
+
+def _say_size(kept: tuple[str, ...], players: int, runs: int, n_arms: int, horizon: int) -> None:
+    """Warn of traces that are large, before any time is spent on them."""
+    from rotting.simulation.simulator import recorded_rounds
+    from rotting.simulation.traces import trace_bytes
+
+    size = trace_bytes(kept, players, runs, n_arms, horizon, len(recorded_rounds(None, horizon)))
+    if size >= LARGE_TRACES:
+        amount = f"{size / 1e9:,.1f} GB" if size >= 10**9 else f"{size / 1e6:,.0f} MB"
+        typer.echo(f"Warning: the traces take {amount} of memory, and a .nc file of this size.", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -34,78 +34,78 @@ class Campaign(TypedDict):
 DEMO: Campaign = {"arms": 10, "exposures": 10_000, "start": 0.08, "end": 0.02, "spread": 0.7}
 
 
+LogArgument = Annotated[
+    str | None,
+    typer.Argument(
+        help="A .csv, .tsv, .jsonl, .xlsx or .parquet file, also .gz or .zip, a folder or pattern of such files, or "
+        "file.db::table (DuckDB, SQLite).",
+        show_default=False,
+    ),
+]
+Out = Annotated[Path, typer.Option(help="The folder to write to; created if necessary.")]
+Demo = Annotated[bool, typer.Option("--demo", help="Generate the log of a campaign and diagnose it.")]
+DropDuplicates = Annotated[
+    bool, typer.Option("--drop-duplicates", help="Drop rows that repeat another in every column.")
+]
+
+
+def _text(help_text: str, default: str) -> Any:
+    """Return the option of a text that may be left out."""
+    return typer.Option(help=help_text, show_default=default)
+
+
+Arm = Annotated[str | None, _text("The column of what was shown.", "guessed")]
+Reward = Annotated[str | None, _text("The column of its reward: clicked, bought, earned.", "guessed")]
+Time = Annotated[str | None, _text("The column of when it was shown.", "guessed")]
+Unit = Annotated[str | None, _text("The column to count exposures by, such as users.", "all together")]
+RewardDelay = Annotated[
+    str | None, _text("How long rewards take to arrive, such as 7d: so much of the end is left out.", "found")
+]
+RewardTime = Annotated[str | None, _text("The column of when rewards arrived.", "none")]
+Before = Annotated[str | None, _text("Compare what was earned before this date with what came after.", "none")]
+After = Annotated[str | None, _text("The second period begins here.", "the date of --before")]
+Impressions = Annotated[str | None, _text("The column of how many exposures a row stands for, or none.", "guessed")]
+MissingReward = Annotated[str | None, _text("What a row without a reward earned: 0, or drop it.", "found")]
+Decimal = Annotated[str | None, _text("The decimal mark: . or ,", "found")]
+DateFormat = Annotated[str | None, _text("How dates are written, such as %d/%m/%Y.", "found")]
+Encoding = Annotated[str | None, _text("The encoding of a text file, such as latin-1.", "found")]
+Null = Annotated[str | None, _text("A text that stands for no value.", "none")]
+
+
 def diagnose(
-    log: Annotated[
-        str | None,
-        typer.Argument(
-            help="A .csv, .tsv, .jsonl, .xlsx or .parquet file, also .gz or .zip, or file.db::table (DuckDB, SQLite).",
-            show_default=False,
-        ),
-    ] = None,
-    arm: Annotated[str | None, typer.Option(help="The column of what was shown.", show_default="guessed")] = None,
-    reward: Annotated[
-        str | None, typer.Option(help="The column of its reward: clicked, bought, earned.", show_default="guessed")
-    ] = None,
-    time: Annotated[str | None, typer.Option(help="The column of when it was shown.", show_default="guessed")] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="The column to count exposures by, such as users.", show_default="all together")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="The folder to write to; created if necessary.")] = Path("report"),
-    demo: Annotated[bool, typer.Option("--demo", help="Generate the log of a campaign and diagnose it.")] = False,
-    drop_duplicates: Annotated[
-        bool, typer.Option("--drop-duplicates", help="Drop rows that repeat another in every column.")
-    ] = False,
-    reward_delay: Annotated[
-        str | None,
-        typer.Option(
-            help="How long rewards take to arrive, such as 7d: so much of the end is left out.", show_default="found"
-        ),
-    ] = None,
-    impressions: Annotated[
-        str | None,
-        typer.Option(help="The column of how many exposures a row stands for, or none.", show_default="guessed"),
-    ] = None,
-    missing_reward: Annotated[
-        str | None, typer.Option(help="What a row without a reward earned: 0, or drop it.", show_default="found")
-    ] = None,
-    decimal: Annotated[str | None, typer.Option(help="The decimal mark: . or ,", show_default="found")] = None,
-    date_format: Annotated[
-        str | None, typer.Option(help="How dates are written, such as %d/%m/%Y.", show_default="found")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="The encoding of a text file, such as latin-1.", show_default="found")
-    ] = None,
-    null: Annotated[str | None, typer.Option(help="A text that stands for no value.", show_default="none")] = None,
+    log: LogArgument = None,
+    arm: Arm = None,
+    reward: Reward = None,
+    time: Time = None,
+    unit: Unit = None,
+    out: Out = Path("report"),
+    demo: Demo = False,
+    drop_duplicates: DropDuplicates = False,
+    reward_delay: RewardDelay = None,
+    reward_time: RewardTime = None,
+    before: Before = None,
+    after: After = None,
+    impressions: Impressions = None,
+    missing_reward: MissingReward = None,
+    decimal: Decimal = None,
+    date_format: DateFormat = None,
+    encoding: Encoding = None,
+    null: Null = None,
     seed: Seed = 0,
 ) -> None:
     """Diagnose a log: do arms wear out, how fast, what would a bandit gain? Writes report.html and diagnosis.json.
 
     The log has one row per exposure (what was shown, its reward, and when), or is an export with impressions and clicks
-    per arm and day.
+    per arm and day, or lists impressions and clicks as events.
     """
+    options = {name: value for name, value in locals().items() if name not in ("log", "out", "demo")}
     if (log is None) != demo:
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
     from rotting.logs import make_log
     from rotting.logs.diagnosis import diagnose
 
     with _folder(out):
-        source = make_log(**DEMO, seed=seed) if log is None else log
-        result = diagnose(
-            source,
-            arm,
-            reward,
-            time,
-            unit,
-            seed,
-            drop_duplicates,
-            reward_delay,
-            impressions=impressions,
-            missing_reward=missing_reward,
-            decimal=decimal,
-            date_format=date_format,
-            encoding=encoding,
-            null=null,
-        )
+        result = diagnose(make_log(**DEMO, seed=seed) if log is None else log, **options)
         _print(result)
         try:
             written = result.save(out)
@@ -135,7 +135,15 @@ def _folder(out: Path) -> Iterator[None]:
 
 
 def _print(result: Diagnosis) -> None:
-    from rotting.logs.report import ARM_COLUMNS, ARM_NUMBERS, GAIN_COLUMNS, arm_rows, gain_rows
+    from rotting.logs.report import (
+        ARM_COLUMNS,
+        ARM_NUMBERS,
+        GAIN_COLUMNS,
+        PERIOD_COLUMNS,
+        arm_rows,
+        gain_rows,
+        period_rows,
+    )
 
     console = make_console()
 
@@ -153,6 +161,12 @@ def _print(result: Diagnosis) -> None:
     if result.gain:
         table = make_table(*GAIN_COLUMNS, numbers=GAIN_COLUMNS[1:])
         for row in gain_rows(result):
+            add_row(table, *row)
+        console.print(table)
+    if result.periods is not None:
+        echo(f"Before {result.periods.before}, and from {result.periods.after} on:")
+        table = make_table(*PERIOD_COLUMNS, numbers=PERIOD_COLUMNS[1:])
+        for row in period_rows(result)[:SHOWN_ARMS]:
             add_row(table, *row)
         console.print(table)
     echo(result.summary)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Annotated, TypedDict, TypeVar
 
@@ -65,6 +67,54 @@ def _device(text: str) -> str:
 Device = Annotated[
     str, typer.Option(parser=_device, metavar="NAME", help="Where runs are played: cpu, or cuda for an NVIDIA GPU.")
 ]
+
+
+def _form(text: str) -> str:
+    if text not in ("text", "markdown", "latex"):
+        raise InputError(f"--format {text!r}: expected 'text', 'markdown' or 'latex'")
+    return text
+
+
+Form = Annotated[
+    str,
+    typer.Option("--format", parser=_form, metavar="NAME", help="How tables are written: text, markdown or latex."),
+]
+Significance = Annotated[
+    bool, typer.Option("--significance", help="Say which differences between policies are more than chance.")
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="Compare the others with this policy only, instead of all pairs.", metavar="POLICY"),
+]
+
+
+def with_imports(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with one option more, --import, for classes of the user's own."""
+    option = Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="FILE",
+            help="A Python file or module with policies, dynamics, curves or noise of your own; may be repeated.",
+        ),
+    ]
+
+    @functools.wraps(command)
+    def run(*arguments: object, imports: list[str] | None = None, **named: object) -> None:
+        if imports:
+            import rotting.policies
+            import rotting.problems  # noqa: F401 (all names of the package, before anything could take them)
+            from rotting._core.imported import load
+
+            for each in imports:
+                load(each)
+        command(*arguments, **named)
+
+    own = inspect.signature(command, eval_str=True)
+    extra = inspect.Parameter("imports", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+    run.__signature__ = own.replace(parameters=[*own.parameters.values(), extra])  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, "imports": option}
+    return run
 
 
 def parsed(where: str, parse: Callable[[str], Parsed], text: str) -> Parsed:

@@ -13,7 +13,7 @@ import typer
 from rotting.cli.options import MAX_COUNT, Device, InputError, Seed, Threads, enough_memory, whole_option
 from rotting.cli.output import checked_output
 from rotting.cli.tables import add_row, make_console, make_table
-from rotting.paper import NAMES
+from rotting.paper import ALL_NAMES, NAMES
 
 if TYPE_CHECKING:
     from rotting.paper.claims import Judgement
@@ -32,10 +32,13 @@ def paper(
         str | None,
         typer.Option(
             metavar="NAMES",
-            show_default="everything",
-            help=f"Some of {', '.join(NAMES)}; with commas between them.",
+            show_default="the paper",
+            help=f"Some of {', '.join(ALL_NAMES)}; with commas between them.",
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Add experiments of other papers: boredom, restless and many arms, candy.")
+    ] = False,
     seed: Seed = 0,
     threads: Threads = None,
     device: Device = "cpu",
@@ -51,7 +54,7 @@ def paper(
     checked_output("--out", out / "report.html")
     from rotting.paper.reproduce import Settings, jobs, reproduce, write
 
-    settings = Settings(_names(only), runs, seed, threads, device)
+    settings = Settings(_names(only, everything), runs, seed, threads, device)
     began = time.perf_counter()
     try:
         with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
@@ -65,13 +68,15 @@ def paper(
     typer.echo(f"Wrote {len(written)} files to {out}; open {out / 'report.html'}")
 
 
-def _names(only: str | None) -> tuple[str, ...]:
+def _names(only: str | None, everything: bool) -> tuple[str, ...]:
     if only is None:
-        return NAMES
+        return ALL_NAMES if everything else NAMES
+    if everything:
+        raise InputError("--all leaves nothing for --only to choose; expected one of the two")
     names = tuple(dict.fromkeys(name.strip() for name in only.split(",")))
     for name in names:
-        if name not in NAMES:
-            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(NAMES)}")
+        if name not in ALL_NAMES:
+            raise InputError(f"--only {name!r} does not exist; expected some of {', '.join(ALL_NAMES)}")
     return names
 
 

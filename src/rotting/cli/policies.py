@@ -19,22 +19,24 @@ def policies(
     name: Annotated[str | None, typer.Argument(help="Describe only this policy, in full.", show_default=False)] = None,
 ) -> None:
     """List the policies and their parameters."""
-    from rotting.policies import POLICIES
+    from rotting._core.imported import is_loaded
+    from rotting.policies import POLICIES, Policy
 
+    every = POLICIES | {name: policy for name, policy in Policy.known.items() if is_loaded(policy)}
     if name is not None:
-        typer.echo(_description(_named(name, POLICIES)))
+        typer.echo(_description(_named(name, every)))
         return
     table = make_table("policy", "parameters", "what it does")
-    for each in POLICIES.values():
+    for each in every.values():
         shown = ", ".join(map(parameter_text, dataclasses.fields(each)))
         add_row(table, each.__name__, shown, first_line(each))
     make_console().print(table)
 
 
-def _named(name: str, shipped: dict[str, type[Policy]]) -> type[Policy]:
-    by_lower_case = {known.lower(): policy for known, policy in shipped.items()}
+def _named(name: str, every: dict[str, type[Policy]]) -> type[Policy]:
+    by_lower_case = {known.lower(): policy for known, policy in every.items()}
     if name.lower() not in by_lower_case:
-        raise InputError(f"policy {name!r} does not exist; expected one of {', '.join(shipped)}")
+        raise InputError(f"policy {name!r} does not exist; expected one of {', '.join(every)}")
     return by_lower_case[name.lower()]
 
 

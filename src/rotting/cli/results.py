@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import InputError
+from rotting.cli.options import Baseline, Form, InputError, Significance
 from rotting.cli.output import checked_plot, write_figure
 from rotting.cli.sweep import progress_of
-from rotting.cli.tables import add_row, make_console, make_table, print_summaries
+from rotting.cli.tables import Sheet, print_differences, print_summaries
 
 if TYPE_CHECKING:
     import xarray
 
     from rotting.simulation.summary import PolicySummary
-    from rotting.sweeps.plan import Plan
     from rotting.sweeps.ranking import Best
 
 # Longer rankings are cut, unless all is asked for.
@@ -26,6 +25,17 @@ SHOWN = 10
 def results(
     folder: Annotated[Path, typer.Argument(help="What the sweep was given as --out.", show_default=False)],
     every: Annotated[bool, typer.Option("--all", help=f"Show all policies, not only the best {SHOWN}.")] = False,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(help='Only this problem, by its name or a pattern such as "two_arm*"; may be repeated.'),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(help='Only this policy, by its name or a pattern such as "FEWA(alpha=0.0*"; may be repeated.'),
+    ] = None,
+    significance: Significance = False,
+    baseline: Baseline = None,
+    form: Form = "text",
     curves: Annotated[Path | None, typer.Option(help="Draw regret over time into this file.")] = None,
     heatmap: Annotated[Path | None, typer.Option(help="Draw policies x problems into this file.")] = None,
     against: Annotated[
@@ -39,21 +49,18 @@ def results(
     if len(set(map(Path.resolve, files))) < len(files):
         raise InputError(f"several figures are to go into the same file {str(files[0])!r}; expected different ones")
     from rotting.sweeps import figures, open_results, ranking
-    from rotting.sweeps.folder import Folder
-    from rotting.sweeps.progress import Tally
+    from rotting.sweeps.results import chosen
 
-    opened = Folder.at(folder)
-    tally = Tally(opened.plan)
-    for block in opened.blocks():
-        tally.add(block)
-    typer.echo(f"{folder}: {progress_of(tally)}, seed {opened.plan.seed}, rotting {opened.plan.version}")
-    if tally.runs == 0:
+    if not _say_progress(folder, form):
         return
-    dataset = open_results(folder)
+    dataset = chosen(open_results(folder), problem or (), policy or ())
     final = ranking.final_regret(dataset)
-    _print_rankings(final, opened.plan, None if every else SHOWN)
+    limit = None if every else SHOWN
+    _print_rankings(final, dataset["horizon"].values.tolist(), limit, form)
     if best := ranking.best_settings(final):
-        _print_best(best)
+        _print_best(best, form)
+    if significance or baseline is not None:
+        _print_significance(final, baseline, limit, form)
     if curves is not None:
         write_figure(curves, figures.curves(dataset, final))
     if heatmap is not None:
@@ -63,35 +70,58 @@ def results(
         write_figure(file, figures.against(final, parameter))
 
 
-def _print_rankings(final: xarray.DataArray, plan: Plan, limit: int | None) -> None:
+def _say_progress(folder: Path, form: str) -> bool:
+    """Say how far a sweep is, beside the tables if those are for a paper; return whether there is anything yet."""
+    from rotting.sweeps.folder import Folder
+    from rotting.sweeps.progress import Tally
+
+    opened = Folder.at(folder)
+    tally = Tally(opened.plan)
+    for block in opened.blocks():
+        tally.add(block)
+    said = f"{folder}: {progress_of(tally)}, seed {opened.plan.seed}, rotting {opened.plan.version}"
+    typer.echo(said, err=form != "text")
+    return tally.runs > 0
+
+
+def _print_rankings(final: xarray.DataArray, horizons: list[int], limit: int | None, form: str) -> None:
     from rotting.sweeps import ranking
 
-    for index, label in enumerate(plan.problem_labels):
+    total = final.sizes["run"]
+    for index, label in enumerate(final["problem"].values.tolist()):
         runs = int(ranking.finished(final, index).sum())
-        title = f"{label}: {plan.problems[index].horizon} rounds, {runs} of {plan.runs} runs"
-        _print_ranking(title, ranking.rank(final, index), limit, runs)
-    if len(plan.problems) > 1:
+        title = f"{label}: {horizons[index]} rounds, {runs} of {total} runs"
+        _print_ranking(title, ranking.rank(final, index), limit, runs, form)
+    if final.sizes["problem"] > 1:
         title = "All problems: regret in units of the average policy's"
-        _print_ranking(title, ranking.rank_overall(final), limit, plan.runs)
+        _print_ranking(title, ranking.rank_overall(final), limit, total, form)
 
 
-def _print_ranking(title: str, rows: list[PolicySummary], limit: int | None, runs: int) -> None:
+def _print_ranking(title: str, rows: list[PolicySummary], limit: int | None, runs: int, form: str) -> None:
     typer.echo()
     if not rows:
-        typer.echo(f"{title}: no run is finished by every policy yet")
+        typer.echo(f"{title}: no run is finished by every policy yet", err=form != "text")
         return
-    print_summaries(title, rows[:limit], runs)
+    print_summaries(title, rows[:limit], runs, form)
     if limit is not None and len(rows) > limit:
-        typer.echo(f"{len(rows) - limit} more: --all shows them.")
+        typer.echo(f"{len(rows) - limit} more: --all shows them.", err=form != "text")
 
 
-def _print_best(found: list[Best]) -> None:
+def _print_best(found: list[Best], form: str) -> None:
     numbers = ("tried", "mean regret", "above best")
-    table = make_table("problem", "best of its kind", *numbers, numbers=numbers)
+    sheet = Sheet("Best parameters on each problem", ("problem", "best of its kind", *numbers), numbers)
     for best in found:
         row = best.summary
         above = "best" if row.best else f"{row.difference:,.4g}"
-        add_row(table, best.problem, row.policy, str(best.settings), f"{row.mean:,.4g}", above, bold=row.best)
-    console = make_console()
-    console.print("\nBest parameters on each problem")
-    console.print(table)
+        sheet.add(best.problem, row.policy, str(best.settings), f"{row.mean:,.4g}", above, bold=row.best)
+    typer.echo()
+    sheet.print(form)
+
+
+def _print_significance(final: xarray.DataArray, baseline: str | None, limit: int | None, form: str) -> None:
+    from rotting.simulation.significance import significance
+    from rotting.sweeps import ranking
+
+    found = significance(ranking.by_problem(final), baseline)
+    typer.echo()
+    print_differences(found, form, limit)

@@ -26,6 +26,9 @@ def sweep(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the results of another plan in the folder.")
     ] = False,
+    extend: Annotated[
+        bool, typer.Option("--extend", help="Keep what the folder holds of a smaller plan, and play only what is new.")
+    ] = False,
     example: Annotated[bool, typer.Option("--example", help="Print a plan to start from.")] = False,
 ) -> None:
     """Play every policy of a plan on every problem, and keep the results.
@@ -46,7 +49,7 @@ def sweep(
     planned = read_plan(text, str(plan))
     from rotting.sweeps.running import run_plan
 
-    tally = run_plan(planned.on(device), out, cluster, threads, False if quiet else None, overwrite)
+    tally = run_plan(planned.on(device), out, cluster, threads, False if quiet else None, overwrite, extend)
     if not quiet:
         typer.echo(f"Finished: {progress_of(tally)} in {out}; see rotting results {out}")
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rotting.cli.options import MAX_COUNT, Device, InputError, Runs, Seed, Threads, parsed, whole_option
-from rotting.cli.tables import add_row, make_console, make_table
+from rotting.cli.options import MAX_COUNT, Device, Form, InputError, Runs, Seed, Threads, parsed, whole_option
+from rotting.cli.tables import Sheet
 
 if TYPE_CHECKING:
     from rotting.sweeps.tuning import Tuning
@@ -31,6 +31,7 @@ def tune(
     seed: Seed = 0,
     threads: Threads = None,
     device: Device = "cpu",
+    form: Form = "text",
 ) -> None:
     """Find good parameters for a policy: the better half of the candidates plays on, until few are left."""
     from rotting.policies import parse_policy
@@ -45,7 +46,7 @@ def tune(
     for candidate in expand(start, values):
         for each in played:
             check_fit(candidate, each, horizon)
-    _print_tuning(search(start, played, values, runs, seed, horizon, threads, device=device))
+    _print_tuning(search(start, played, values, runs, seed, horizon, threads, device=device), form)
 
 
 def _grid(texts: list[str]) -> dict[str, list[object]]:
@@ -73,22 +74,20 @@ def _grid_values(text: str) -> tuple[str, list[object]]:
         raise InputError(f"--grid {text!r}: {values!r} cannot be read as values; {expected}") from None
 
 
-def _print_tuning(found: Tuning) -> None:
+def _print_tuning(found: Tuning, form: str) -> None:
     names = [str(problem) for problem in found.problems]
     numbers = ("runs", *(f"regret on {name}" for name in names), "score")
-    table = make_table("policy", *numbers, numbers=numbers)
+    sheet = Sheet("", ("policy", *numbers), numbers)
     for trial in found.trials:
         regrets = [f"{regret:,.4g}" for regret in trial.regret]
-        cells = (str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}")
-        add_row(table, *cells, bold=trial is found.trials[0])
-    console = make_console()
-    console.print(table)
-    console.print("Score: regret over what all candidates had on average, mean over problems.", soft_wrap=True)
-    console.print(f"Best: {found.best!r}", markup=False, soft_wrap=True)
+        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=trial is found.trials[0])
+    sheet.notes += [
+        "Score: regret over what all candidates had on average, mean over problems.",
+        f"Best: {found.best!r}",
+    ]
     if found.lead_low is not None and not math.isnan(found.lead_low):
         tie = " (a tie)" if found.lead_low <= 0 else ""
-        console.print(
-            f"The runner-up's score is {found.lead_low:+.3f} to {found.lead_high:+.3f} above (95 %, paired){tie}.",
-            soft_wrap=True,
-        )
-    console.print(f"Warning: {found.warning}", soft_wrap=True)
+        lead = f"{found.lead_low:+.3f} to {found.lead_high:+.3f}"
+        sheet.notes.append(f"The runner-up's score is {lead} above (95 %, paired){tie}.")
+    sheet.notes.append(f"Warning: {found.warning}")
+    sheet.print(form)

@@ -4,8 +4,9 @@ from rotting.logs.arms import ArmDiagnosis
 from rotting.logs.cleaning import Burst
 from rotting.logs.columns import LogError
 from rotting.logs.diagnosis import Diagnosis, diagnose
+from rotting.logs.estimates import Estimate
 from rotting.logs.fitting import problem_from_log
-from rotting.logs.gain import Estimate, Gain
+from rotting.logs.gain import Gain
 from rotting.logs.generating import Truth, make_log
 from rotting.logs.reading import read_rows
 from rotting.logs.recommending import Recommendation

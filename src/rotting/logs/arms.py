@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from rotting.logs.drops import find_drops
+from rotting.logs.estimates import Estimate
 from rotting.logs.findings import Findings
-from rotting.logs.gain import Estimate
 from rotting.logs.outlook import Draw, without_calendar
 from rotting.logs.reading import Log
 from rotting.logs.recommending import action_for, chances, estimate
@@ -18,6 +18,8 @@ LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not gi
 # Half-lives whose interval spans more than this factor are not told: the log does not hold them.
 WIDEST_HALF_LIFE = 10.0
 AHEAD = 1000  # exposures over which an arm is valued
+# Draws times arms over which the curves that are shown are averaged, and draws at least.
+MOST_CURVES, LEAST_CURVES = 10_000, 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +63,7 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     recovering = discoveries(findings.recovering) & findings.rotting
     chance, fresh = chances(ahead), float(np.mean(first))
     drops = find_drops(findings.weighed)
+    some = draws[:: max(len(draws) // max(MOST_CURVES // len(arms), LEAST_CURVES), 1)]
     result = []
     for index, (arm, band) in enumerate(zip(log.arms, bands, strict=True)):
         value_first, value_last = (estimate(values[:, index]).shifted(log.offset) for values in (first, last))
@@ -72,7 +75,7 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
         share = lost / value_first.point if value_first.point > 0 else 0.0
         better = fresh > float(np.mean(ahead[:, index])) * 1.2
         action = action_for(is_rotting, bool(recovering[index]), float(chance[index]), share, better)
-        dropped = drops is not None and np.isfinite(drops.at[index]) and is_rotting
+        dropped = drops is not None and drops.probability > 0.5 and np.isfinite(drops.at[index]) and is_rotting
         result.append(
             ArmDiagnosis(
                 arm=arm.name,
@@ -94,7 +97,7 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
                 rising=bool(rising[index]),
                 recovering=bool(recovering[index]),
                 drop_at=round(float(drops.at[index])) if drops is not None and dropped else None,
-                curve=_curve(band, log.offset, draws, index, start[index]),
+                curve=_curve(band, log.offset, some, index, start[index]),
             )
         )
     return result

@@ -12,7 +12,7 @@ from rotting.logs.arms import ArmDiagnosis
 from rotting.logs.counting import LEAST_EXPOSURES, MOST_ARMS
 from rotting.logs.driver import CALENDAR, CANNOT_TELL
 from rotting.logs.findings import Findings
-from rotting.logs.gain import Gain
+from rotting.logs.gain import MOST_PLAYED, Gain
 from rotting.logs.reading import Log
 from rotting.logs.wearout import FALSE_DISCOVERIES
 
@@ -64,12 +64,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         how_long = f"{late.cut:.0%} of its time"
         if seconds and (log.counted.first_time or 0) > 3e8:
             how_long = f"{late.cut * seconds / DAY:.1f} days"
-        why = (
-            "as asked for"
-            if late.mean_delay is None
-            else "there rewards are lower for every arm, as if not all had arrived"
-        )
-        yield f"The last days are not complete yet: the last {how_long} of the log were left out ({why})."
+        yield f"The last days are not complete yet: the last {how_long} of the log were left out ({late.why})."
     if findings.bursts:
         rewards = sum(burst.rewards for burst in findings.bursts)
         total = sum(float(arm.cells.total.sum()) for arm in log.arms)
@@ -127,6 +122,11 @@ def _about_gains(log: Log, gains: Sequence[Gain]) -> Iterator[str]:
             "confirm them. Policies begin without the log, and pay for their own exploration; arms go on as they did, "
             "each draw in its own way. Intervals hold 90 % of the draws."
         )
+        if len(log.arms) > MOST_PLAYED:
+            yield (
+                f"Of {len(log.arms):,} arms, policies choose among the {MOST_PLAYED} that were shown most (in the last "
+                "quarter of the log for gains from now on); gains are those of these arms."
+            )
     elif len(log.arms) == 1:
         yield "There is only one arm: nothing to choose between, and nothing to gain by choosing."
     elif log.per_unit:

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 # So many rewards may be missing without a question, if those that are there are never 0.
 FEW_MISSING = 0.05
 HOUR = 3600
-EVENT_COLUMNS = ("event", "event_type", "event_name", "eventtype", "type", "action", "action_type")
-MOST_EVENTS = 50
-SHOWN_EVENTS = frozenset({"impression", "impressions", "view", "shown", "display", "sent", "delivered", "exposure"})
-EARNED_EVENTS = frozenset({"click", "clicks", "conversion", "purchase", "open", "opened", "order", "sale"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,24 +45,6 @@ def check_rows(
     if totals:
         dropped["total of other rows"] = totals
     return Checked(rows, dropped, duplicates, backwards, tuple(notes))
-
-
-def refuse_events(source: duckdb.DuckDBPyRelation) -> None:
-    """Refuse logs with one row per event, impressions and clicks one below the other: clicks are no exposures."""
-    from duckdb import ColumnExpression
-
-    for column in source.columns:
-        if column.lower() not in EVENT_COLUMNS:
-            continue
-        text = ColumnExpression(column).cast("VARCHAR").alias("event")
-        found = {str(row[0]).strip().lower() for row in source.project(text).distinct().limit(MOST_EVENTS).fetchall()}
-        if found & SHOWN_EVENTS and found & EARNED_EVENTS:
-            kinds = ", ".join(map(quoted, sorted(found & (SHOWN_EVENTS | EARNED_EVENTS))))
-            raise LogError(
-                f"column {quoted(column)} holds different events ({kinds})",
-                expected=ONE_ROW_PER_EXPOSURE,
-                hint="join to each impression whether it was clicked, or count both per arm and hour",
-            )
 
 
 def refuse_hidden_sums(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:

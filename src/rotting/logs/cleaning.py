@@ -112,6 +112,7 @@ class LateRewards:
 
     mean_delay: float | None  # as a share of the log's time; None where the delay was given
     cut: float  # the last share of the log's time, which is left out
+    why: str = "there rewards are lower for every arm, as if not all had arrived"
 
 
 def find_late_rewards(weighed: Weighed) -> LateRewards | None:

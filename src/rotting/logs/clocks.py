@@ -38,23 +38,23 @@ READABLE = (
 )
 
 
-def time_of(kind: str, column: str) -> tuple[str, str]:
-    """Return SQL for the column `time`, of this type, as seconds (or whatever numbers it holds), and for its clock."""
+def time_of(kind: str, column: str, role: str = "time") -> tuple[str, str]:
+    """Return SQL for a time of this type, as seconds (or whatever numbers it holds), and for its clock."""
     if kind.startswith(_NUMBERS):
-        return "time::DOUBLE", str(NUMBER)
+        return f"{role}::DOUBLE", str(NUMBER)
     if kind.startswith(("TIMESTAMP", "DATE")):
         zoned = "TIME ZONE" in kind
-        return ("epoch(time)" if zoned else "epoch(time::TIMESTAMP)"), str(INSTANT if zoned else LOCAL)
+        return (f"epoch({role})" if zoned else f"epoch({role}::TIMESTAMP)"), str(INSTANT if zoned else LOCAL)
     if kind != "VARCHAR":
         raise LogError(f"holds {kind}", owner=f"time column {column!r}", expected="timestamps, dates or numbers")
     # What is not of this form is looked at later: DuckDB would silently read "10:00 PM" as ten in the morning.
-    text = "regexp_replace(trim(time), ' ?UTC$', 'Z')"
+    text = f"regexp_replace(trim({role}), ' ?UTC$', 'Z')"
     iso = f"regexp_full_match({text}, '{_DATE}([ T]{_CLOCK}({_FROM_UTC})?)?')"
     # Read as a TIMESTAMP, a time with an offset from UTC would silently lose it.
     zoned_text = f"regexp_matches({text}, ':.*({_FROM_UTC})$')"
     local, instant = f"epoch(try_cast({text} AS TIMESTAMP))", f"epoch(try_cast({text} AS TIMESTAMPTZ))"
     moment = f"CASE WHEN NOT {iso} THEN NULL WHEN {zoned_text} THEN {instant} ELSE {local} END"
-    number = "try_cast(trim(time) AS DOUBLE)"
+    number = f"try_cast(trim({role}) AS DOUBLE)"
     clock = f"CASE WHEN {number} IS NOT NULL THEN {NUMBER} WHEN {zoned_text} THEN {INSTANT} ELSE {LOCAL} END"
     return f"coalesce({number}, {moment})", clock
 

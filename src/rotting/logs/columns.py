@@ -103,7 +103,7 @@ def choose_columns(
         problem = "cannot be counted per unit, since each row stands for many exposures"
         raise LogError(problem, name="unit", value=unit, hint="leave out {unit}")
     known = every_row or "impressions" in chosen
-    perhaps = None if known else next((column for column in rest if _words(column) & PERHAPS_IMPRESSIONS), None)
+    perhaps = None if known else next((column for column in rest if _may_count(column)), None)
     return Columns(
         chosen["arm"],
         chosen["reward"],
@@ -157,6 +157,16 @@ def names_rate(column: str) -> bool:
     (True, False)
     """
     return bool(_words(column) & {"rate", "ctr", "cvr"})
+
+
+def _may_count(column: str) -> bool:
+    """Say whether a column may hold numbers of exposures, by its name; identifiers do not.
+
+    >>> _may_count("Views"), _may_count("impression_id")
+    (True, False)
+    """
+    words = _words(column)
+    return bool(words & PERHAPS_IMPRESSIONS) and not words & {"id", "uuid", "key"}
 
 
 def _split(column: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import os
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from rotting.errors import BadValue
 from rotting.logs.arms import ArmDiagnosis, diagnose_arms
 from rotting.logs.caveats import find_caveats
 from rotting.logs.cleaning import Burst
+from rotting.logs.clocks import LAST_DATE
 from rotting.logs.driver import CALENDAR
 from rotting.logs.findings import Findings, detectable_loss, find_wear_out
 from rotting.logs.fitting import period_ahead, period_of_log, values_of
-from rotting.logs.gain import Gain, Period, estimate_gains, played_draws
+from rotting.logs.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
 from rotting.logs.noise import sigma_of
+from rotting.logs.periods import Comparison
 from rotting.logs.reading import Log, read_log
 from rotting.logs.recommending import Recommendation, recommend
 from rotting.logs.sentences import (
@@ -53,6 +56,9 @@ class Diagnosis:
     driver_probabilities: dict[str, float]
     sigma: float
     rewards: str  # "0/1" or "numbers"
+    currency: str  # of the rewards, such as "$"; empty if they are written without one
+    first_date: str | None  # of the log, such as "2024-03-01"; None where times are no dates
+    last_date: str | None
     recommended: Recommendation | None  # None with one arm, or rewards that never change
     gain: tuple[Gain, ...]  # from now on; empty with one arm, per unit, or where rewards never change
     gain_exposures: int  # how many exposures from now on
@@ -61,6 +67,7 @@ class Diagnosis:
     detectable_loss: float | None  # the share that an arm must lose over the log to be called in 4 of 5 cases
     fresh_arms_per_month: float | None  # that the observed half-lives ask for
     set_aside: tuple[Burst, ...]
+    periods: Comparison | None  # what arms earned before one date and from another on, if asked for
     log: str
     columns: str
     rows: int
@@ -120,15 +127,18 @@ def diagnose(
     date_format: str | None = None,
     encoding: str | None = None,
     null: str | None = None,
+    reward_time: str | None = None,
+    before: str | None = None,
+    after: str | None = None,
 ) -> Diagnosis:
     """Return whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
 
     Parameters
     ----------
     log
-        A .csv, .tsv, .jsonl or .json file (also .gz and .zip), .xlsx, .parquet, a table in a DuckDB or SQLite file
-        (`file.db::table`), or a frame (pandas, or what turns into one: Polars, Arrow): one row per exposure, or sums
-        with their number of exposures.
+        A .csv, .tsv, .jsonl or .json file (also .gz and .zip), .xlsx, .parquet, a folder or pattern of such files, a
+        table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or what turns into one: Polars, Arrow):
+        one row per exposure, sums with their number of exposures, or impressions and clicks as events.
     arm, reward, time, unit
         Columns. The first three are guessed from their names where they are not given. With a unit (such as a user),
         exposures are counted per unit.
@@ -150,6 +160,11 @@ def diagnose(
     decimal, date_format, encoding, null
         The decimal mark ("." or ","), how dates are written ("%d/%m/%Y %H:%M"), the encoding of a text file, and a
         text that stands for no value. By default they are found out, and the log is refused where it fits two.
+    reward_time
+        The column of when rewards arrived: the end of the log, where not all have, is left out.
+    before, after
+        Times such as "2024-01-31": what arms earned before the one is compared with what they earned from the other on
+        (by default the same). The diagnosis is that of the whole log.
 
     Raises
     ------
@@ -169,8 +184,8 @@ def diagnose(
     seed = checked_seed(seed)
     generator = np.random.default_rng(seed)
     with progress_bar(show_progress) as progress:
-        how = Reading(decimal, date_format, null, missing_reward, encoding)
-        read = read_log(log, arm, reward, time, unit, drop_duplicates, progress.stage, impressions, how)
+        how = Reading(decimal, date_format, null, missing_reward, encoding, reward_time)
+        read = read_log(log, arm, reward, time, unit, drop_duplicates, progress.stage, impressions, how, before, after)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
         bands = [isotonic_band(each, findings.log, generator) for each in findings.log.arms]
@@ -179,7 +194,7 @@ def diagnose(
         replay: list[Gain] = []
         sigma = sigma_of(read)
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:
-            progress.stage("simulating policies", 2 * played_draws(len(read.arms)))
+            progress.stage("simulating policies", 2 * played_draws(min(len(read.arms), MOST_PLAYED)))
 
             def played(period: Period) -> list[Gain]:
                 return estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress.advance)
@@ -208,6 +223,9 @@ def _diagnosis(
         driver_probabilities=findings.driver.probabilities,
         sigma=sigma,
         rewards="0/1" if log.binary else "numbers",
+        currency=log.currency,
+        first_date=_date(log.counted.first_time),
+        last_date=_date(log.counted.last_time),
         recommended=advice,
         gain=tuple(gains),
         gain_exposures=period.exposures,
@@ -216,6 +234,7 @@ def _diagnosis(
         detectable_loss=power,
         fresh_arms_per_month=fresh_arms_per_month(log, arms),
         set_aside=findings.bursts,
+        periods=log.periods,
         log=log.name,
         columns=str(log.columns),
         rows=log.rows,
@@ -236,6 +255,17 @@ def _verdict(sigma: float, findings: Findings) -> str:
     if findings.common_fall > CLEAR_FALL and not findings.log.per_unit:
         return FALLS_WITH_CALENDAR if findings.driver.name == CALENDAR else FALLS_TOGETHER
     return NOT_ROTTING
+
+
+def _date(time: float | None) -> str | None:
+    """Return the day of a time in seconds since 1970, if it is one.
+
+    >>> _date(1_709_290_000.0), _date(12.0)
+    ('2024-03-01', None)
+    """
+    if time is None or not EARLIEST_DATE <= time <= LAST_DATE:
+        return None
+    return datetime.datetime.fromtimestamp(time, datetime.UTC).date().isoformat()
 
 
 def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:

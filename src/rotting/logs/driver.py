@@ -9,24 +9,25 @@ lower if the whole site falls. Where all were launched together and shown alike 
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import numpy as np
 
-from rotting.logs.model import MANY_ARMS, Fit, Hypothesis, axis_column, fit
+from rotting.logs.model import HOPELESS, MANY_ARMS, Fit, Hypothesis, axis_column, fit
 from rotting.logs.panel import Panel
 
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
 # Prior probabilities of the explanations and of shapes. Two causes at once are less likely than one.
-PRIORS = {EXPOSURE: 0.4, AGE: 0.2, CALENDAR: 0.35, "exposure and calendar": 0.05}
+PRIORS = {EXPOSURE: 0.35, AGE: 0.25, CALENDAR: 0.35, "exposure and calendar": 0.05}
 SHAPES = {np.inf: 0.4, 0.5: 0.3, 0.15: 0.2, 0.05: 0.1}
 CALENDAR_SHAPES = {np.inf: 0.5, -0.3: 0.15, 0.5: 0.2, 0.15: 0.1, 0.05: 0.05}
 # An explanation is named if it is this likely.
-NAMED = 0.5
+NAMED = 0.7
 # Where exposures and time are more nearly proportional than this, it must be this likely: arms fall at unlike speeds.
 PROPORTIONAL, SURE = 0.98, 0.95
-# The p-values of arms, given that the calendar is not the cause, are multiplied by 1 + this many times the odds that
-# it is: on generated logs nine of ten site-wide trends have odds above 1/4.
-CALENDAR_PENALTY = 10.0
+# The share of false alarms that is spent on arms which fall beside all others.
+BESIDE_SHARE = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,11 +46,34 @@ class Weighed:
     panel: Panel
     fits: tuple[Fit, ...]
     drivers: tuple[str, ...]  # of each fit
-    weights: np.ndarray  # posterior probabilities
+    priors: np.ndarray
 
     def probability(self, *drivers: str) -> float:
         """Return how likely some explanations are together."""
         return float(sum(weight for weight, own in zip(self.weights, self.drivers, strict=True) if own in drivers))
+
+    @property
+    def logs(self) -> np.ndarray:
+        """The logarithms of evidence times prior."""
+        return np.asarray(np.array([each.log_evidence for each in self.fits]) + np.log(self.priors))
+
+    @functools.cached_property
+    def weights(self) -> np.ndarray:
+        """The posterior probabilities of the fits."""
+        return np.asarray(np.exp(self.logs - self.log_evidence))
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the evidence of all explanations together."""
+        return float(np.logaddexp.reduce(self.logs))
+
+    def among(self, wanted: Callable[[str, Hypothesis], bool]) -> list[tuple[float, Fit]]:
+        """Return some of the fits with their probabilities given that one of them is true, without hopeless ones."""
+        own = np.array([wanted(name, each.hypothesis) for name, each in zip(self.drivers, self.fits, strict=True)])
+        logs = np.where(own, self.logs, -np.inf)
+        weights = np.exp(logs - logs.max())
+        weights = np.where(weights > HOPELESS, weights, 0.0) / weights[weights > HOPELESS].sum()
+        return [(float(weight), each) for weight, each in zip(weights, self.fits, strict=True) if weight > 0]
 
     @property
     def best(self) -> Fit:
@@ -67,71 +91,64 @@ class Weighed:
 
 def weigh(panel: Panel) -> Weighed:
     """Fit all hypotheses to a panel."""
-    fits, drivers, logs = [], [], []
+    fits, drivers, priors = [], [], []
     for driver, prior in PRIORS.items():
         axis = {AGE: "age", CALENDAR: "time"}.get(driver, "exposure")
         shapes = CALENDAR_SHAPES if driver == CALENDAR else SHAPES
         for shape, share in shapes.items() if panel.arms < MANY_ARMS else list(shapes.items())[:2]:
-            found = fit(panel, Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR)))
-            fits.append(found)
+            fits.append(fit(panel, Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR))))
             drivers.append(EXPOSURE if axis == "exposure" else driver)
-            logs.append(found.log_evidence + np.log(prior * share))
-    weights = np.exp(np.array(logs) - max(logs))
-    return Weighed(panel, tuple(fits), tuple(drivers), weights / weights.sum())
+            priors.append(prior * share)
+    return Weighed(panel, tuple(fits), tuple(drivers), np.array(priors))
 
 
-def arm_tests(weighed: Weighed) -> tuple[np.ndarray, np.ndarray]:
+def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the p-values of "does not fall" and "does not rise" of each arm, with what arms share taken into account.
 
-    Given a hypothesis without the arm's own exposures, a fall along them is tested beside it (score test); given one
-    with them, the arm's own speed is tested without what is assumed about it. Both are averaged over hypotheses.
+    `calendar` is the p-value of the calendar as the only cause. An arm falls if it is likely to fall given any other
+    cause, and the calendar is ruled out as well; or if it falls beside all others, whatever they fall with.
+    """
+    falling, rising = _own_tests(weighed)
+    beside = _tests_beside(weighed)
+
+    def combined(own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        either = np.minimum(np.maximum(own, calendar) / (1 - BESIDE_SHARE), other / BESIDE_SHARE)
+        return np.asarray(np.minimum(1.0, either))
+
+    return combined(falling, beside), combined(rising, 1 - beside)
+
+
+def _own_tests(weighed: Weighed) -> tuple[np.ndarray, np.ndarray]:
+    """Return p-values of "does not fall" and "does not rise" of each arm, unless the calendar is the cause.
+
+    Each is twice the smaller of two: how likely that is, given that arms are more or less alike, so that arms which
+    say little by themselves say more together; and a test of the arm's own speed with nothing assumed about it.
     """
     from scipy.special import ndtr
 
-    falling, rising = np.zeros((2, weighed.panel.arms)), np.zeros((2, weighed.panel.arms))
-    calendar = weighed.probability(CALENDAR)
-    own_shapes = {
-        each.hypothesis.shape: weight
-        for each, weight, driver in zip(weighed.fits, weighed.weights, weighed.drivers, strict=True)
-        if driver == EXPOSURE and not each.hypothesis.trend
-    }
-    total = sum(own_shapes.values()) or 1.0
-    columns = [
-        (weight / total, axis_column(weighed.panel, Hypothesis("exposure", shape)))
-        for shape, weight in own_shapes.items()
-    ]
-    for each, weight, driver in zip(weighed.fits, weighed.weights, weighed.drivers, strict=True):
-        if weight < 1e-4:
-            continue
-        if driver == CALENDAR:
-            beside = [(share, each.added_z(weighed.panel, column)) for share, column in columns]
-            tests = [(share, z, z) for share, z in beside]
-        elif each.hypothesis.trend:  # beside a trend an arm may stand out, or all may fall more than it explains
-            both = np.stack([each.own_z(), each.relative_z()])
-            tests = [(1.0, both.max(axis=0), both.min(axis=0))]
-        else:
-            tests = [(1.0, each.own_z(), each.own_z())]
-        kind = int(driver == CALENDAR)
-        for share, down, up in tests:
-            falling[kind] += weight * share * (each.weight @ ndtr(-down))
-            rising[kind] += weight * share * (each.weight @ ndtr(up))
-    return tuple(_combined(sums, calendar) for sums in (falling, rising))  # type: ignore[return-value]
+    tails = np.zeros((2, weighed.panel.arms))
+    for weight, each in weighed.among(lambda driver, hypothesis: driver != CALENDAR):
+        mean, variance = each.slopes()
+        alike, own = mean / np.sqrt(variance), each.own_z()
+        if each.hypothesis.trend:  # beside a trend an arm may stand out, or all may fall more than it explains
+            relative = each.relative_z()
+            own = np.where(np.abs(relative) > np.abs(own), relative, own)
+        tails += weight * np.stack([each.weight @ ndtr(-alike), each.weight @ ndtr(-own)])
+    return 2 * tails.min(axis=0), 2 * (1 - tails).min(axis=0)
 
 
-def _combined(sums: np.ndarray, calendar: float) -> np.ndarray:
-    """Return p-values from sums over the hypotheses without and with the calendar as the cause.
+def _tests_beside(weighed: Weighed) -> np.ndarray:
+    """Return p-values of "does not fall along its exposures" beside what all arms share with the calendar."""
+    from scipy.special import ndtr
 
-    An arm is called if it falls beside what all share (whatever the cause of that), or if its fall is its own and the
-    calendar is ruled out well enough.
-    """
-    own, beside = sums[0] / max(1 - calendar, 1e-9), sums[1] / max(calendar, 1e-9)
-    odds = calendar / max(1 - calendar, 1e-9)
-    if calendar < 1e-4:
-        return np.asarray(np.minimum(1.0, own))
-    if calendar > 1 - 1e-4:
-        return np.asarray(np.minimum(1.0, beside))
-    mixed = (1 - calendar) * own + calendar * beside
-    return np.asarray(np.minimum(1.0, np.minimum(own * (1 + CALENDAR_PENALTY * odds), mixed)))
+    panel = weighed.panel
+    shapes = weighed.among(lambda driver, hypothesis: driver == EXPOSURE and not hypothesis.trend)
+    p_value = np.zeros(panel.arms)
+    for weight, each in weighed.among(lambda driver, hypothesis: driver == CALENDAR):
+        for share, own in shapes:
+            column = axis_column(panel, Hypothesis("exposure", own.hypothesis.shape))
+            p_value += weight * share * (each.weight @ ndtr(-each.added_z(panel, column)))
+    return p_value
 
 
 def is_separable(panel: Panel) -> bool:

@@ -8,9 +8,10 @@ import numpy as np
 
 from rotting.logs.driver import Weighed
 
-# In minus twice the log-likelihood: drops must beat the smooth fit of all arms by the first (strong evidence by Kass
-# and Raftery, 1995); a drop must beat a constant by the second, since its place and its size are parameters.
-STRONG_EVIDENCE, DROP_PENALTY = 6.0, 8.0
+# How likely drops are before the log is seen, and what the place and the size of one cost, in minus twice the
+# log-likelihood: about 20 places to choose from, and a size.
+PRIOR, DROP_PENALTY = 0.1, 8.0
+LEVEL_SPREAD, LEVEL_PRECISION = 0.2, 1e-4  # of the logarithms of levels, and of what is common to them
 LEAST_ROWS, LEAST_SHRUNK = 6, 3
 LEAST_SPREAD = 0.3  # of the logarithms of the places of drops
 LARGEST_REMAINDER = 0.8  # more than this share left is no drop
@@ -27,6 +28,7 @@ class Drops:
     left_error: np.ndarray
     exposures: np.ndarray
     unseen: np.ndarray  # so many exposures after a drop are too few to see it
+    probability: float  # that arms drop at once rather than fall smoothly
 
     def draw(self, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return levels, falls (none), and drops: arms that have not dropped yet will do so as others did.
@@ -51,19 +53,18 @@ class Drops:
 
 
 def find_drops(weighed: Weighed) -> Drops | None:
-    """Return the drops of a log, or None if its arms fall smoothly, or not at all."""
+    """Return the drops of a log and how likely they are, or None if no arm has one."""
     panel = weighed.panel
     if not panel.multiplicative:
         return None
-    smooth = panel.count / panel.variance * (panel.mean - weighed.value) ** 2
     limits = np.append(panel.first, len(panel.mean))
     found = np.array([_drop(weighed, slice(limits[arm], limits[arm + 1])) for arm in range(panel.arms)])
     at, before, before_error, left, left_error, loss, constant_loss = found.T
     dropped = (loss + DROP_PENALTY < constant_loss) & (left < LARGEST_REMAINDER)
     at = np.where(dropped, at, np.inf)
-    total = np.where(dropped, loss + DROP_PENALTY, constant_loss).sum()
-    if not dropped.any() or total + STRONG_EVIDENCE > smooth.sum() + DROP_PENALTY / 2 * panel.arms:
+    if not dropped.any():
         return None
+    probability = _probability(weighed, float(np.where(dropped, loss + DROP_PENALTY, constant_loss).sum()))
     exposures = np.add.reduceat(panel.count, panel.first)
     whole = np.add.reduceat(panel.count * panel.mean, panel.first) / exposures
     whole_error = np.sqrt(panel.variance[panel.first] / exposures)
@@ -81,7 +82,20 @@ def find_drops(weighed: Weighed) -> Drops | None:
         left_error=rest_error,
         exposures=exposures,
         unseen=DROP_PENALTY * panel.variance[panel.first] / fall,
+        probability=probability,
     )
+
+
+def _probability(weighed: Weighed, loss: float) -> float:
+    """Return how likely drops are, given their loss: their evidence against that of all smooth explanations.
+
+    Levels of arms, and what is common to them, cost drops what they cost the others.
+    """
+    panel = weighed.panel
+    information = np.add.reduceat(panel.count / panel.variance, panel.first)
+    levels = np.log1p(information * LEVEL_SPREAD**2).sum() + np.log1p(information.sum() / LEVEL_PRECISION)
+    odds = -0.5 * (loss + levels) - weighed.log_evidence + np.log(PRIOR / (1 - PRIOR))
+    return float(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
 
 
 def _shrunk(values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from rotting.logs.calendar import calendar_p_value
 from rotting.logs.cleaning import (
+    LONGEST_CUT,
     Burst,
     LateRewards,
     corrected,
@@ -24,10 +26,12 @@ from rotting.logs.wearout import discoveries
 
 # Lags over which residuals of successive rows of an arm are taken to depend on each other.
 LAGS = 4
+SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cut
 # A common fall is seen if it is this many standard errors from nothing.
 SEEN = 1.645
 # Standard errors from nothing at which an arm is called where about half of them wear out, and for a power of 80 %.
 CALLED, POWER = 2.0, 0.84
+SEED = 1  # of the logs that are played: one log, one finding
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +64,11 @@ def find_wear_out(
     cleaned, bursts = set_bursts_aside(log)
     late = first = None
     if reward_delay is not None:
-        late = LateRewards(None, delay_share(reward_delay, log.counted.seconds))
+        late = LateRewards(None, delay_share(reward_delay, log.counted.seconds), "as asked for")
+    elif log.reward_wait is not None and log.counted.seconds:
+        why = "from the times of rewards: by then 95 % of them have arrived"
+        share = min(log.reward_wait / log.counted.seconds, LONGEST_CUT)
+        late = LateRewards(None, share, why) if share > SHORTEST_CUT else None
     elif log.columns.time is not None and not log.per_unit:
         first = weigh(make_panel(cleaned))
         late = find_late_rewards(first)
@@ -84,7 +92,8 @@ def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, se
     if not segments:
         panel = dataclasses.replace(panel, expected=np.ones(len(panel.mean)))
     weighed, dispersion = weigh_twice(corrected(panel, late), log.binary, first)
-    falling, rising = arm_tests(weighed)
+    calendar = calendar_p_value(weighed, np.random.default_rng(SEED))
+    falling, rising = arm_tests(weighed, calendar)
     if log.per_unit:
         users = log.counted.users
         z = np.zeros(panel.arms) if users is None else users.tires
@@ -138,7 +147,7 @@ def common_fall(weighed: Weighed) -> float:
     """Return how far the fall of all arms together is from nothing, in standard errors of the likeliest fit."""
     best = weighed.best
     member = int(np.argmax(best.weight))
-    return float(best.common[member, 1] / np.sqrt(best.common_cov[member, 1, 1]))
+    return float(best.common[member, 1] / np.sqrt(best.solution.common_cov[member, 1, 1]))
 
 
 def _recovering(weighed: Weighed) -> np.ndarray:

@@ -12,6 +12,7 @@ from rotting.logs.noise import sigma_of
 from rotting.logs.outlook import Draw, draw_values, without_calendar
 from rotting.logs.reading import Log, read_log
 from rotting.logs.sources import LogSource
+from rotting.logs.staging import Reading
 from rotting.problems import Problem
 from rotting.problems.curves import as_curve
 
@@ -36,19 +37,13 @@ def period_ahead(log: Log) -> Period:
     recent = np.array([float(arm.cells.count[arm.cells.time >= 1 - AHEAD].sum()) for arm in log.arms])
     if recent.sum() == 0:
         recent = np.array([float(arm.exposures) for arm in log.arms])
-    return Period(
-        start=np.array([arm.exposures for arm in log.arms], dtype=float),
-        exposures=max(int(recent.sum()), 1),
-        shares=recent / recent.sum(),
-        time=1.0,
-        span=AHEAD,
-    )
+    return Period.of(recent, np.array([float(arm.exposures) for arm in log.arms]), time=1.0, span=AHEAD)
 
 
 def period_of_log(log: Log) -> Period:
     """Return the time of the log itself, with all arms fresh from its first day: what would have been gained."""
     exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
-    return Period(np.zeros(len(exposures)), int(exposures.sum()), exposures / exposures.sum(), 0.0, 1.0)
+    return Period.of(exposures, np.zeros(len(exposures)), time=0.0, span=1.0)
 
 
 def problem_from_log(
@@ -60,6 +55,14 @@ def problem_from_log(
     time: str | None = None,
     unit: str | None = None,
     drop_duplicates: bool = False,
+    reward_delay: str | float | None = None,
+    impressions: str | None = None,
+    missing_reward: str | None = None,
+    decimal: str | None = None,
+    date_format: str | None = None,
+    encoding: str | None = None,
+    null: str | None = None,
+    reward_time: str | None = None,
 ) -> Problem:
     """Return the problem that fits a log: the mean of what `rotting.diagnose` thinks its arms may be worth.
 
@@ -78,6 +81,8 @@ def problem_from_log(
         Refused: a problem counts the pulls of all users together.
     drop_duplicates
         Whether rows that repeat another in every column are dropped.
+    reward_delay, impressions, missing_reward, decimal, date_format, encoding, null, reward_time
+        As in `rotting.diagnose`.
 
     Examples
     --------
@@ -89,8 +94,9 @@ def problem_from_log(
     if unit is not None:
         problem = "cannot be used, since a problem counts the pulls of all users together"
         raise LogError(problem, name="unit", value=unit, expected="no unit")
-    read = read_log(log, arm, reward, time, drop_duplicates=drop_duplicates)
-    findings = find_wear_out(read, simple=True)
+    how = Reading(decimal, date_format, null, missing_reward, encoding, reward_time)
+    read = read_log(log, arm, reward, time, drop_duplicates=drop_duplicates, impressions=impressions, reading=how)
+    findings = find_wear_out(read, reward_delay, simple=True)
     restless = findings.driver.name == CALENDAR
     draws = values_of(findings, 0)
     chosen = [draw for draw in draws if draw.driver == CALENDAR] if restless else without_calendar(draws)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.logs.estimates import Estimate
 from rotting.logs.outlook import Draw
 from rotting.logs.wearout import TAILS
 
@@ -20,21 +21,10 @@ PER = 1000  # rewards and gains are given per so many exposures
 # Draws that policies are played on, runs on each of them, and decisions at most: beyond them a pull stands for several.
 PLAYED_DRAWS, RUNS, MOST_ROUNDS = 60, 2, 2_000
 LEAST_DRAWS, MOST_CURVES = 20, 3_000
+ROUNDING = 1e-9  # gains below this come from adding numbers in another order
+MOST_PLAYED = 100  # arms that policies choose among; of more, those shown most
 KEEP, EQUAL, ORACLE = "keep what you do", "equal split", "oracle"
 THOMPSON, GAUSSIAN_THOMPSON = "Thompson sampling", "Gaussian Thompson sampling"
-
-
-@dataclasses.dataclass(frozen=True)
-class Estimate:
-    """A number and its 90 % interval."""
-
-    point: float
-    low: float
-    high: float
-
-    def shifted(self, by: float) -> Estimate:
-        """Return the estimate of the number plus a known one."""
-        return Estimate(self.point + by, self.low + by, self.high + by)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +40,19 @@ class Gain:
 class Period:
     """What is played: from which exposure and time of each arm on, for how long, against which allocation."""
 
-    start: np.ndarray  # exposures of each arm before
+    arms: np.ndarray  # the numbers of the arms that are chosen among
+    start: np.ndarray  # exposures of each of them before
     exposures: int
     shares: np.ndarray  # of the allocation that the policies are compared with
     time: float  # of the log's span: 1 for its end
     span: float  # how much of the log's span the period takes
+
+    @classmethod
+    def of(cls, shown: np.ndarray, start: np.ndarray, time: float, span: float) -> Period:
+        """Return the period in which arms are shown so often by the allocation, for the most shown of them."""
+        arms = np.sort(np.argsort(-shown, kind="stable")[:MOST_PLAYED])
+        total = float(shown[arms].sum())
+        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total, time, span)
 
     @property
     def batch(self) -> int:
@@ -162,7 +160,7 @@ def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
     times = period.time + (0.0 if own else period.span * pulls / period.exposures)
-    values = np.stack([draw.values(arm, shown[arm], times) for arm in range(len(period.start))])
+    values = np.stack([draw.values(arm, row, times) for arm, row in zip(period.arms, shown, strict=True)])
     if binary:
         values = np.clip(values, 0.0, 1.0)
     return Problem(
@@ -181,13 +179,13 @@ def kept_reward(draw: Draw, period: Period) -> float:
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     times = period.time + period.span * pulls / period.exposures
     earned = 0.0
-    for arm, share in enumerate(period.shares):
+    now = period.time if draw.hypothesis.axis == "exposure" else times
+    for arm, start, share in zip(period.arms, period.start, period.shares, strict=True):
         if share > 0:
-            now = period.time if draw.hypothesis.axis == "exposure" else times
-            earned += share * float(np.mean(draw.values(arm, period.start[arm] + share * pulls, now)))
+            earned += share * float(np.mean(draw.values(arm, start + share * pulls, now)))
     return PER * earned
 
 
 def _interval(draws: np.ndarray) -> Estimate:
-    low, point, high = np.quantile(draws, (TAILS[0], 0.5, TAILS[1]))
+    low, point, high = np.quantile(np.where(np.abs(draws) < ROUNDING, 0.0, draws), (TAILS[0], 0.5, TAILS[1]))
     return Estimate(float(point), float(low), float(high))

@@ -84,7 +84,8 @@ def draw_values(
         fit, driver = weighed.fits[index], weighed.drivers[index]
         level, fall, trend = _parameters(fit, generator)
         drop_at, drop_to = np.full(panel.arms, np.inf), np.ones(panel.arms)
-        if drops is not None:
+        drops_at_once = drops is not None and generator.random() < drops.probability
+        if drops is not None and drops_at_once:
             level, fall, drop_at, drop_to = drops.draw(generator)
         draws.append(
             Draw(
@@ -92,7 +93,7 @@ def draw_values(
                 driver=driver,
                 level=level,
                 fall=fall,
-                trend=trend if drops is None else 0.0,
+                trend=0.0 if drops_at_once else trend,
                 typical_exposures=panel.typical_exposures,
                 typical_age=panel.typical_age,
                 launch=launch,
@@ -111,14 +112,7 @@ def draw_values(
 def _parameters(fit: Fit, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
     """Return a level and a fall of each arm, and the common trend, drawn together."""
     member = int(generator.choice(len(fit.weight), p=fit.weight))
-    common = generator.multivariate_normal(fit.common[member], fit.common_cov[member], method="eigh")
-    # Given what is common, arms are independent: their mean moves with it.
-    gain = np.linalg.solve(fit.common_cov[member], np.swapaxes(fit.cross_cov[member], 1, 2))  # [arm, global, 2]
-    mean = fit.own[member] + np.einsum("agi,g->ai", gain, common - fit.common[member])
-    rest = fit.own_cov[member] - np.einsum("aig,agj->aij", fit.cross_cov[member], gain)
-    scale, axes = np.linalg.eigh(rest)  # rounding may leave it a little below positive
-    root = axes * np.sqrt(np.maximum(scale, 0.0))[:, None, :]
-    own = mean + np.einsum("aij,aj->ai", root, generator.standard_normal(mean.shape))
+    common, own = fit.solution.draw(member, generator)
     trend = float(common[2]) if fit.hypothesis.trend else 0.0
     return common[0] + own[:, 0], common[1] + own[:, 1], trend
 

@@ -51,6 +51,16 @@ class Panel:
         oldest = np.maximum.reduceat(self.age, self.first)
         return max(float(exposures @ oldest / exposures.sum()), 1e-6)
 
+    def of_arms(self, arms: int) -> Panel:
+        """Return the panel of the first arms: those shown most."""
+        rows = int(np.searchsorted(self.arm, arms))
+        kept = {
+            field.name: getattr(self, field.name)[:rows]
+            for field in dataclasses.fields(self)
+            if isinstance(getattr(self, field.name), np.ndarray)
+        }
+        return dataclasses.replace(self, **kept | {"arms": arms, "first": self.first[:arms]})
+
 
 def make_panel(log: Log) -> Panel:
     """Return the panel of a log."""

@@ -8,13 +8,15 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rotting.logs.checking import check_rows, refuse_events
+from rotting.logs.checking import check_rows
 from rotting.logs.clocks import FIRST_DATE
 from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.periods import Comparison, compare_periods
+from rotting.logs.reshaping import count_events, reshaped
 from rotting.logs.segments import segment_candidates
 from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
-from rotting.logs.staging import Reading, count, stage
+from rotting.logs.staging import Reading, count, reward_wait, stage
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,6 +45,9 @@ class Log:
     counted: Counted
     rows_left_out: int
     notes: tuple[str, ...] = ()  # what must be said about how it was read
+    currency: str = ""  # of the rewards, where they are written with one
+    periods: Comparison | None = None
+    reward_wait: float | None = None  # after how long nearly all rewards have arrived, if the log has their times
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -80,6 +85,8 @@ def read_log(
     step: Step = lambda stage: None,
     impressions: str | None = None,
     reading: Reading = AS_FOUND,
+    before: str | None = None,
+    after: str | None = None,
 ) -> Log:
     """Read and count a log.
 
@@ -105,6 +112,8 @@ def read_log(
         are sums then. Guessed where it is called so; "none" if every row is one exposure.
     reading
         How values are to be read; by default that is found out.
+    before, after
+        Times: rows before the one are compared with those from the other on.
 
     Examples
     --------
@@ -113,11 +122,16 @@ def read_log(
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, step, reading.encoding) as source:
-        columns = choose_columns(source.rows.columns, arm, reward, time, unit, impressions)
+    with opened(log, step, reading.encoding) as opened_source:
         step("reading rows")
-        candidates = segment_candidates(source.rows, columns)
-        notes = stage(source.database, source.rows, columns, candidates, reading)
+        given = {"arm": arm, "reward": reward, "time": time, "unit": unit, "impressions": impressions}
+        found = reshaped(opened_source, given)
+        source = found.source
+        columns = choose_columns(source.rows.columns, **given | found.roles)
+        candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
+        staged = stage(source.database, source.rows, columns, candidates, reading)
+        if found.counts_events:
+            count_events(source.database, columns)
         step("looking for irregular rows")
         checked = check_rows(source.database, columns, reading, drop_duplicates)
         step("counting exposures")
@@ -137,7 +151,10 @@ def read_log(
             offset=offset,
             counted=counted,
             rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
-            notes=(*source.notes, *notes, *checked.notes),
+            notes=(*source.notes, *staged.notes, *checked.notes),
+            currency=staged.currency,
+            periods=compare_periods(source.database, columns, before, after),
+            reward_wait=reward_wait(source.database, reading),
         )
 
 
@@ -161,34 +178,36 @@ def read_rows(
     >>> len(rows), sorted(rows[0])
     (600, ['arm', 'reward', 'time'])
     """
-    with opened(log, lambda stage: None, reading.encoding) as source:
-        columns = choose_columns(source.rows.columns, arm, reward, time, None)
+    with opened(log, lambda stage: None, reading.encoding) as opened_source:
+        given = {"arm": arm, "reward": reward, "time": time, "unit": None}
+        found = reshaped(opened_source, given)
+        source = found.source
+        columns = choose_columns(source.rows.columns, **given | found.roles)
         if columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
         chance = probability_column(source.rows.columns, probability)
         stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
         check_rows(source.database, columns, reading, drop_duplicates=False)
-        given = "" if chance is None else ", segment_0::DOUBLE AS probability"
+        probability_field = "" if chance is None else ", segment_0::DOUBLE AS probability"
         dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
-        kept = f"arm, reward{', time' if dates else ''}{given}"
-        found = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
-        names = [column[0] for column in found.description]
+        kept = f"arm, reward{', time' if dates else ''}{probability_field}"
+        rows = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
+        names = [column[0] for column in rows.description]
         return [
             {name: value for name, value in zip(names, row, strict=True) if value is not None}
-            for row in found.fetchall()
+            for row in rows.fetchall()
         ]
 
 
 @contextlib.contextmanager
 def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
-    """Yield an opened log that has no sign of being several rows per exposure."""
+    """Yield an opened log."""
     with (
         tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
         open_source(log, step, folder, encoding) as source,
     ):
         _limit_memory(source.database, folder)
-        refuse_events(source.rows)
         yield source
 
 

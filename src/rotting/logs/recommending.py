@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.logs.gain import KEEP, ORACLE, THOMPSON, Estimate, Gain, compared_policies, thompson_name
+from rotting.logs.estimates import Estimate
+from rotting.logs.gain import KEEP, ORACLE, THOMPSON, Gain, compared_policies, thompson_name
 
 if TYPE_CHECKING:
     from rotting.policies import Policy

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from rotting._output.notebooks import card
 from rotting._output.pages import figure, page, table
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
-from rotting.logs.gain import KEEP
+from rotting.logs.gain import KEEP, PER
 from rotting.logs.recommending import KEEP_IT, REPLACE, REST, RETIRE
 from rotting.logs.sentences import rounded
 
 if TYPE_CHECKING:
     from rotting.logs.arms import ArmDiagnosis
     from rotting.logs.diagnosis import Diagnosis
-    from rotting.logs.gain import Estimate
+    from rotting.logs.estimates import Estimate
 
 SHOWN_ROWS = 100
 ARM_COLUMNS = (
@@ -33,6 +33,27 @@ ARM_COLUMNS = (
     "note",
 )
 ARM_NUMBERS = ("exposures", "p", "half-life", "first value", "last value", "next 1000")
+PERIOD_COLUMNS = ("arm", "exposures before", "mean before", "exposures after", "mean after", "change")
+# A click on the head of a column sorts by it, once more the other way round. Nothing comes from elsewhere.
+SORTING = """<script>
+for (const head of document.querySelectorAll(".sortable th")) {
+  head.style.cursor = "pointer";
+  head.title = "sort";
+  head.addEventListener("click", () => {
+    const body = head.closest("table").tBodies[0];
+    const column = head.cellIndex;
+    const down = head.dataset.down === "yes";
+    const key = (row) => row.cells[column].textContent;
+    const number = (text) => parseFloat(text.replace(/[$\u20ac\u00a3\u00a5,]/g, ""));
+    const rows = [...body.rows].sort((one, other) => {
+      const [a, b] = [number(key(one)), number(key(other))];
+      return Number.isNaN(a) || Number.isNaN(b) ? key(one).localeCompare(key(other)) : a - b;
+    });
+    head.dataset.down = down ? "no" : "yes";
+    body.append(...(down ? rows.reverse() : rows));
+  });
+}
+</script>"""
 GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on", "gain over the time of the log")
 
 
@@ -46,8 +67,10 @@ def report_page(diagnosis: Diagnosis) -> str:
         *_advice(diagnosis),
         *_arms(diagnosis),
         *_gains(diagnosis),
+        *_periods(diagnosis),
         "<h2>What to keep in mind</h2>",
         "<ul>" + "".join(f"<li>{escape(caveat)}</li>" for caveat in diagnosis.caveats) + "</ul>",
+        SORTING,
     ]
     return page(title, "\n".join(parts))
 
@@ -62,7 +85,8 @@ def diagnosis_card(diagnosis: Diagnosis) -> str:
 def _about(diagnosis: Diagnosis) -> str:
     dropped = f", {diagnosis.dropped_rows:,} dropped" if diagnosis.dropped_rows else ", none dropped"
     name = diagnosis.log[:1].upper() + diagnosis.log[1:]
-    return f"{name}: {diagnosis.rows:,} rows{dropped}; columns {diagnosis.columns}."
+    dates = f", {diagnosis.first_date} to {diagnosis.last_date}" if diagnosis.first_date else ""
+    return f"{name}{dates}: {diagnosis.rows:,} rows{dropped}; columns {diagnosis.columns}."
 
 
 def _arms(diagnosis: Diagnosis) -> list[str]:
@@ -79,9 +103,13 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
     return [
         "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
         figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
-        table(ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], numbers=numbers),
+        _sortable(ARM_COLUMNS, arm_rows(diagnosis), numbers),
         *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
     ]
+
+
+def _sortable(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[int]) -> str:
+    return f'<div class="sortable">{table(columns, rows[:SHOWN_ROWS], numbers=numbers)}</div>'
 
 
 def in_order(diagnosis: Diagnosis) -> list[ArmDiagnosis]:
@@ -139,7 +167,18 @@ def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
         return lambda value: f"{100 * value:.2g}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
-    return lambda value: f"{value:,.{decimals}f}"
+    return lambda value: _money(f"{value:,.{decimals}f}", diagnosis.currency)
+
+
+def _money(number: str, currency: str) -> str:
+    """Return a number with its currency: signs stand before it, and codes behind it.
+
+    >>> _money("3.20", "$"), _money("-3.20", "$"), _money("3.20", "EUR"), _money("3.20", "")
+    ('$3.20', '-$3.20', '3.20 EUR', '3.20')
+    """
+    if not currency or currency.isalpha():
+        return f"{number} {currency}".strip()
+    return f"-{currency}{number[1:]}" if number.startswith("-") else f"{currency}{number}"
 
 
 def _decimals(apart: float) -> int:
@@ -191,10 +230,56 @@ def _gains(diagnosis: Diagnosis) -> list[str]:
     advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
     return [
         "<h2>What would be gained</h2>",
+        *_whole_gain(diagnosis),
         figure(gain_figure(diagnosis), f"Gain of each policy over what is done now.{advised}", caption),
         table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3}),
         '<p class="soft">The last column is another question: what each policy would have gained over the log, had it '
         "chosen from the first day, with all arms fresh.</p>",
+    ]
+
+
+def _whole_gain(diagnosis: Diagnosis) -> list[str]:
+    """Return what the advice is worth over the whole period ahead, in rewards or money."""
+    advice = diagnosis.recommended
+    if advice is None or advice.label == KEEP:
+        return []
+    gain = diagnosis.gain_of(advice.played_as).gain
+    share = diagnosis.gain_exposures / PER
+    point, low, high = (
+        _money(f"{share * value:,.0f}", diagnosis.currency) for value in (gain.point, gain.low, gain.high)
+    )
+    what = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
+    return [
+        f"<p>{escape(advice.label)} would earn about {escape(f'{point} ({low} to {high}){what}')} more over the next "
+        f"{diagnosis.gain_exposures:,} exposures.</p>"
+    ]
+
+
+def period_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return what arms earned in two periods as rows of texts, all arms together first."""
+    if diagnosis.periods is None:
+        return []
+    formatted = _value_format(diagnosis)
+    rows = []
+    for row in diagnosis.periods.changes:
+        means = ["" if each.mean is None else formatted(each.mean) for each in (row.before, row.after)]
+        change = row.change
+        shown = (
+            "" if change is None else f"{formatted(change.point)} ({formatted(change.low)} to {formatted(change.high)})"
+        )
+        rows.append([row.arm, f"{row.before.exposures:,}", means[0], f"{row.after.exposures:,}", means[1], shown])
+    return rows
+
+
+def _periods(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.periods is None:
+        return []
+    before, after = escape(diagnosis.periods.before), escape(diagnosis.periods.after)
+    return [
+        "<h2>Before and after</h2>",
+        f"<p>Mean rewards before {before}, and from {after} on, with 90 % intervals of the change. All arms together "
+        "change with the mix of arms, too.</p>",
+        _sortable(PERIOD_COLUMNS, period_rows(diagnosis), set(range(1, len(PERIOD_COLUMNS)))),
     ]
 
 

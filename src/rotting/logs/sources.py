@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from rotting.errors import MissingExtra, literal, quoted
 from rotting.logs.columns import LogError
+from rotting.logs.folders import check_columns, files_of
 from rotting.logs.textfiles import exact_text, in_utf8, layout, refuse_broken_csv, sheet_as_csv, unzipped
 
 if TYPE_CHECKING:
     import duckdb
 
-KINDS = ".csv, .tsv, .jsonl, .json (.gz or .zip), .xlsx, .parquet, or a DuckDB or SQLite file (file.db::table)"
+KINDS = ".csv, .tsv, .jsonl, .json (.gz or .zip), .xlsx, .parquet, a DuckDB or SQLite file (file.db::table), a folder"
 TABLE_MARK = "::"
 ROWS_AT_ONCE = 100_000
 ONE_ROW_PER_EXPOSURE = "one row per exposure"
@@ -70,25 +71,66 @@ def open_source(
         import duckdb
     except ImportError:
         raise MissingExtra("logs are read with DuckDB, which is not installed", hint="install rotting[logs]") from None
-    if isinstance(log, str | os.PathLike):
-        path, table = _split(os.fspath(log))
-        name = f"log {os.fspath(log)!r}"
-        path, kind = _ready(path, table, Path(folder), encoding, name)
-    else:
-        path, table, kind, name = Path(), None, "frame", "the log"
+    name = f"log {os.fspath(log)!r}" if isinstance(log, str | os.PathLike) else "the log"
+    parts = _parts(os.fspath(log), Path(folder), encoding, name) if isinstance(log, str | os.PathLike) else []
+    own = parts[0].path if len(parts) == 1 and parts[0].kind == "duckdb" else None
     try:
         # A DuckDB file is opened itself, for reading only: temporary tables live elsewhere.
-        with duckdb.connect(str(path), read_only=True) if kind == "duckdb" else duckdb.connect() as database:
+        with duckdb.connect(str(own), read_only=True) if own is not None else duckdb.connect() as database:
             if isinstance(log, str | os.PathLike):
-                rows, notes = _relation(database, kind, path, table, name, step)
+                yield _joined(database, parts, name, step)
             else:
-                rows, notes = _frame(database, log), ()
-            yield Source(database, rows, name, notes)
+                yield Source(database, _frame(database, log), name)
     except duckdb.Error as error:
-        if kind == "csv":
-            with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error):
-                refuse_broken_csv(path, name)
+        for part in parts:
+            if part.kind == "csv":
+                with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error):
+                    refuse_broken_csv(part.path, name)
         raise _unreadable(name, error) from None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Part:
+    """A file that DuckDB can read."""
+
+    path: Path
+    kind: str
+    table: str | None
+    called: str
+
+
+def _parts(log: str, folder: Path, encoding: str | None, name: str) -> list[_Part]:
+    """Return the files of a log: one, or those of a folder or a pattern."""
+    files = files_of(log)
+    if files is None:
+        path, table = _split(log)
+        return [_Part(*_ready(path, table, folder, encoding, name), table, str(path))]
+    parts = []
+    for number, path in enumerate(files):
+        own = folder / str(number)
+        own.mkdir()
+        ready, kind = _ready(path, None, own, encoding, f"log {str(path)!r}")
+        if kind in ("duckdb", "sqlite"):
+            raise LogError("a database among several files", owner=name, expected="tables as files, or one database")
+        parts.append(_Part(ready, kind, None, str(path)))
+    return parts
+
+
+def _joined(database: duckdb.DuckDBPyConnection, parts: list[_Part], name: str, step: Callable[[str], None]) -> Source:
+    """Return all parts as one relation, in their order; values of several files are texts."""
+    from duckdb import ColumnExpression
+
+    found = [_relation(database, part.kind, part.path, part.table, name, step) for part in parts]
+    rows, notes = found[0]
+    if len(parts) == 1:
+        return Source(database, rows, name, notes)
+    check_columns({part.called: each.columns for part, (each, _) in zip(parts, found, strict=True)}, name)
+    texts = [ColumnExpression(column).cast("VARCHAR").alias(column) for column in rows.columns]
+    rows = rows.project(*texts)
+    for each, said in found[1:]:
+        rows = rows.union(each.project(*texts))
+        notes += tuple(note for note in said if note not in notes)
+    return Source(database, rows, name, (*notes, f"Read as one log: {len(parts):,} files."))
 
 
 def _ready(path: Path, table: str | None, folder: Path, encoding: str | None, name: str) -> tuple[Path, str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Squares and sums of larger rewards would overflow.
 LARGEST_REWARD = 1e50
+# The share of rewards after whose delay the log counts as complete, and of those that may come before their exposure.
+ARRIVED, MOST_BEFORE = 0.95, 0.05
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
 READABLE = {
     "reward": f"a finite number (of at most {LARGEST_REWARD:g}), true or false",
@@ -38,12 +40,21 @@ class Reading:
     null: str | None = None  # a text that stands for no value, in any column
     missing_reward: str | None = None  # "0" or "drop"
     encoding: str | None = None  # of a text file
+    reward_time: str | None = None  # the column of when rewards arrived
 
     def __post_init__(self) -> None:
         for name, allowed in (("decimal", (".", ",")), ("missing_reward", ("0", "drop"))):
             value = getattr(self, name)
             if value is not None and value not in allowed:
                 raise LogError("is not known", name=name, value=value, expected=" or ".join(map(repr, allowed)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Staged:
+    """What must be said about how values were read, and the currency of rewards, if they have one."""
+
+    notes: tuple[str, ...]
+    currency: str
 
 
 def count(database: duckdb.DuckDBPyConnection, query: str) -> int:
@@ -58,20 +69,20 @@ def stage(
     columns: Columns,
     segments: list[str],
     reading: Reading,
-) -> list[str]:
-    """Fill the table `log`; its rowid is the order of the log. Return what must be said about how it was read."""
+) -> Staged:
+    """Fill the table `log`; its rowid is the order of the log."""
     _fill(database, source, columns, segments, reading)
-    said = []
+    said: list[str] = []
     decimal = reading.decimal
     if columns.impressions is not None:
         _read_texts(database, "impressions", columns.impressions, decimal)
         decimal = decimal or _mark_seen(database)
         _refuse_rates(database, columns)
-    _read_texts(database, "reward", columns.reward, decimal)
+    currency = _read_texts(database, "reward", columns.reward, decimal)
     if columns.time is not None:
         said += clocks.settle_times(database, columns.time, reading.date_format)
     _refuse_unreadable(database, columns)
-    return said
+    return Staged(tuple(said), currency)
 
 
 def _fill(
@@ -85,7 +96,10 @@ def _fill(
 
     types = dict(zip(source.columns, map(str, source.types), strict=True))
     roles = {"arm": columns.arm, "reward": columns.reward, "time": columns.time, "unit": columns.unit}
-    roles["impressions"] = columns.impressions
+    roles |= {"impressions": columns.impressions, "reward_time": reading.reward_time}
+    if reading.reward_time is not None and (columns.time is None or reading.reward_time not in types):
+        problem = "needs the time of the exposure as well" if columns.time is None else "is not a column of the log"
+        raise LogError(problem, name="reward_time", value=reading.reward_time)
 
     def named(column: str | None, alias: str) -> duckdb.Expression:
         return (ConstantExpression(None) if column is None else ColumnExpression(column)).alias(alias)
@@ -118,6 +132,13 @@ def _fill(
         f"CASE WHEN isfinite({time}) THEN {time} END AS time",
         f"{unread} AS unreadable_time",
         f"({clock})::UTINYINT AS clock",
+    ]
+    arrived = "NULL::DOUBLE"
+    if reading.reward_time is not None:
+        arrived = clocks.time_of(kinds["reward_time"], reading.reward_time, "reward_time")[0]
+    fields += [
+        f"{arrived} AS reward_time",
+        f"{arrived} IS NULL AND {_text_of('reward_time', None)} NOT NULL AS lost_time",
     ]
     fields += [f"{pointed} AS pointed", f"{total} AS is_total", "whole_row"]
     fields += [f"segment_{number}" for number in range(len(segments))]
@@ -161,8 +182,8 @@ def _number_of(column: str, kind: str) -> str:
     return f"coalesce({number}, CASE lower({text}) {known} END)"
 
 
-def _read_texts(database: duckdb.DuckDBPyConnection, role: str, column: str, decimal: str | None) -> None:
-    """Read what is no plain number: currencies, thousands, decimal commas, percentages."""
+def _read_texts(database: duckdb.DuckDBPyConnection, role: str, column: str, decimal: str | None) -> str:
+    """Read what is no plain number: currencies, thousands, decimal commas, percentages. Return the currency."""
     import pandas
 
     unread = f"unreadable_{role}"
@@ -170,7 +191,7 @@ def _read_texts(database: duckdb.DuckDBPyConnection, role: str, column: str, dec
         row[0] for row in database.execute(f"SELECT DISTINCT {unread} FROM log WHERE {unread} NOT NULL").fetchall()
     ]
     if not texts:
-        return
+        return ""
     pointed = role == "reward" and count(database, f"SELECT count(*) FROM log WHERE pointed AND {unread} IS NULL") > 0
     numbers = read_numbers(texts, role, column, decimal, pointed, whole=role == "impressions")
     numbers = {text: number for text, number in numbers.items() if abs(number) <= LARGEST_REWARD}
@@ -180,6 +201,7 @@ def _read_texts(database: duckdb.DuckDBPyConnection, role: str, column: str, dec
     database.execute(
         f"UPDATE log SET {role} = number, {unread} = {keep} FROM read_texts WHERE {unread} = read_texts.text"
     )
+    return next((written.currency for text in numbers if (written := Written(text)).currency), "")
 
 
 def _refuse_rates(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
@@ -229,3 +251,29 @@ def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) ->
             value=value,
             hint=f"correct the log or choose another column with {{{role}}}; empty values would be dropped and counted",
         )
+
+
+def reward_wait(database: duckdb.DuckDBPyConnection, reading: Reading) -> float | None:
+    """Return after how long nearly all rewards have arrived, from their times; None without them.
+
+    Of the end of the log only quick rewards are known, so those of its first half are looked at.
+    """
+    if reading.reward_time is None:
+        return None
+    owner = f"column {reading.reward_time!r}"
+    if count(database, "SELECT count(*) FROM log WHERE lost_time"):
+        raise LogError("holds times that cannot be read", owner=owner, expected=clocks.READABLE)
+    found = database.execute(
+        """
+        WITH bounds AS (SELECT min(time) AS first, max(time) AS last FROM log)
+        SELECT quantile_cont(reward_time - time, $1), avg((reward_time < time)::INTEGER), any_value(last - first)
+        FROM log, bounds WHERE reward > 0 AND reward_time NOT NULL AND time < (first + last) / 2
+        """,
+        [ARRIVED],
+    ).fetchone()
+    if found is None or found[0] is None:
+        raise LogError("holds no time of a reward", owner=owner, expected="times where there are rewards")
+    if found[1] > MOST_BEFORE or found[0] > found[2]:
+        problem = "holds times before those of the exposures, or long after the log"
+        raise LogError(problem, owner=owner, expected="the clock of the exposures")
+    return max(float(found[0]), 0.0)

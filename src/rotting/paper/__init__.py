@@ -1,4 +1,4 @@
-"""The experiments of the paper: play them, draw them, judge its claims, and report."""
+"""The experiments of the paper, and some of the field around it: play them, draw them, judge claims, and report."""
 
 # The experiments in the order in which they are played and reported: what `--only` calls each, and the module that
 # holds it as EXPERIMENT. A new figure is a module and a line here. No module is imported yet: `rotting paper --help`
@@ -11,5 +11,13 @@ MODULES = {
     "policies": "every_policy",
     "theory": "theory",
 }
+# Experiments of other papers, which `--all` adds. Claims about them are judged whenever they are played.
+BEYOND = {
+    "boredom": "boredom",
+    "restless": "restless",
+    "many-arms": "many_arms",
+    "candy-cane": "candy_cane",
+}
 CLAIMS_NAME = "claims"
 NAMES = (*MODULES, CLAIMS_NAME)
+ALL_NAMES = (*MODULES, *BEYOND, CLAIMS_NAME)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.paper import MODULES
+from rotting.paper import BEYOND, MODULES
 from rotting.policies import Policy
 from rotting.problems import Problem
 from rotting.simulation.summary import QUANTILES
@@ -91,7 +91,7 @@ class Experiment:
 
 def experiments() -> tuple[Experiment, ...]:
     """Return all experiments, in the order in which they are played and reported."""
-    return tuple(import_module(f"rotting.paper.{module}").EXPERIMENT for module in MODULES.values())
+    return tuple(import_module(f"rotting.paper.{module}").EXPERIMENT for module in (MODULES | BEYOND).values())
 
 
 def over_time(dataset: xarray.Dataset) -> list[Row]:

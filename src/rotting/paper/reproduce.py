@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotting._output.files import write_csv, write_figure, write_json, write_text
-from rotting.paper import CLAIMS_NAME, NAMES, store
-from rotting.paper.claims import CLAIMS, Judgement, judge
+from rotting.paper import BEYOND, CLAIMS_NAME, NAMES, store
+from rotting.paper.claims import CLAIMS, Claim, Judgement, judge
 from rotting.paper.experiment import Block, Experiment, Results, Tables, experiments
 from rotting.paper.report import report
 
@@ -71,20 +71,28 @@ class Reproduction:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was left out."""
-        return set(self.settings.only) == set(NAMES)
+        """Whether nothing of the paper was left out."""
+        return set(self.settings.only) >= set(NAMES)
 
 
 def jobs(settings: Settings) -> list[Job]:
     """Return what has to be played, each block once."""
     wanted = {experiment.source for experiment in EXPERIMENTS if experiment.name in settings.only}
-    if CLAIMS_NAME in settings.only:
-        wanted |= {need for claim in CLAIMS for need in claim.needs}
+    wanted |= {need for claim in _asked(settings) for need in claim.needs}
     return [
         Job(experiment.name, block, block.runs or settings.runs or experiment.runs)
         for experiment in EXPERIMENTS
         if experiment.name in wanted
         for block in experiment.blocks
+    ]
+
+
+def _asked(settings: Settings) -> list[Claim]:
+    """Return the claims to judge: the paper's if they are asked for, those beyond it if their experiment is."""
+    return [
+        claim
+        for claim in CLAIMS
+        if (set(claim.needs) <= set(settings.only) if set(claim.needs) & set(BEYOND) else CLAIMS_NAME in settings.only)
     ]
 
 
@@ -103,7 +111,7 @@ def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
     for experiment in _shown(settings):
         tables |= experiment.tables(results[experiment.source])
         figures[experiment.name] = experiment.figure(results[experiment.source])
-    judgements = judge(results) if CLAIMS_NAME in settings.only else []
+    judgements = judge(results, _asked(settings))
     return Reproduction(settings, dict(results), seconds, tables, figures, judgements, _versions())
 
 

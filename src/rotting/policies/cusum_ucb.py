@@ -63,7 +63,7 @@ def update(state, arm, reward):
         state.counted[arm] = 0
         state.totals[arm] = 0.0
         state.firsts[arm] = 0.0
-        state.moved[arm, :] = 0.0
+        state.moved[arm, 0] = state.moved[arm, 1] = 0.0
 
 
 @dataclass(frozen=True)

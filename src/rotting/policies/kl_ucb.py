@@ -76,7 +76,7 @@ class KLUCB(Policy, state=KLUCBState, select=select, update=update):
     For rewards in [0, 1]; one below 0 counts as 0, and one above 1 as 1, as for `BetaThompson`. Theory asks for c = 3;
     c = 0 does better in practice. Where ln t + c ln ln t is negative (in round 2) it counts as 0.
 
-    A round takes as long as one of UCB1, and one or two equations to solve by Newton's method: some 100 ns each.
+    A round takes about as long as one of `UCB1`, and one or two equations to solve by Newton's method (200 ns each).
 
     References
     ----------

@@ -70,7 +70,8 @@ def _begin_pass(state):
     """Turn the present pass into the past one: every tau rounds, so O(1) per round."""
     state.place[0] = 0
     for side in range(2):
-        state.present[side, :] = state.settings[side]
+        for arm in range(len(state.pulls)):
+            state.present[side, arm] = state.settings[side]
         # `past` is zero by now. From back to front, it becomes what the arm's later rounds count together.
         for place in range(len(state.arms) - 1, -1, -1):
             arm, counted = state.arms[place], state.counts[side, place]

@@ -61,8 +61,8 @@ class Curve(Parameters):
         if not belongs_to_package(cls):
             cls._define(value)
         if not abstract:
-            defining.check_name(ProblemDefinitionError, "curve", cls, Curve.known)
-            Curve.known[cls.__name__] = cls
+            defining.check_name(ProblemDefinitionError, "curve, dynamics or noise", cls, defining.IN_PROBLEMS)
+            Curve.known[cls.__name__] = defining.IN_PROBLEMS[cls.__name__] = cls
 
     @classmethod
     def _define(cls, value: Callable[..., float] | None) -> None:

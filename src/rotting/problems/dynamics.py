@@ -97,8 +97,8 @@ class Dynamics(Parameters):
                 hint="abstract=True is for classes that only others are derived from",
             )
         defining.refuse_methods(ProblemDefinitionError, "Dynamics", cls, ("value", "pulled", "begin"))
-        defining.check_name(ProblemDefinitionError, "dynamics", cls, Dynamics.known)
-        Dynamics.known[cls.__name__] = cls
+        defining.check_name(ProblemDefinitionError, "curve, dynamics or noise", cls, defining.IN_PROBLEMS)
+        Dynamics.known[cls.__name__] = defining.IN_PROBLEMS[cls.__name__] = cls
 
     @classmethod
     def _define(cls, given: dict[str, Any], arrays: type | None) -> None:

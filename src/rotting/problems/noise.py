@@ -93,8 +93,8 @@ class Noise(Parameters):
                 hint="abstract=True is for classes that only others are derived from",
             )
         defining.refuse_methods(ProblemDefinitionError, "Noise", cls, ("draw",))
-        defining.check_name(ProblemDefinitionError, "noise", cls, Noise.known)
-        Noise.known[cls.__name__] = cls
+        defining.check_name(ProblemDefinitionError, "curve, dynamics or noise", cls, defining.IN_PROBLEMS)
+        Noise.known[cls.__name__] = defining.IN_PROBLEMS[cls.__name__] = cls
 
     def arrays(self, n_arms: int) -> Any:
         """Return the parameters as compiled code reads them: by default the numbers of all fields."""

@@ -307,10 +307,12 @@ class Problem:
         time: str | None = None,
         unit: str | None = None,
         drop_duplicates: bool = False,
+        **reading: str | None,
     ) -> Problem:
         """Return the problem that fits a log of exposures (needs `rotting[logs]`).
 
-        Short for `rotting.logs.problem_from_log`, which says what is fitted.
+        Short for `rotting.logs.problem_from_log`, which says what is fitted, and what else can be said about how the
+        log is to be read (`impressions`, `reward_delay`, `decimal`, ...).
 
         >>> from rotting.logs import make_log
         >>> Problem.from_log(make_log(arms=2, exposures=500)).n_arms
@@ -319,7 +321,7 @@ class Problem:
         from rotting.logs import problem_from_log
 
         return problem_from_log(
-            log, pessimistic, arm=arm, reward=reward, time=time, unit=unit, drop_duplicates=drop_duplicates
+            log, pessimistic, arm=arm, reward=reward, time=time, unit=unit, drop_duplicates=drop_duplicates, **reading
         )
 
     def __str__(self) -> str:

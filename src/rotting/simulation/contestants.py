@@ -17,6 +17,7 @@ from rotting.policies import Policy
 from rotting.policies._engine.checked import CheckedAgent
 from rotting.problems import Problem
 from rotting.problems.checked import CheckedRun
+from rotting.simulation.detail import Detail, arrivals, play_in_detail
 from rotting.simulation.loop import Journal, StreamsAhead, begin, new_journal, play, pull, record, streams_of
 from rotting.simulation.state_pool import StatePool
 
@@ -49,11 +50,11 @@ class Contestant(Protocol):
     description: str
     rounds_at_once: int  # how many rounds are played between two looks at Ctrl-C
 
-    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+    def prepare(self, problem: Problem, rounds: np.ndarray, detail: Detail | None = None) -> None:
         """Do what should not be timed."""
 
-    def begin(self, problem: Problem, streams: StreamsAhead, horizon: int) -> Turn:
-        """Start a run of so many rounds."""
+    def begin(self, problem: Problem, streams: StreamsAhead, horizon: int, detail: Detail | None = None) -> Turn:
+        """Start a run of so many rounds; `detail` is for late rewards and traces."""
 
 
 def contestants(policies: Players, problem: Problem, horizon: int, check: bool = False) -> list[Contestant]:
@@ -126,21 +127,22 @@ class CompiledContestant:
         self.label, self.policy, self.description = label, policy, repr(policy)
         self._seats: dict[tuple[int, int], _Seat] = {}
 
-    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+    def prepare(self, problem: Problem, rounds: np.ndarray, detail: Detail | None = None) -> None:
         """Compile, by playing no rounds at all."""
-        turn = self.begin(problem, streams_of(0, 0, problem.n_arms), horizon=1)
+        turn = self.begin(problem, streams_of(0, 0, problem.n_arms), 1, detail)
         with compile_errors_in_short(self.policy):
             turn(new_journal(rounds, problem), 1, 0)
 
-    def begin(self, problem: Problem, streams: StreamsAhead, horizon: int) -> Turn:
+    def begin(self, problem: Problem, streams: StreamsAhead, horizon: int, detail: Detail | None = None) -> Turn:
         """Start from the policy's first state."""
         place = id(problem), horizon
         seat = self._seats.get(place) or self._seats.setdefault(place, _Seat(self.policy, problem, horizon))
         lent = seat.pool.take()
-        compiled = seat.compiled(lent.state)
+        detailed = () if detail is None else (detail,)
+        compiled = play_in_detail.compiled_for(lent.state, problem.arrays) if detailed else seat.compiled(lent.state)
 
         def turn(journal: Journal, first: int, last: int) -> None:
-            broken, arm = compiled(lent.state, problem.arrays, streams, journal, first, last)
+            broken, arm = compiled(lent.state, problem.arrays, streams, journal, *detailed, first, last)
             if broken:
                 raise self.broken(broken, arm, problem.n_arms)
 
@@ -167,11 +169,11 @@ class PythonContestant:
         self.label, self.description = label, repr(make)
         self._make = getattr(make, "start", make)
 
-    def prepare(self, problem: Problem, rounds: np.ndarray) -> None:
+    def prepare(self, problem: Problem, rounds: np.ndarray, detail: Detail | None = None) -> None:
         """Compile the drawing of rewards."""
         pull(problem.arrays, new_journal(rounds, problem), np.uint64(0), 0, 1)
 
-    def begin(self, problem: Problem, streams: StreamsAhead, horizon: int) -> Turn:
+    def begin(self, problem: Problem, streams: StreamsAhead, horizon: int, detail: Detail | None = None) -> Turn:
         """Make a fresh agent."""
         takes_seed = "seed" in inspect.signature(self._make).parameters
         named = {"seed": int(streams.choice[0])} if takes_seed else {}
@@ -189,7 +191,12 @@ class PythonContestant:
                 begin_now(streams.start[0])
             for t in range(first, last + 1):
                 arm = self._checked(agent.select(), problem.n_arms)
-                agent.update(arm, pull_now(streams.noise[arm], arm, t))
+                reward = pull_now(streams.noise[arm], arm, t)
+                if detail is None:
+                    agent.update(arm, reward)
+                    continue
+                for learnt in arrivals(detail, journal, arm, reward, t):
+                    agent.update(*learnt)
 
         return turn
 

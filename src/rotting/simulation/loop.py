@@ -140,7 +140,7 @@ def play(state, problem, streams, journal, first, last):
         mean = value_now(problem, memory, arm, t)
         update(state, arm, reward_of(problem, streams, arm, mean, n))
         after_pull(problem, memory, arm, t)
-        _record(journal, arm, mean, t)
+        take_down(journal, arm, mean, t)
         if state.pulls[arm] != n + 1:
             return t, arm
     for arm in range(n_arms):
@@ -150,7 +150,7 @@ def play(state, problem, streams, journal, first, last):
 
 
 @helper
-def _record(journal, arm, mean, t):
+def take_down(journal, arm, mean, t):
     """Count a pull and what it was worth; write the total down if the round is one of those to record."""
     journal.memory.pulls[arm] += 1
     total, journal.total[1] = kahan_add(journal.total[0], journal.total[1], mean)
@@ -170,7 +170,7 @@ def begin(problem, memory, key):
 @entry
 def record(journal, arm, mean, t):
     """Count a pull (for the Python loop)."""
-    _record(journal, arm, mean, t)
+    take_down(journal, arm, mean, t)
 
 
 @entry
@@ -180,5 +180,5 @@ def pull(problem, journal, key, arm, t):
     mean = value_now(problem, journal.memory, arm, t)
     reward = draw_reward(problem, arm, mean, key, n)
     after_pull(problem, journal.memory, arm, t)
-    _record(journal, arm, mean, t)
+    take_down(journal, arm, mean, t)
     return reward

@@ -6,7 +6,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +21,10 @@ from rotting._output.progress import progress_bar
 from rotting.errors import BadType, BadValue, KernelError
 from rotting.problems import OracleResult, Problem
 from rotting.simulation.contestants import Contestant, Players, contestants
+from rotting.simulation.delays import Delay, as_delay
+from rotting.simulation.detail import Detail
 from rotting.simulation.loop import Journal, StreamsAhead, new_journal, streams_of_each
+from rotting.simulation.traces import Extras, checked_trace
 
 if TYPE_CHECKING:
     import xarray
@@ -45,6 +48,8 @@ def simulate(
     first_run: int = 0,
     check: bool = False,
     device: str = "cpu",
+    trace: str | Iterable[str] = (),
+    delay: Delay | int = 0,
 ) -> xarray.Dataset:
     """Play every policy on a problem, many times, and measure its expected regret against the oracle.
 
@@ -80,6 +85,15 @@ def simulate(
         log(0.0), which compiled code takes for infinities.
     device
         "cpu", or "cuda" for an NVIDIA GPU (needs `rotting[cuda]`), which plays compiled policies only: see docs/gpu.md.
+    trace
+        What to keep besides: "actions" (`actions[policy, run, t]`, the arm of each round), "rewards" (`rewards[policy,
+        run, t]`, what its pull paid), "pulls" (`pulls_over_time[policy, run, round, arm]`). The first two take 4 and 8
+        bytes per round of each run.
+    delay
+        How many rounds later than usual a reward is learnt: a whole number, or
+        `rotting.simulation.GeometricDelay(mean)` for one that is drawn for each pull, as a function of (seed, run, arm,
+        n). A policy decides as if it had been given the rewards that have arrived, and no others; regret is that of the
+        pulls, whenever their rewards arrive.
 
     Returns
     -------
@@ -106,15 +120,18 @@ def simulate(
     first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
     recorded = recorded_rounds(rounds, horizon)
     players = contestants(policies, problem, horizon, check)
+    sizes = len(players), runs, problem.n_arms, horizon, len(recorded)
+    extras = Extras(as_delay(delay), checked_trace(trace), *sizes)
+    extras.refuse_on(device)
 
     with _progress(len(players) * runs, progress) as advance:
         if checked_device(device) == "cuda":
             played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
         else:
-            played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance)
+            played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance, extras)
     oracle = oracle_of_runs(problem, recorded, seed, range(first_run, first_run + runs))
     result = make_dataset(players, problem, horizon, seed, recorded, oracle, device, *played)
-    return result.assign_coords(run=result["run"] + int(first_run))
+    return extras.added_to(result.assign_coords(run=result["run"] + int(first_run)))
 
 
 def _on_cpu(
@@ -127,6 +144,7 @@ def _on_cpu(
     runs: int,
     threads: int,
     advance: Callable[[int], None],
+    extras: Extras,
 ) -> _Played:
     """Play every run on threads."""
     earned = np.empty((len(players), runs, len(rounds)))
@@ -137,13 +155,16 @@ def _on_cpu(
     def play_some(player: int, some: range) -> int:
         numbers = range(first_run + some.start, first_run + some.stop)
         for run, streams in zip(some, streams_of_each(seed, numbers, problem.n_arms), strict=True):
-            journal = new_journal(rounds, problem)
-            seconds[player, run] = play_run(players[player], problem, streams, first_run + run, horizon, journal, stop)
+            journal, number = new_journal(rounds, problem), first_run + run
+            detail = extras.detail(seed, number) if extras.wanted else None
+            seconds[player, run] = play_run(players[player], problem, streams, number, horizon, journal, stop, detail)
             earned[player, run], pulls[player, run] = journal.earned, journal.pulls
+            if detail is not None:
+                extras.keep(player, run, detail)
         return len(some)
 
     for player in players:
-        player.prepare(problem, rounds)
+        player.prepare(problem, rounds, extras.detail(seed, first_run) if extras.wanted else None)
     jobs = (
         partial(play_some, number, some)
         for number, player in enumerate(players)
@@ -234,9 +255,10 @@ def play_run(
     horizon: int,
     journal: Journal,
     stop: threading.Event,
+    detail: Detail | None = None,
 ) -> float:
     """Play one run in pieces, so that it can be stopped between them; return the seconds of processor time it took."""
-    turn = player.begin(problem, streams, horizon)
+    turn = player.begin(problem, streams, horizon, detail)
     elapsed = 0.0
     for first in range(1, horizon + 1, player.rounds_at_once):
         if stop.is_set():

@@ -59,7 +59,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     Uniform() 48.12 False 43.49
     Oracle() 0.0 True 0.0
     """
-    regret = _final_regret(dataset)
+    regret = final_regret(dataset)
     means = regret.mean(axis=1)
     best = int(np.argmin(means))
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
@@ -110,7 +110,7 @@ def _nanoseconds_per_decision(dataset: xarray.Dataset) -> np.ndarray:
     return 1e9 * dataset["seconds"].values / (dataset.sizes["run"] * int(dataset.attrs["horizon"]))
 
 
-def _final_regret(dataset: xarray.Dataset) -> np.ndarray:
+def final_regret(dataset: xarray.Dataset) -> np.ndarray:
     """Return regret[policy, run] at the last recorded round."""
     dimensions = sorted(map(str, dataset["regret"].dims))
     if dimensions != ["policy", "round", "run"]:

@@ -191,6 +191,18 @@ def decode(plan: Plan, block: range, encoded: bytes) -> Content:
     return found
 
 
+def rows(plan: Plan, block: range, content: Content) -> Iterator[tuple[Piece, np.ndarray, np.ndarray]]:
+    """Yield the pieces of a block with their results: regret[run, round] and pulls[run, arm]."""
+    at = [0, 0]
+    for piece in plan.numbering.pieces(block):
+        parts = []
+        for which, width in enumerate((len(plan.recorded[piece.problem]), plan.problems[piece.problem].n_arms)):
+            part = content[which][at[which] : at[which] + piece.runs * width].reshape(piece.runs, width)
+            at[which] += part.size
+            parts.append(part)
+        yield piece, parts[0], parts[1]
+
+
 def _sizes(plan: Plan, block: range) -> tuple[int, int]:
     """Return how many regrets and how many pull counts a block holds."""
     parts = list(plan.numbering.pieces(block))

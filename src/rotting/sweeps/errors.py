@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rotting.errors import MissingExtra, RottingError
+from rotting.errors import MissingExtra, ParseError, RottingError
 
 
 class SweepError(RottingError):
@@ -32,6 +32,14 @@ class PlanError(SweepError, ValueError):
         )
         found.file, found.line = file, line
         return found
+
+
+class MissingModule(SweepError, ParseError):
+    """A plan needs a module of its user as it was; `module` is its name."""
+
+    def __init__(self, module: str, problem: str):
+        super().__init__(problem, owner="plan", hint="name its file, as it was, with {imports}")
+        self.module = module
 
 
 class MissingDask(SweepError, MissingExtra):

@@ -2,6 +2,8 @@
 
 plan.json                 what is computed
 blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.numbering`
+imports/*.py              the user's own modules, as they were
+earlier/N/                plan.json and blocks of an earlier plan, while they are taken over by a larger one
 lock                      held by the process that computes; the operating system releases it when that ends
 """
 
@@ -12,6 +14,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,11 +24,11 @@ from rotting._core.files import replacing
 from rotting._output.files import write_text
 from rotting.errors import DamagedFile, RottingError
 from rotting.sweeps.blocks import Content, decode
-from rotting.sweeps.errors import SweepError
-from rotting.sweeps.plan import Plan
+from rotting.sweeps.errors import MissingModule, SweepError
+from rotting.sweeps.plan import Plan, refuse_other_than_more
 
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.npz")
-_OURS = {"plan.json", "blocks", "lock"}
+_OURS = {"plan.json", "blocks", "imports", "earlier", "lock"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -45,16 +48,20 @@ class Folder:
             reason = f"plan.json: {error.strerror or error}"
             raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
         try:
-            return cls(path, Plan.from_text(text))
+            return cls(path, Plan.as_written(text))
+        except MissingModule as error:
+            hint = f"{{imports}} {path / 'imports' / module_file(error.module)}"
+            raise SweepError(error.problem, owner=str(path), hint=f"as it was: {hint}") from None
         except RottingError as error:
             raise SweepError(f"{str(path / 'plan.json')!r} cannot be read: {error}") from None
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, path: str | Path, plan: Plan, overwrite: bool = False) -> Iterator[Folder]:
+    def held(cls, path: str | Path, plan: Plan, overwrite: bool = False, extend: bool = False) -> Iterator[Folder]:
         """Make the folder if need be, and lock it: no other process computes in it meanwhile.
 
-        Refused: a folder with other files, and, unless `overwrite`, with the results of another plan.
+        Refused: a folder with other files, and with the results of another plan, unless they may be overwritten, or
+        the plan extends that one and is to.
         """
         path = Path(path)
         with _explained(path):
@@ -69,30 +76,79 @@ class Folder:
             )
         with _lock(path):
             folder = cls(path, plan)
-            folder._prepare(overwrite)
+            folder._prepare(overwrite, extend)
             yield folder
 
-    def _prepare(self, overwrite: bool) -> None:
-        """Write the plan, and delete what a killed process or another plan has left."""
+    def _prepare(self, overwrite: bool, extend: bool) -> None:
+        """Write the plan, and delete or set aside what a killed process or another plan has left."""
         file = self.path / "plan.json"
         with _explained(self.path):
             found = file.read_text(encoding="utf-8") if file.exists() else None
             if found not in (None, self.plan.text):
-                if not overwrite:
-                    other = _difference(found or "", self.plan)
+                if extend:
+                    self._set_aside(found or "")
+                elif overwrite:
+                    shutil.rmtree(self.path / "earlier", ignore_errors=True)
+                    for block in self.blocks():
+                        self.file(block).unlink()
+                else:
                     raise SweepError(
-                        f"holds the results of another plan ({other})",
+                        f"holds the results of another plan ({_difference(found or '', self.plan)})",
                         name="out",
                         value=str(self.path),
-                        hint="choose another folder, or delete those results with {overwrite}",
+                        hint="if the plan is that one and more, {extend} keeps them; or choose another folder, or "
+                        "delete those results with {overwrite}",
                     )
-                for block in self.blocks():
-                    self.file(block).unlink()
             (self.path / "blocks").mkdir(exist_ok=True)
             for leftover in (*self.path.glob(".*.tmp"), *(self.path / "blocks").glob(".*.tmp")):
                 leftover.unlink()
             if found != self.plan.text:
+                self._write_imports()
                 write_text(file, self.plan.text)
+
+    # Earlier plans.
+
+    def _set_aside(self, found: str) -> None:
+        """Keep the blocks of an earlier plan where this one, which holds all of it and more, finds them."""
+        if (reason := refuse_other_than_more(Folder.at(self.path).plan, self.plan)) is not None:
+            raise SweepError(
+                f"cannot be extended: the plan {reason}",
+                name="out",
+                value=str(self.path),
+                hint="choose another folder, or delete those results with {overwrite}",
+            )
+        number = 1 + max((int(name) for name in self._earlier_names()), default=0)
+        place = self.path / "earlier" / str(number)
+        place.mkdir(parents=True)
+        # In this order: wherever it is killed, every block lies beside the plan that it belongs to.
+        write_text(place / "plan.json", found)
+        if (self.path / "blocks").exists():
+            (self.path / "blocks").rename(place / "blocks")
+
+    def _earlier_names(self) -> list[str]:
+        try:
+            return sorted((name for name in os.listdir(self.path / "earlier") if name.isdecimal()), key=int)
+        except FileNotFoundError:
+            return []
+
+    def earlier(self) -> list[Folder]:
+        """Return the folders of earlier plans, whose results are being taken over."""
+        places = [self.path / "earlier" / name for name in self._earlier_names()]
+        return [Folder.at(place) for place in places if (place / "plan.json").exists()]
+
+    def forget_earlier(self) -> None:
+        """Delete the blocks of earlier plans: all of them have been taken over."""
+        with _explained(self.path):
+            if (self.path / "earlier").exists():
+                shutil.rmtree(self.path / "earlier")
+
+    def _write_imports(self) -> None:
+        """Keep the user's modules: to be read by people, and imported again by those who trust them."""
+        for source in self.plan.imports:
+            target = self.path / "imports" / module_file(source.name, source.is_package)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(target) as temporary:
+                temporary.write_bytes(source.text.encode())
 
     # Blocks.
 
@@ -121,6 +177,16 @@ class Folder:
         """Keep a block: as a whole, or not at all."""
         with _explained(self.path), replacing(self.file(block)) as temporary:
             temporary.write_bytes(encoded)
+
+
+def module_file(name: str, is_package: bool = False) -> Path:
+    """Return where in `imports` a module is kept.
+
+    >>> str(module_file("my_package.policies"))
+    'my_package/policies.py'
+    """
+    path = Path(*name.split("."))
+    return path / "__init__.py" if is_package else path.with_suffix(".py")
 
 
 @contextlib.contextmanager

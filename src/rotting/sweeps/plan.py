@@ -6,25 +6,30 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from rotting._core.compiling import kernel_digest
+from rotting._core import imported
+from rotting._core.compiling import belongs_to_package, kernel_digest
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, parse_problem
 from rotting.simulation.simulator import DEVICES, recorded_rounds
+from rotting.sweeps.errors import MissingModule
 from rotting.sweeps.numbering import Numbering
 
 # What users may give: a policy, or the text that it is read from.
 Item = TypeVar("Item")
 
 FORMAT = "rotting sweep 1"
+_HOW_TO_IMPORT = (
+    "a sweep can be resumed and sent to other machines: put the class into a file, and name that with {imports}"
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,7 +52,7 @@ class Plan:
         The rounds at which regret is recorded, as in `rotting.simulate`: how many, or which ones.
     version, kernels, device
         What plays it: results of another version, of other compiled code or from another kind of device are another
-        plan's.
+        plan's. So are results of other modules of the user: `imports` of the text has their digests.
 
     Examples
     --------
@@ -83,6 +88,9 @@ class Plan:
             self._set("rounds", tuple(np.asarray(self.rounds).tolist()))
         if self.device not in DEVICES:
             raise BadValue(name="device", value=self.device, expected=" or ".join(map(repr, DEVICES)))
+        for own in self._own_classes:
+            _refuse_unknown(own)
+        _ = self.imports  # now: another thread may load another version of a module later
         self._set("version", self.version or __version__)
         self._set("kernels", self.kernels or kernel_digest())
         _ = self.recorded
@@ -123,6 +131,17 @@ class Plan:
     def on(self, device: str) -> Plan:
         """Return the same plan for another device."""
         return dataclasses.replace(self, device=device)
+
+    # The user's own classes.
+
+    @cached_property
+    def _own_classes(self) -> tuple[type, ...]:
+        return tuple(dict.fromkeys(kind for kind in _classes((self.policies, self.problems)) if _is_own(kind)))
+
+    @cached_property
+    def imports(self) -> tuple[imported.Source, ...]:
+        """The modules of the user that its classes come from, and what those need."""
+        return imported.sources_of(self._own_classes)
 
     # The sizes of the sweep.
 
@@ -174,6 +193,7 @@ class Plan:
             "problems": list(map(repr, self.problems)),
             # Left out where it is not needed: plans of earlier versions keep their texts.
             **({} if self.device == "cpu" else {"device": self.device}),
+            **({"imports": {source.name: source.digest for source in self.imports}} if self.imports else {}),
         }
         return json.dumps(content, indent=1) + "\n"
 
@@ -181,6 +201,13 @@ class Plan:
     def digest(self) -> str:
         """The SHA-256 of the text: every block of results carries it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @classmethod
+    def as_written(cls, text: str) -> Plan:
+        """Return the plan of a text whose digest is that of the text: an earlier version may have put it otherwise."""
+        plan = cls.from_text(text)
+        plan.__dict__["text"] = text
+        return plan
 
     @classmethod
     def from_text(cls, text: str) -> Plan:
@@ -191,6 +218,7 @@ class Plan:
             raise ParseError(f"is not JSON: {error}", name="plan") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ParseError("has another format", name="plan", expected=FORMAT)
+        _check_imports(content.get("imports", {}))
         try:
             return cls(
                 tuple(map(parse_policy, content["policies"])),
@@ -208,6 +236,21 @@ class Plan:
             raise ParseError(f"holds something of the wrong type: {error}", name="plan") from None
 
 
+def refuse_other_than_more(old: Plan, new: Plan) -> str | None:
+    """Say why a plan is not an earlier one and more, or return None if it is."""
+    for name in ("seed", "rounds", "device"):
+        if getattr(old, name) != getattr(new, name):
+            return f"has another {name}"
+    if new.runs < old.runs:
+        return f"has {new.runs} runs of each cell instead of {old.runs}"
+    for word, had, has in (("policy", old.policies, new.policies), ("problem", old.problems, new.problems)):
+        kept = set(map(repr, has))
+        for each in had:
+            if repr(each) not in kept:
+                return f"lacks the {word} {each}"
+    return None
+
+
 def listed(name: str, values: object) -> list[object]:
     """Return a list of what may be given alone or as several."""
     if isinstance(values, Policy | Problem | str) or not isinstance(values, Iterable):
@@ -220,11 +263,11 @@ def listed(name: str, values: object) -> list[object]:
 def as_policy(policy: object) -> Policy:
     """Return the policy that was given, or that a text describes, as another process would make it from its text."""
     made = parse_policy(policy) if isinstance(policy, str) else policy
-    if not isinstance(made, Policy) or type(made).__module__.partition(".")[0] != __package__.partition(".")[0]:
+    if not isinstance(made, Policy):
         raise BadType(
-            f"holds {made!r}, which is not one of the package's policies",
+            f"holds {made!r}, which is not a Policy",
             name="policies",
-            hint="a sweep can be resumed and sent to other machines, which do not know it: use rotting.simulate",
+            hint="rotting.simulate plays any class; a sweep, which is written down, plays policies only",
         )
     return made if isinstance(policy, str) else _read_back("policies", made, parse_policy)
 
@@ -249,9 +292,42 @@ def _read_back(name: str, value: Item, parse: Callable[[str], Item]) -> Item:
         again = parse(repr(value))
     except ParseError as error:
         raise error.within(where) from None
-    if again != value:
+    # A class that was imported again has equals of another class.
+    if again != value and not (type(again) is not type(value) and repr(again) == repr(value)):
         raise BadValue("it reads back as something else", owner=where)
     return again
+
+
+def _is_own(kind: type) -> bool:
+    return not belongs_to_package(kind)
+
+
+def _classes(value: object) -> Iterator[type]:
+    """Yield the classes of policies, problems and all that they are made of."""
+    if isinstance(value, tuple):
+        for part in value:
+            if not isinstance(part, float | int):
+                yield from _classes(part)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        yield type(value)
+        for field in dataclasses.fields(value):
+            yield from _classes(getattr(value, field.name))
+
+
+def _refuse_unknown(kind: type) -> None:
+    """Refuse a class that workers could not be given, and whose edits nobody would notice."""
+    if not imported.is_loaded(kind):
+        raise BadType(f"{kind.__module__}.{kind.__qualname__} is not one of the package's classes", hint=_HOW_TO_IMPORT)
+
+
+def _check_imports(wanted: object) -> None:
+    """Refuse a plan whose modules are not loaded, or are not what they were."""
+    if not isinstance(wanted, dict):
+        raise ParseError("has imports that are no table", name="plan")
+    for name, digest in wanted.items():
+        if (found := imported.loaded_digest(name)) != digest:
+            problem = "needs the module" if found is None else "needs another version of the module"
+            raise MissingModule(name, f"{problem} {name} (SHA-256 {str(digest)[:16]}...)")
 
 
 def _labels(values: Sequence[Item], *longer_texts: Callable[[Item], str]) -> list[str]:

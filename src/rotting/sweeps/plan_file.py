@@ -9,8 +9,10 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+from rotting._core import imported
 from rotting._core.validation import whole_number
 from rotting.errors import BadValue, RottingError
 from rotting.problems import Problem
@@ -26,6 +28,7 @@ runs = 100
 seed = 0          # same seed, same results
 # horizon = 10000 # rounds per run, or a list of several; without it, each problem's own
 # rounds = 100    # at how many rounds regret is recorded (at most 256 by default), or a list of them
+# imports = ["my_policy.py"] # your own policies, dynamics, curves and noise; paths begin at this file's folder
 
 # Policies and problems are texts, or tables whose lists are tried in all combinations (here 1 + 4 policies).
 # What there is: rotting policies, rotting problems
@@ -40,7 +43,7 @@ problems = [
 ]
 """
 
-_KEYS = ("runs", "seed", "horizon", "rounds", "policies", "problems")
+_KEYS = ("runs", "seed", "horizon", "rounds", "imports", "policies", "problems")
 _REQUIRED = ("policies", "problems", "runs")
 MAX_COMBINATIONS = 100_000
 
@@ -73,7 +76,7 @@ def read_plan(text: str, name: str = "plan") -> Plan:
     rotting.sweeps.errors.PlanError: mine.toml, line 2: policy 'FEVA' does not exist; did you mean 'FEWA'? ...
     """
     try:
-        return _plan(_content(text, name))
+        return _plan(_content(text, name), Path(name).parent)
     except _MistakeError as mistake:
         raise PlanError.at(name, _line(text, mistake.patterns), mistake.error) from None
 
@@ -93,7 +96,7 @@ def _content(text: str, name: str) -> dict[str, Any]:
         raise PlanError.at(name, line, BadValue(problem)) from None
 
 
-def _plan(content: dict[str, Any]) -> Plan:
+def _plan(content: dict[str, Any], folder: Path) -> Plan:
     for key in content:
         if key not in _KEYS:
             unknown = BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS))
@@ -101,7 +104,9 @@ def _plan(content: dict[str, Any]) -> Plan:
     for key in _REQUIRED:
         if key not in content:
             raise _MistakeError(BadValue("is missing", name=key, expected=", ".join(_REQUIRED)), r"\Z")
-    content = {"seed": 0, "horizon": None, "rounds": None, **content}
+    content = {"seed": 0, "horizon": None, "rounds": None, "imports": [], **content}
+    with _mistakes_in("imports"):
+        _import(content["imports"], folder)
     with _mistakes_in("runs"):
         whole_number("runs", content["runs"], minimum=1)
     with _mistakes_in("seed"):
@@ -122,6 +127,13 @@ def _plan(content: dict[str, Any]) -> Plan:
         return Plan(
             tuple(policy for policy, _ in policies), tuple(played), content["runs"], content["seed"], content["rounds"]
         )
+
+
+def _import(modules: object, folder: Path) -> None:
+    if not isinstance(modules, list) or not all(isinstance(each, str) for each in modules):
+        raise BadValue(name="imports", value=modules, expected="a list of files or modules")
+    for each in modules:
+        imported.load(each, folder)
 
 
 @contextlib.contextmanager

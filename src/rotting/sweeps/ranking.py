@@ -60,6 +60,18 @@ def rank_overall(final: xarray.DataArray) -> list[PolicySummary]:
     return _rank(final, (values / np.where(means > 0, means, 1.0)[:, None, None]).mean(axis=0))
 
 
+def by_problem(final: xarray.DataArray) -> list[xarray.Dataset]:
+    """Return what `rotting.simulation.significance` compares: final regret, problem by problem."""
+    return [
+        final.isel(problem=index)
+        .drop_vars("problem")
+        .expand_dims(round=[0])
+        .to_dataset(name="regret")
+        .assign_attrs(problem=label)
+        for index, label in enumerate(final["problem"].values.tolist())
+    ]
+
+
 def _rank(final: xarray.DataArray, values: np.ndarray) -> list[PolicySummary]:
     import xarray
 

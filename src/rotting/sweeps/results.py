@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._core import imported
 from rotting.errors import DamagedFile
 from rotting.sweeps.blocks import Content
 from rotting.sweeps.errors import MissingDask, SweepError
@@ -24,7 +27,9 @@ CHUNK_BYTES = 16 << 20
 _BLOCKS_IN_MEMORY = 4
 
 
-def open_results(folder: str | Path, problem: str | int | None = None) -> xarray.Dataset:
+def open_results(
+    folder: str | Path, problem: str | int | None = None, imports: Iterable[str | Path] = ()
+) -> xarray.Dataset:
     """Return the results of a sweep, finished or not.
 
     Parameters
@@ -33,6 +38,8 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
         What `rotting.sweep` was given as `out`.
     problem
         One problem, by its label or index: its results come as `rotting.simulate` gives them, without times.
+    imports
+        Files or modules with the user's own classes, if the sweep has any; the folder `imports` has them as they were.
 
     Returns
     -------
@@ -51,6 +58,8 @@ def open_results(folder: str | Path, problem: str | int | None = None) -> xarray
     >>> open_results(folder).regret.isel(round=-1).mean("run").values.round(1)
     array([[85.4]])
     """
+    for module in imports:
+        imported.load(module)
     opened = Folder.at(folder)
     dataset = _dataset(opened)
     return dataset if problem is None else of_problem(dataset, _place(opened.plan, problem))
@@ -65,6 +74,32 @@ def of_problem(dataset: xarray.Dataset, index: int) -> xarray.Dataset:
     attributes = {**dataset.attrs, "problem": label, "horizon": int(one["horizon"])}
     one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "rounds", "arms", "horizon"])
     return one.assign_coords(round=rounds[:count]).assign_attrs(attributes)
+
+
+def chosen(dataset: xarray.Dataset, problems: Sequence[str] = (), policies: Sequence[str] = ()) -> xarray.Dataset:
+    """Return the results of some problems and some policies.
+
+    Parameters
+    ----------
+    dataset
+        What `open_results` returned.
+    problems, policies
+        Labels, names such as "FEWA" (with any parameters), or patterns such as "two_arm(L=1*" (default: all).
+    """
+    kept = {}
+    for dim, patterns in (("problem", problems), ("policy", policies)):
+        labels = dataset[dim].values.tolist()
+        fitting = [[place for place, label in enumerate(labels) if _fits(label, each)] for each in patterns]
+        for pattern, found in zip(patterns, fitting, strict=True):
+            if not found:
+                raise SweepError("fits none of them", name=dim, value=pattern, expected=", ".join(labels))
+        kept[dim] = sorted(set().union(*fitting)) if patterns else list(range(len(labels)))
+    written = dataset.attrs["policies"].splitlines()
+    return dataset.isel(kept).assign_attrs(policies="\n".join(written[place] for place in kept["policy"]))
+
+
+def _fits(label: str, pattern: str) -> bool:
+    return label == pattern or label.partition("(")[0] == pattern or fnmatch.fnmatchcase(label, pattern)
 
 
 def _place(plan: Plan, problem: str | int) -> int:

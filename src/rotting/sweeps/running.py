@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rotting._core import imported
 from rotting.errors import DamagedFile
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit
-from rotting.sweeps.blocks import cut
+from rotting.sweeps.blocks import Content, cut, decode
+from rotting.sweeps.extending import Earlier
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
 from rotting.sweeps.progress import Reporter, Tally, reporting
 from rotting.sweeps.results import open_results
-from rotting.sweeps.workers import open_workers
+from rotting.sweeps.workers import ComputeBlocks, open_workers
 
 if TYPE_CHECKING:
     import xarray
@@ -37,6 +39,8 @@ def sweep(
     progress: bool | None = None,
     overwrite: bool = False,
     device: str = "cpu",
+    imports: Iterable[str | Path] = (),
+    extend: bool = False,
 ) -> xarray.Dataset:
     """Play every policy on every problem, keeping results on disk: interrupted, it goes on where it was.
 
@@ -64,6 +68,14 @@ def sweep(
     device
         As in `rotting.simulate`. With a cluster, every worker needs a GPU for "cuda". A folder holds results of one
         kind of device.
+    imports
+        Files or modules with policies, dynamics, curves and noise of your own; files beside them that they import
+        belong to them. They are executed anew, sent to workers, and kept in the folder; results of another version of
+        them are another plan's.
+    extend
+        Whether results of an earlier plan in the folder are taken over, if this one has all of its policies and
+        problems, as many runs or more, and the same seed, rounds and device. Only what is new is played, and the folder
+        ends up as if it had been made at once.
 
     Returns
     -------
@@ -79,11 +91,13 @@ def sweep(
     >>> dict(result.sizes)
     {'problem': 2, 'policy': 2, 'run': 3, 'round': 256, 'arm': 10}
     """
+    for module in imports:
+        imported.load(module)
     plan = Plan.of(policies, problems, runs, seed, rounds, horizon).on(device)
     for problem in plan.problems:
         for policy in plan.policies:
             check_fit(policy, problem)
-    run_plan(plan, out, cluster, threads, progress, overwrite)
+    run_plan(plan, out, cluster, threads, progress, overwrite, extend)
     return open_results(out)
 
 
@@ -94,23 +108,68 @@ def run_plan(
     threads: int | None = None,
     progress: bool | None = None,
     overwrite: bool = False,
+    extend: bool = False,
 ) -> Tally:
     """Compute what is missing in a folder; return what is finished. Parameters as in `sweep`."""
     tally = Tally(plan)
     with (
-        Folder.held(out, plan, overwrite) as folder,
+        Folder.held(out, plan, overwrite, extend) as folder,
         open_workers(cluster, threads) as compute_blocks,
         reporting(tally, progress) as report,
     ):
         missing = _missing(folder, report)
+        earlier = Earlier(folder, report.note)
+        _check_other_versions(earlier, compute_blocks, report)
+        for block in missing:
+            for known in earlier.known(block):
+                tally.add(known)
         report.begin()
-        # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
-        with contextlib.closing(compute_blocks(plan, missing)) as finished:
-            for block, encoded in finished:
-                folder.write(block, encoded)
-                tally.add(block)
-                report.show()
+        for block, encoded in _played(earlier, missing, compute_blocks, report):
+            folder.write(block, encoded)
+        folder.forget_earlier()
     return tally
+
+
+def _played(
+    earlier: Earlier, missing: list[range], compute_blocks: ComputeBlocks, report: Reporter
+) -> Iterator[tuple[range, bytes]]:
+    """Yield the missing blocks, as soon as what earlier plans do not have of them is played."""
+    plan = earlier.plan
+    blocks: dict[range, range] = {}  # from gaps to the blocks that they are in
+    left: dict[range, int] = {}
+    for block in missing:
+        gaps = earlier.gaps(block)
+        blocks |= dict.fromkeys(gaps, block)
+        left[block] = len(gaps)
+        if not gaps:
+            yield block, earlier.completed(block, {})
+    played: dict[range, dict[range, Content]] = {}
+    # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
+    with contextlib.closing(compute_blocks(plan, list(blocks))) as finished:
+        for gap, encoded in finished:
+            block = blocks[gap]
+            left[block] -= 1
+            report.tally.add(gap)
+            report.show()
+            if gap == block:
+                yield block, encoded
+                continue
+            played.setdefault(block, {})[gap] = decode(plan, gap, encoded)
+            if left[block] == 0:
+                yield block, earlier.completed(block, played.pop(block))
+
+
+def _check_other_versions(earlier: Earlier, compute_blocks: ComputeBlocks, report: Reporter) -> None:
+    """Play one run of every cell again that another version has played, and compare."""
+    if not (samples := earlier.samples()):
+        return
+    with contextlib.closing(compute_blocks(earlier.plan, samples)) as finished:
+        for sample, encoded in finished:
+            earlier.compare(sample, decode(earlier.plan, sample, encoded))
+    report.note(
+        f"What is there was played by another version: one run of each of its {len(samples)} cells was played again, "
+        "and is the same."
+    )
 
 
 def _missing(folder: Folder, report: Reporter) -> list[range]:

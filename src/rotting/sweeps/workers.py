@@ -9,10 +9,11 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from rotting._core import imported
 from rotting._core.threads import on_threads
 from rotting._core.validation import whole_number
 from rotting.errors import BadType
@@ -104,6 +105,7 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
     if not blocks:
         return
     _check_workers(client, plan)
+    sources = [tuple(source) for source in plan.imports]
     left = grouped_for_gpu(plan, blocks) if plan.device == "cuda" else ([block] for block in blocks)
     finished = as_completed(loop=client.loop)
     in_flight: dict[Future[list[bytes]], list[range]] = {}
@@ -114,7 +116,7 @@ def _on_cluster(plan: Plan, blocks: list[range], client: Client) -> Finished:
         for _, group in zip(range(wanted - len(in_flight)), left, strict=False):
             key = f"rotting-{plan.digest[:16]}-{group[0].start}-{os.urandom(4).hex()}"
             limits = [(block.start, block.stop) for block in group]
-            task = client.submit(compute_from_text, plan.text, plan.digest, limits, key=key)
+            task = client.submit(compute_from_text, plan.text, plan.digest, limits, sources, key=key)
             in_flight[task] = group
             finished.add(task)
 
@@ -189,9 +191,11 @@ def _description(answer: tuple[str, str] | BaseException) -> str:
     return f"rotting {answer[0]} with kernels {answer[1]}"
 
 
-def compute_from_text(text: str, digest: str, limits: list[tuple[int, int]]) -> list[bytes]:
-    """Compute blocks on a worker, which has nothing but the text of the plan."""
-    plan = _plan_of(text)
+def compute_from_text(
+    text: str, digest: str, limits: list[tuple[int, int]], sources: Sequence[tuple[str, str, str, bool]] = ()
+) -> list[bytes]:
+    """Compute blocks on a worker, which has nothing but the texts of the plan and of the user's modules."""
+    plan = _plan_of(text, tuple(map(tuple, sources)))
     _check_self(plan)
     if plan.digest != digest:
         raise SweepError("this worker reads the plan differently", hint="install the same version of rotting there")
@@ -202,8 +206,11 @@ def compute_from_text(text: str, digest: str, limits: list[tuple[int, int]]) -> 
 
 
 @lru_cache(maxsize=4)
-def _plan_of(text: str) -> Plan:
-    return Plan.from_text(text)
+def _plan_of(text: str, sources: tuple[tuple[str, str, str, bool], ...]) -> Plan:
+    # Another thread may be loading another version of a module: what is read here are classes of this one.
+    with imported.LOCK:
+        imported.load_sources([imported.Source(*source) for source in sources])
+        return Plan.from_text(text)
 
 
 def _check_self(plan: Plan) -> None:

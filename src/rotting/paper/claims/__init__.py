@@ -1,8 +1,20 @@
-"""The paper's claims, in its order: each file adds its own to the list."""
+"""The paper's claims, in its order, then those beyond it: each file adds its own to the list."""
 
 # isort: off
-from rotting.paper.claims.judging import CLAIMS, DIFFERS, FAILS, HOLDS, Judgement, judge
-from rotting.paper.claims import two_arm, ten_arm, others
+from rotting.paper.claims.judging import CLAIMS, DIFFERS, FAILS, HOLDS, Claim, Judgement, judge
+from rotting.paper.claims import two_arm, ten_arm, others, beyond
 # isort: on
 
-__all__ = ["CLAIMS", "DIFFERS", "FAILS", "HOLDS", "Judgement", "judge", "others", "ten_arm", "two_arm"]
+__all__ = [
+    "CLAIMS",
+    "DIFFERS",
+    "FAILS",
+    "HOLDS",
+    "Claim",
+    "Judgement",
+    "beyond",
+    "judge",
+    "others",
+    "ten_arm",
+    "two_arm",
+]

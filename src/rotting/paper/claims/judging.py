@@ -70,10 +70,10 @@ class Judgement:
 CLAIMS: list[Claim] = []
 
 
-def judge(results: AllResults) -> list[Judgement]:
+def judge(results: AllResults, claims: Sequence[Claim] = CLAIMS) -> list[Judgement]:
     """Return a verdict on every claim."""
     judgements = []
-    for claim in CLAIMS:
+    for claim in claims:
         finding = claim.check(results)._asdict()
         judgements.append(Judgement(claim.name, claim.words, claim.measure, claim.paper, clock=claim.clock, **finding))
     return judgements

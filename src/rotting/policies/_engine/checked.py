@@ -28,14 +28,15 @@ class CheckedAgent:
     def __init__(self, policy: Policy, n_arms: int, key: np.uint64):
         self.policy = policy
         self._key = key
-        self._t = 0
+        self._t = self._asked = 0
         self._state = checked_arrays(policy.reserve(fresh_state(policy, n_arms), 1))
         self._kernel = Kernel(*map(uncompiled, kernel_of(policy.State)))
 
     def select(self) -> int:
         """Return the arm for the next round."""
         with np.errstate(over="ignore"):
-            random = word(self._key, self._t + 1)
+            self._asked += 1  # once in each round, whether or not rewards have arrived
+            random = word(self._key, self._asked)
         arm = self._guarded("select", self._state, self._t + 1, np.uint64(random))
         n_arms = len(self._state.pulls)
         try:

@@ -1,0 +1,138 @@
+"""Which differences between policies are more than chance: paired tests, corrected for how many they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rotting.errors import BadValue
+from rotting.simulation.summary import LEVEL, final_regret, mean_interval
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two policies on one problem, run by run.
+
+    With a single run, all but the difference is None.
+    """
+
+    problem: str
+    policy: str  # the one with the larger mean regret, or the one that is compared with a baseline
+    other: str
+    difference: float  # mean regret of `policy` minus that of `other`
+    low: float | None  # its 95 % interval, for this difference alone
+    high: float | None
+    p: float | None  # of the paired t test, two-sided, for this difference alone
+    adjusted: float | None  # p after Holm's correction over all differences that were made with it
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether it is more than chance at the 5 % level, all differences considered."""
+        return self.adjusted is not None and self.adjusted <= 1 - LEVEL
+
+
+def significance(results: xarray.Dataset | Sequence[xarray.Dataset], baseline: str | None = None) -> list[Difference]:
+    """Compare the final regrets of policies, each pair of them, run by run; the most certain differences come first.
+
+    Runs are independent, and in one run all policies meet the same noise: the mean difference over its standard error
+    is Student's t, nearly so for runs of any shape if there are a few dozen. Of many tests some succeed by chance, so p
+    values are corrected by Holm's method: the chance that any of those at most 0.05 is false is at most 5 %, whatever
+    their dependence.
+
+    Parameters
+    ----------
+    results
+        What `rotting.simulate` returned, or several of them: those of a sweep, problem by problem.
+    baseline
+        The label of a policy that the others are compared with, or its name alone, chosen beforehand (default: all
+        pairs). Fewer comparisons need less correction.
+
+    References
+    ----------
+    Holm (1979), "A simple sequentially rejective multiple test procedure".
+
+    Examples
+    --------
+    >>> import rotting
+    >>> policies = [rotting.Uniform(), rotting.UCB1(), rotting.Oracle()]
+    >>> result = rotting.simulate(policies, rotting.problems.two_arm(L=2), horizon=200, runs=20)
+    >>> for row in significance(result):
+    ...     print(f"{row.policy} - {row.other}: {row.difference:.0f}, {row.is_significant}")
+    Uniform() - Oracle(): 98, True
+    Uniform() - UCB1(sigma=1): 91, True
+    UCB1(sigma=1) - Oracle(): 7, True
+    """
+    listed: list[xarray.Dataset] = [results] if hasattr(results, "data_vars") else list(results)  # type: ignore[list-item]
+    found = [difference for dataset in listed for difference in _differences(dataset, baseline)]
+    corrected = iter(holm([row.p for row in found if row.p is not None]))
+    found = [row if row.p is None else replace(row, adjusted=next(corrected)) for row in found]
+    return sorted(found, key=lambda row: (row.adjusted or 0.0, row.p or 0.0, -abs(row.difference)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values corrected for their number by Holm's method, in their order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+        corrected[index] = largest
+    return corrected
+
+
+def baseline_among(labels: Sequence[str], baseline: str) -> str:
+    """Return the label of the policy that is called so.
+
+    >>> baseline_among(["UCB1(sigma=1)", "FEWA(alpha=0.06)"], "UCB1")
+    'UCB1(sigma=1)'
+    """
+    fitting = [label for label in labels if baseline in (label, label.partition("(")[0])]
+    if len(fitting) != 1 and baseline not in labels:
+        problem = "fits several of the policies" if fitting else "is not one of the policies"
+        raise BadValue(problem, name="baseline", value=baseline, expected=f"one of {', '.join(labels)}")
+    return baseline if baseline in labels else fitting[0]
+
+
+def _differences(dataset: xarray.Dataset, baseline: str | None) -> Iterator[Difference]:
+    """Yield the differences on one problem, from the runs that every policy has finished; not corrected yet."""
+    regret = final_regret(dataset)
+    regret = regret[:, np.isfinite(regret).all(axis=0)]
+    if regret.shape[1] == 0:
+        return
+    labels = [str(label) for label in dataset["policy"].values]
+    baseline = None if baseline is None else baseline_among(labels, baseline)
+    order = sorted(range(len(labels)), key=lambda index: -regret[index].mean())
+    for policy, other in combinations(order, 2):
+        if baseline is not None:
+            if baseline not in (labels[policy], labels[other]):
+                continue
+            policy, other = (policy, other) if labels[other] == baseline else (other, policy)
+        difference = regret[policy] - regret[other]
+        low, high = mean_interval(difference)
+        names = str(dataset.attrs.get("problem", "")), labels[policy], labels[other]
+        yield Difference(*names, float(difference.mean()), low, high, _p_value(difference), None)
+
+
+def _p_value(differences: np.ndarray) -> float | None:
+    """Return the two-sided p value of the t test that differences are 0 on average; None for a single one."""
+    from scipy.special import stdtr
+
+    count = len(differences)
+    if count < 2:
+        return None
+    error = float(np.std(differences, ddof=1)) / math.sqrt(count)
+    mean = abs(float(np.mean(differences)))
+    if error == 0.0:  # every run says the same
+        return 1.0 if mean == 0.0 else 0.0
+    return float(2 * stdtr(count - 1, -mean / error))

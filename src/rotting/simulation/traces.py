@@ -1,0 +1,189 @@
+"""Traces: what happened in every round of every run, on request."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rotting._core.files import replacing, temporary_name
+from rotting.errors import BadValue, FileError, MissingExtra
+from rotting.simulation.delays import Delay, FixedDelay
+from rotting.simulation.detail import Detail, new_detail
+
+if TYPE_CHECKING:
+    import xarray
+
+# By name: the variable of the dataset, its dimensions besides policy and run, its type, and what it is.
+TRACES: dict[str, tuple[str, tuple[str, ...], Any, str]] = {
+    "actions": ("actions", ("t",), np.int32, "the arm of each round"),
+    "rewards": ("rewards", ("t",), np.float64, "the reward of each round's pull, whenever it arrives"),
+    "pulls": ("pulls_over_time", ("round", "arm"), np.int64, "pulls of each arm up to each recorded round"),
+}
+SUFFIXES = (".zarr", ".nc")
+# What a variable of a NetCDF file may take: its format, the classic one, counts bytes with 32 bits.
+_LARGEST_IN_NETCDF = 2**32 - 4
+
+
+class Extras:
+    """What is wanted of runs besides their regret: rewards that arrive late, traces that are kept.
+
+    Parameters
+    ----------
+    delay
+        How late rewards arrive.
+    trace
+        Names of what to keep.
+    players, runs, n_arms, horizon, recorded
+        The sizes of a simulation.
+    """
+
+    def __init__(
+        self, delay: Delay, trace: tuple[str, ...], players: int, runs: int, n_arms: int, horizon: int, recorded: int
+    ):
+        self.delay, self.trace = delay, trace
+        self._sizes = n_arms, horizon, recorded
+        lengths = {"t": horizon, "round": recorded, "arm": n_arms}
+        self._kept = {
+            name: np.zeros((players, runs, *(lengths[each] for each in TRACES[name][1])), TRACES[name][2])
+            for name in trace
+        }
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anything is: a delay of no rounds is none."""
+        return bool(self.trace) or self.delay != FixedDelay(0)
+
+    def refuse_on(self, device: str) -> None:
+        """Refuse what only the CPU can do."""
+        if device == "cpu":
+            return
+        for name, given in (("trace", self.trace), ("delay", self.delay if self.delay != FixedDelay(0) else None)):
+            if given:
+                raise BadValue(f"is for the CPU, not for {device}", name=name, value=given, hint="leave out {device}")
+
+    def detail(self, seed: int, run: int) -> Detail:
+        """Return what a run writes into."""
+        return new_detail(self.delay, self.trace, seed, run, *self._sizes)
+
+    def keep(self, player: int, run: int, detail: Detail) -> None:
+        """Keep the traces of a run."""
+        for name, kept in self._kept.items():
+            kept[player, run] = getattr(detail.trace, name)
+
+    def added_to(self, dataset: xarray.Dataset) -> xarray.Dataset:
+        """Return results with the traces, and with what they say about the delay."""
+        variables = {
+            TRACES[name][0]: (("policy", "run", *TRACES[name][1]), kept, {"long_name": TRACES[name][3]})
+            for name, kept in self._kept.items()
+        }
+        found = dataset.assign(variables)
+        if "t" in found.dims:
+            found = found.assign_coords(t=np.arange(1, found.sizes["t"] + 1))
+        return found.assign_attrs(delay=repr(self.delay)) if self.delay != FixedDelay(0) else found
+
+
+def checked_trace(trace: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of traces, each once.
+
+    >>> checked_trace("actions"), checked_trace(["rewards", "actions"])
+    (('actions',), ('rewards', 'actions'))
+    """
+    names = (trace,) if isinstance(trace, str) else tuple(trace)
+    for name in names:
+        if name not in TRACES:
+            raise BadValue(name="trace", value=name, expected=f"names among {', '.join(map(repr, TRACES))}")
+    return tuple(dict.fromkeys(names))
+
+
+def trace_bytes(trace: Iterable[str], players: int, runs: int, n_arms: int, horizon: int, recorded: int) -> int:
+    """Return how much memory traces take, and about how much a file of them does.
+
+    >>> trace_bytes(("actions", "rewards"), players=4, runs=100, n_arms=10, horizon=25_000, recorded=250)
+    120000000
+    """
+    lengths = {"t": horizon, "round": recorded, "arm": n_arms}
+    return sum(
+        np.dtype(kind).itemsize * math.prod((players, runs, *(lengths[each] for each in dims)))
+        for _, dims, kind, _ in map(TRACES.__getitem__, trace)
+    )
+
+
+def write_traces(path: str | Path, dataset: xarray.Dataset) -> None:
+    """Write results with their traces: a folder if the name ends in .zarr (needs `rotting[traces]`), a file if in .nc.
+
+    What is there is replaced when all is written; a folder that is no Zarr store is left alone.
+
+    Parameters
+    ----------
+    path
+        Where to.
+    dataset
+        What `rotting.simulate` returned.
+    """
+    path = Path(path)
+    check_destination(path)
+    # Attributes as texts: neither format holds whole numbers as large as a seed may be.
+    plain = dataset.assign_attrs({name: str(value) for name, value in dataset.attrs.items()})
+    try:
+        if path.suffix == ".nc":
+            _write_netcdf(path, plain)
+        else:
+            _write_zarr(path, plain)
+    except OSError as error:
+        raise FileError(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
+
+
+def check_destination(path: Path, name: str = "path") -> None:
+    """Refuse a destination that traces could not be written to; `name` is what the caller calls it."""
+    if path.suffix not in SUFFIXES:
+        raise BadValue(name=name, value=str(path), expected=f"a name that ends in {' or '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise BadValue(f"is in a folder that does not exist, {str(path.parent)!r}", name=name, value=str(path))
+    if path.suffix == ".nc" and path.is_dir():
+        raise BadValue("is a folder", name=name, value=str(path), expected="the name of a file")
+    if path.suffix == ".zarr":
+        try:
+            import zarr  # noqa: F401
+        except ImportError:
+            raise MissingExtra(
+                "a .zarr folder needs Zarr", hint='pip install "rotting[traces]", or a name that ends in .nc'
+            ) from None
+        if path.exists() and not any((path / file).is_file() for file in ("zarr.json", ".zgroup")):
+            raise BadValue("is there and is no Zarr store", name=name, value=str(path), hint="choose another name")
+
+
+def _write_netcdf(path: Path, dataset: xarray.Dataset) -> None:
+    for name, variable in dataset.variables.items():
+        if variable.nbytes > _LARGEST_IN_NETCDF:
+            raise BadValue(
+                f"{name} takes {variable.nbytes:,} bytes, more than NetCDF holds", hint="use a name that ends in .zarr"
+            )
+    with replacing(path) as temporary:
+        dataset.to_netcdf(temporary, engine="scipy")
+
+
+def _write_zarr(path: Path, dataset: xarray.Dataset) -> None:
+    temporary = temporary_name(path)
+    try:
+        # A chunk is a run: one thread wrote it, and one will mostly be read at a time.
+        chunks = {
+            name: (1, 1, *part.shape[2:]) for name, part in dataset.data_vars.items() if part.dims[1:2] == ("run",)
+        }
+        encoding = {name: {"chunks": tuple(max(1, length) for length in shape)} for name, shape in chunks.items()}
+        # Format 2: format 3 has no way yet to write texts that other libraries read.
+        dataset.to_zarr(temporary, mode="w", encoding=encoding, zarr_format=2)
+        if path.exists():
+            old = temporary_name(path)
+            os.replace(path, old)
+            os.replace(temporary, path)
+            shutil.rmtree(old)
+        else:
+            os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
