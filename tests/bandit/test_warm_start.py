@@ -9,6 +9,7 @@ from sqlalchemy import delete, update
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BadName, BadReward, BadSettings, DamagedLog, RewardOutOfRange, VerificationFailed, schema
+from rotting.logs import LogError
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -87,7 +88,8 @@ def test_another_bandit_hands_over_what_it_knows(url):
 @pytest.mark.parametrize(
     ("source", "error", "words"),
     [
-        ("log.csv", BadSettings, "warm_start='log.csv' is no source"),
+        ("nowhere.csv", LogError, "nowhere.csv.*No such file"),
+        (b"log.csv", BadSettings, "warm_start=.*is no source"),
         (5, BadSettings, "is no source"),
         ([1], BadSettings, "row 1 lacks an arm or a reward"),
         ([{"arm": "red"}], BadSettings, "row 1 lacks"),
@@ -136,3 +138,14 @@ def test_a_warm_start_that_was_tampered_with_is_found(url, statement, tamper):
         tamper(url, statement)
         with pytest.raises((VerificationFailed, DamagedLog)):
             bandit.verify()
+
+
+def test_a_file_is_read_as_a_log(sqlite, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("time;ad;clicked\n31/12/2025 18:30;red;yes\n30/12/2025 09:00;teal;no\n")
+    with Bandit.open(sqlite, "hero", HALF, warm_start=path) as bandit:
+        found = bandit.history()
+        imported = found[found["kind"] == "imported"]
+        assert imported["arm"].tolist() == ["teal", "red"]
+        assert imported["reward"].tolist() == [0.0, 1.0]
+        assert bandit.verify()

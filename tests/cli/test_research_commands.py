@@ -88,14 +88,13 @@ def test_every_command_imports():
 def test_own_classes_in_commands(run, tmp_path):
     write_module(tmp_path, "own_in_commands", "InCommands")
     own = ("--import", "own_in_commands.py")
-    answer = run(
-        "compare", "InCommandsPolicy(width=0.1)", "UCB1", "--problem", problem_text("InCommands"), "--runs=2", *own
-    )
+    problem = ("--problem", problem_text("InCommands"), "--runs=2")
+    answer = run("compare", "InCommandsPolicy(width=0.1)", *problem, *own)
     assert answer.code == 0
     assert "InCommandsPolicy(width=0.1)" in answer.out
     assert "InCommandsPolicy" in run("policies", *own).out
     assert "Mean and width." in run("policies", "InCommandsPolicy", *own).out
-    tuned = run("tune", "InCommandsPolicy", "--problem", "two_arm(horizon=50)", "--runs=2", "--grid=width=0,1", *own)
+    tuned = run("tune", "InCommandsPolicy", *problem, "--grid=width=0,1", *own)
     assert "Best: InCommandsPolicy(width=" in tuned.out
     assert "is neither a file nor a module" in run("policies", "--import", "nothing.py").err
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 from reference import glr_kl_ucb
 from rotting.policies.glr_kl_ucb import GLRKLUCB
@@ -49,18 +50,51 @@ def test_without_exploration_and_tests_it_is_kl_ucb_bit_for_bit():
     assert_same_choices(GLRKLUCB(True, 0.0, 1e-300, 1, 1), KLUCB(), rounds=900, values=[0.0, 1.0])
 
 
-def test_a_long_history_is_tested_as_literally():
-    rng = np.random.default_rng(2)
-    agent = GLRKLUCB(alpha0=0.0, delta=0.01, every=1, step=1).start(1)
-    rewards = []
-    for n in range(2000):
-        rewards.append(float(rng.random() < (0.6 if n < 700 else 0.4)))
-        agent.update(0, rewards[-1])
-        if n % 50 == 0 or agent._state.clock[1]:
-            assert glr_kl_ucb.has_changed(rewards, 0.01, 1) == (agent._state.clock[1] > 0)
-        if agent._state.clock[1]:
-            break
-    assert 700 < n < 1200
+def restarts_of(rewards, delta, step):
+    """Return after which of an arm's 0/1 rewards it restarts, all splits being computed; sums are exact."""
+    restarts, begin = [], 0
+
+    def entropy(p):
+        return -special.xlogy(p, p) - special.xlogy(1 - p, 1 - p)
+
+    for end in range(1, len(rewards) + 1):
+        sums = np.cumsum(rewards[begin:end])
+        n = len(sums)
+        s = np.arange(step, n, step)
+        older, newer = sums[s - 1] / s, (sums[-1] - sums[s - 1]) / (n - s)
+        ratios = n * entropy(sums[-1] / n) - s * entropy(older) - (n - s) * entropy(newer)
+        if np.any(ratios > math.log(n**1.5 / delta)):
+            restarts.append(end)
+            begin = end
+    return restarts
+
+
+@pytest.mark.parametrize("step", [1, 5])
+@pytest.mark.parametrize("seed", range(6))
+def test_long_histories_are_tested_in_blocks_as_split_by_split(step, seed):
+    rng = np.random.default_rng(seed)
+    # Long stretches and short bumps, of which some are changes and others nearly.
+    lengths = rng.choice([15, 40, 300, 600], 8)
+    chances = np.repeat(rng.choice([0.02, 0.4, 0.5, 0.6, 0.97], 8), lengths)
+    rewards = (rng.random(len(chances)) < chances).astype(float)
+    agent = GLRKLUCB(True, 0.0, 0.05, 1, step).start(1)
+    found = []
+    for n, reward in enumerate(rewards.tolist(), 1):
+        agent.update(0, reward)
+        if agent._state.clock[1] > len(found):
+            found.append(n)
+    assert found == restarts_of(rewards, 0.05, step)
+    assert found
+
+
+@pytest.mark.parametrize("first", [0.0, 1.0])
+def test_a_change_within_a_block_is_found(first):
+    """Tested once, after 1024 rewards: only in the middle of the block 512..767 do the sums show anything."""
+    rewards = [0.0, 1.0] * 256 + [first] * 128 + [1 - first] * 128 + [0.0, 1.0] * 128
+    agent = GLRKLUCB(True, 0.0, 0.05, 1024, 1).start(1)
+    agent.update_many([0] * 1024, rewards)
+    assert glr_kl_ucb.has_changed(rewards, 0.05, 128)
+    assert agent._state.clock.tolist() == [1024, 1]
 
 
 def test_parameters_of_the_theory():

@@ -40,11 +40,11 @@ def test_decides_as_the_literal_rule_for_long(kind):
     """Long enough that blocks of windows are proved to lie above; one round in 90 is looked at."""
     rewards = rewards_in(kind, 2, 1800, 7)
     reference = raw_kl_ucb.RAWKLUCB(2)
-    assert_same_run(RAWKLUCB(), reference, rewards, rounds=1800, seed=7, look=lambda t: t % 90 == 0)
+    assert_same_run(RAWKLUCB(1.0), reference, rewards, rounds=1800, seed=7, look=lambda t: t % 90 == 0)
 
 
 def test_explanations_are_the_literal_indices():
-    agent, reference = RAWKLUCB().start(2), raw_kl_ucb.RAWKLUCB(2)
+    agent, reference = RAWKLUCB(1.0).start(2), raw_kl_ucb.RAWKLUCB(2)
     for n, reward in enumerate(rewards_in("coins", 1, 300, 3)[0]):
         agent.update(n % 2, reward)
         reference.update(n % 2, reward)

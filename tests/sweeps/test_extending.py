@@ -1,5 +1,6 @@
 """Sweeps that grow: only what is new is played, and the folder ends up as if it had been made at once."""
 
+import contextlib
 import filecmp
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from rotting import UCB1, EpsilonGreedy, Uniform, open_results, sweep
 from rotting.problems import stationary, two_arm
-from rotting.sweeps import Plan, SweepError, blocks
+from rotting.sweeps import Plan, SweepError, blocks, running
 from rotting.sweeps.blocks import Content, encode
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.running import run_plan
@@ -53,12 +54,13 @@ def same(first: Path, second: Path) -> bool:
 
 
 def test_from_200_runs_to_400(tmp_path, played):
-    play(tmp_path / "out", 200)
-    assert len(played) == 200 * 4
-    play(tmp_path / "whole", 400)
+    one = {"policies": UCB1(), "problems": PROBLEMS[0]}
+    play(tmp_path / "out", 200, **one)
+    assert len(played) == 200
+    play(tmp_path / "whole", 400, **one)
     played.clear()
-    play(tmp_path / "out", 400, extend=True)
-    assert sorted(played) == sorted([*range(200, 400)] * 4)
+    play(tmp_path / "out", 400, **one, extend=True)
+    assert sorted(played) == list(range(200, 400))
     assert same(tmp_path / "out", tmp_path / "whole")
 
 
@@ -192,5 +194,35 @@ def test_results_that_this_version_does_not_have_are_refused(tmp_path, changed):
         content = made.read(block)
         shifted = Content(content.regret + (changed == "regret"), content.pulls + (changed == "pulls"))
         made.write(block, encode(other, block, shifted))
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     with pytest.raises(SweepError, match=r"this version plays run 0 of UCB1\(sigma=1\) on two_arm.* otherwise"):
         run_plan(Plan(POLICIES, PROBLEMS[:1], 6), tmp_path / "out", threads=1, progress=False, extend=True)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == before  # as if nothing had been tried
+    assert not (tmp_path / "out" / "earlier").exists()
+
+
+def test_a_failed_write_ends_the_work_at_once(tmp_path, monkeypatch):
+    closed = []
+
+    class Workers:
+        def __init__(self, blocks):
+            self.blocks = iter(blocks)
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            return (block := next(self.blocks)), blocks.compute(plan, block)
+
+        def close(self):
+            closed.append(True)
+
+    def full(*_):
+        raise OSError("no room")
+
+    plan = Plan(POLICIES, PROBLEMS[:1], 4)
+    monkeypatch.setattr(running, "open_workers", lambda *_: contextlib.nullcontext(lambda _, some: Workers(some)))
+    monkeypatch.setattr(Folder, "write", full)
+    with pytest.raises(OSError, match="no room"):
+        run_plan(plan, tmp_path / "out", progress=False)
+    assert closed == [True]

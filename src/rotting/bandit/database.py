@@ -7,9 +7,7 @@ import math
 import os
 import random
 import sqlite3
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,11 +21,11 @@ from rotting.bandit.deadlines import DEFAULT_TIMEOUT, Deadline
 from rotting.bandit.engines import is_broken, is_contention, make_engine
 from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
 from rotting.bandit.sqlite_files import SqliteFile, Version
+from rotting.bandit.turns import Turns
 from rotting.errors import literal
 
 if TYPE_CHECKING:
     from rotting.bandit import postgres
-    from rotting.bandit.group_commit import GroupCommit, Ticket
 
 _LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was waited for too long
 # Seconds between two attempts to begin a transaction in SQLite. SQLite itself waits longer and longer (up to 0.1 s), so
@@ -42,7 +40,7 @@ _READING = {"sqlite": "BEGIN", "postgresql": "BEGIN ISOLATION LEVEL REPEATABLE R
 Result = TypeVar("Result")
 
 
-class Database:
+class Database(Turns):
     """A database that holds bandits, and one connection to it, made when it is first needed.
 
     Threads that share it must hold `lock`. A signal handler may raise an exception anywhere:
@@ -52,12 +50,9 @@ class Database:
     """
 
     def __init__(self, url: str):
+        super().__init__()
         self.url = checked_url(url)
         self.engine = make_engine(self.url)
-        self.lock = threading.RLock()
-        self.line: deque[Ticket] = deque()  # who waits to write; only who holds the lock removes anything
-        self._holder: int | None = None  # the thread that holds the lock
-        self._background: threading.Thread | None = None
         self.is_postgres = self.engine.dialect.name == "postgresql"
         self._dialect = self.engine.dialect.name
         self._file = SqliteFile(self.url) if self._dialect == "sqlite" else None
@@ -79,52 +74,6 @@ class Database:
         if self.is_postgres:
             listen(self.engine, "do_connect", self._dial)
         forks.watch(self)
-
-    # Threads.
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lock, so that others wait in the line; afterwards, ring the bell of the first of them."""
-        with self.lock:
-            before, self._holder = self._holder, threading.get_ident()
-            try:
-                yield
-            finally:
-                self._holder = before
-                while self.line and self.line[0].is_settled:
-                    self.line.popleft()
-                if self.line and before is None:
-                    self.line[0].ring()
-
-    def is_free(self) -> bool:
-        """Say whether this thread need not wait for another, as far as is known."""
-        return self._holder in (None, threading.get_ident())
-
-    def is_turn_of(self, ticket: Ticket) -> bool:
-        """Say whether the caller of a ticket should carry it out: it is the first in the line, or holds the lock.
-
-        If everybody did who finds the lock free, some would wait for the lock long after their tickets are done.
-        """
-        if self._holder is not None:
-            return self._holder == threading.get_ident()
-        return next((each for each in self.line.copy() if not each.is_settled), None) is ticket
-
-    def waiting_for(self, group: GroupCommit) -> list[Ticket]:
-        """Return the tickets in the line that one group carries out."""
-        return [ticket for ticket in self.line.copy() if ticket.group is group]
-
-    def in_background(self, work: Callable[[], None]) -> None:
-        """Do some work in a thread of its own, unless the last one is not done; `close` and the program wait for it."""
-        if self._background is None or not self._background.is_alive():
-            thread = threading.Thread(target=work, name="rotting-background")
-            with contextlib.suppress(RuntimeError):  # the program ends, or has too many threads
-                thread.start()
-                self._background = thread
-
-    def wait_for_background(self) -> None:
-        """Wait for the end of such work, unless that would wait for this thread."""
-        if self._background is not None and self._holder != threading.get_ident():
-            self._background.join()
 
     # Transactions.
 
@@ -407,13 +356,6 @@ class Database:
     def owns_file(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this database, or one of those that SQLite keeps beside it."""
         return self._file is not None and self._file.owns(path)
-
-    def forget_other_threads(self) -> None:
-        """Forget who waits and who holds the lock: in a child, after a fork, these threads are the parent's."""
-        for ticket in self.line:
-            ticket.abandoned = True
-        self.line.clear()
-        self._holder = None
 
 
 _INHERITED: list[Any] = []  # connections of a parent, after a fork that Python did not see; closing them would harm it

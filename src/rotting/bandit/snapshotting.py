@@ -6,9 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from rotting.bandit.deadlines import Deadline
-from rotting.bandit.errors import BanditError
 from rotting.bandit.snapshots import packed
 from rotting.bandit.storage import StoredLog
+from rotting.errors import RottingError
 
 if TYPE_CHECKING:
     from rotting.bandit.event_log import EventLog
@@ -37,7 +37,7 @@ class Snapshotter:
 
     def take_soon(self) -> None:
         """Store the state without making anybody wait."""
-        self._log.database.in_background(lambda: self._try_to_store(0))
+        self._log.database.in_background(lambda: self._try_to_store(1))
 
     def take_if_due(self) -> None:
         """Store the state after so many events that opening the bandit would take long; nobody waits for it."""
@@ -49,21 +49,23 @@ class Snapshotter:
         return max(EVENTS_PER_SNAPSHOT, self._size // BYTES_PER_EVENT)
 
     def _try_to_store(self, interval: int) -> None:
-        # A snapshot only saves time: the log has everything.
-        with contextlib.suppress(BanditError):
-            if self._log.state.learnable_since is None:  # otherwise one is taken when that is learnt
-                self._store(interval, PATIENCE)
+        # A snapshot only saves time: the log has everything. What is wrong with the policy, the next caller is told.
+        with contextlib.suppress(RottingError):
+            self._store(interval, PATIENCE)
 
     def _store(self, interval: int, timeout: float | None) -> None:
         """Store the state, unless the snapshot that is there is newer than so many events before it.
 
-        The database is held while the state is copied and while it is written, but not while it is packed.
+        The database is held while the state is copied and while it is written, but not while it is packed. With an
+        interval, nothing is learnt anew for it either: when that has been done, a snapshot is taken anyway.
         """
         log = self._log
         with log.reading(Deadline(timeout)) as stored:
             seq, there = log.state.seq, stored.snapshot_seq()
             if there > seq - interval:  # another process has taken one
                 self.seq = there
+                return
+            if interval and log.state.learnable_since is not None:
                 return
             parts = log.state.snapshot().parts()
         content = packed(parts)

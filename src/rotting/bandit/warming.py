@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from rotting.bandit.event_log import EventLog
 
 # Another bandit; or rows with an arm and a reward and, where they are known, a time and a probability: a list, or a
-# table of pandas, Polars or Arrow.
-WarmSource: TypeAlias = "Bandit | pandas.DataFrame | Iterable[Mapping[str, object]]"
+# table of pandas, Polars or Arrow; or the path of a log.
+WarmSource: TypeAlias = "Bandit | pandas.DataFrame | Iterable[Mapping[str, object]] | str | os.PathLike[str]"
 COLUMNS = ("arm", "reward", "time", "probability")
 
 
@@ -57,15 +58,24 @@ def read_warm_start(source: object) -> WarmStart:
     """Return the rewards of a source (see `WarmSource`): those with times in their order, others as they are."""
     if (log := getattr(source, "_log", None)) is not None:
         return _from_bandit(log)
+    if isinstance(source, str | os.PathLike):
+        from rotting.logs.reading import read_rows
+
+        return WarmStart(f"log {os.fspath(source)}", _checked(read_rows(source)))
     table = rows_of(source)
     rows = source if table is None else table
-    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+    if isinstance(rows, bytes | Mapping) or not isinstance(rows, Iterable):
         raise BadSettings(
             "is no source of rewards",
             name="warm_start",
             value=source,
-            expected=f"a Bandit, a table with the columns {', '.join(COLUMNS)}, or a list of such rows",
+            expected=f"a Bandit, a table with the columns {', '.join(COLUMNS)}, a list of such rows, or a file",
         )
+    return WarmStart("rows", _checked(rows))
+
+
+def _checked(rows: Iterable[object]) -> list[Imported]:
+    """Return the rewards of rows, in order of their times if they have any."""
     rewards = [_from_row(row, place) for place, row in enumerate(rows, start=1)]
     timed = [each.time is not None for each in rewards]
     if any(timed) and not all(timed):
@@ -76,7 +86,7 @@ def read_warm_start(source: object) -> WarmStart:
         )
     if rewards and timed[0]:
         rewards.sort(key=lambda each: each.time or 0.0)
-    return WarmStart("rows", rewards)
+    return rewards
 
 
 def _from_row(row: object, place: int) -> Imported:

@@ -88,7 +88,9 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, object]:
         """Return the content of diagnosis.json; gains by policy, in rewards per 1000 exposures."""
-        content: dict[str, object] = dataclasses.asdict(self)
+        content: dict[str, object] = {
+            field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)
+        }
         for name in ("gain", "replay"):
             rows = [dataclasses.asdict(gain) for gain in getattr(self, name)]
             content[name] = {row.pop("policy"): row for row in rows}
@@ -108,6 +110,13 @@ class Diagnosis:
         write_json(target / JSON_NAME, self.as_json())
         write_text(target / PAGE_NAME, report_page(self))
         return target / JSON_NAME, target / PAGE_NAME
+
+
+def _plain(value: object) -> object:
+    """Return a value for JSON; `dataclasses.asdict` would copy every number of every curve."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def diagnose(

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from rotting._core.isotonic import non_increasing_fit
+from rotting._core.isotonic import non_increasing_fit, non_increasing_fits
 from rotting.logs.counting import Arm, Cells
 from rotting.logs.noise import noise_variance
 from rotting.logs.reading import Log
@@ -91,7 +91,7 @@ def isotonic_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
     fit = non_increasing_fit(cells.mean, cells.count)
     times = max(min(RESAMPLES, MOST_RESAMPLES // len(log.arms)), LEAST_RESAMPLES)
     draws = resampled(fit, cells.count, noise_variance(arm, log), log.binary, generator, times)
-    refits = np.stack([non_increasing_fit(mean, cells.count) for mean in draws])
+    refits = non_increasing_fits(draws, cells.count)
     # Where refits tend to lie above the fit, the fit tends to lie above the truth: the quantiles are subtracted.
     low, high = np.quantile(refits - fit, TAILS, axis=0)
     # Such bounds need not be monotone, nor hold the fit.

@@ -124,7 +124,8 @@ def _plan(state):
         state.before[arm] = state.pulls[arm]
         _fill_rewards(state, arm)
     arms, values, rewards = state.counts[ARMS], state.values, state.rewards
-    values[:] = 0.0
+    for situation in range(len(rewards)):
+        values[0, situation] = 0.0
     for _ in range(state.counts[SWEEPS]):
         for situation in range(len(rewards)):
             first, best = (situation * arms) % len(rewards), -np.inf

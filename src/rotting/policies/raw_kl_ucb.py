@@ -20,6 +20,7 @@ from rotting.policies._engine.history import (
     append,
     check_history,
     empty_history,
+    longest_block,
     reserve,
     rise_above_line,
     rough_prefix,
@@ -82,7 +83,7 @@ def _index(state, arm, explored, floor):
     peak = peak_at(bound_height(state.means[arm], state.spreads[arm], explored / state.window[arm]))
     start = np.int64(0)
     while start < n and not peak[0] < floor:
-        size = _longest_block(start, n)
+        size = longest_block(start, n)
         while size >= BLOCK and not _block_above(history, arm, start, size, explored, peak):
             size //= 2
         if size >= BLOCK:
@@ -98,15 +99,6 @@ def _index(state, arm, explored, floor):
                     _remember(state, arm, h, mean)
         start = stop
     return peak[0]
-
-
-@helper
-def _longest_block(start, n):
-    """Return how many pulls the longest aligned block from a start on has that is not longer than what follows it."""
-    size = np.int64(BLOCK)
-    while 4 * size <= n - start and start % (2 * size) == 0:
-        size *= 2
-    return size if start + size <= n else 0
 
 
 @helper
@@ -168,6 +160,9 @@ class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_
     as 1. The authors' code has ln(t + 1) where t counts the rounds before this one, so that is the same; it takes the
     minimum over windows 1, 2, 4, ... that are refreshed now and then, while here it is over all of them.
 
+    c has the part of RAW-UCB's alpha, and its default. The authors' code has c = 1, with which a good arm is left for
+    long now and then: on means of 0.6 and 0.5 the regret of 20 000 rounds is four times as large.
+
     A round takes some microseconds: proofs that most windows have larger bounds than one, and a few equations to solve.
 
     References
@@ -182,10 +177,10 @@ class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_
     ...     arm = agent.select()
     ...     agent.update(arm, 0.5 if arm == 1 else float(agent.pulls[0] < 20))
     >>> agent.pulls
-    array([25, 75])
+    array([26, 74])
     """
 
-    c: float = parameter(1.0, above=0, doc="confidence: h kl(mean, q) <= c ln t")
+    c: float = parameter(1.4, above=0, doc="confidence: h kl(mean, q) <= c ln t")
 
     def initial_state(self, n_arms: int) -> RAWKLUCBState:
         """Return empty histories."""

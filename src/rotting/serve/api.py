@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, to_builtins
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rotting.serve.app import Service
 
 LARGEST_PAGE = 1000  # events
+Result = TypeVar("Result")
 
 
 async def decide(service: Service, request: HttpRequest) -> Answer:
@@ -161,29 +162,32 @@ async def change_arms(service: Service, request: HttpRequest) -> Answer:
 
 async def change(service: Service, name: str, changes: bodies.ArmChanges) -> None:
     """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
-    await service.entry(name)
-
-    def work() -> None:
-        with Bandit.open(service.options.url, name) as bandit:
-            bandit.change_arms(add=changes.add, retire=changes.retire, restore=changes.restore)
-
-    await service.in_thread(work)
+    await _with_bandit(
+        service,
+        name,
+        lambda bandit: bandit.change_arms(add=changes.add, retire=changes.retire, restore=changes.restore),
+    )
     service.follower.want(name)
 
 
 async def change_settings(service: Service, request: HttpRequest) -> Answer:
     """Change settings of a bandit, as an event of its log."""
-    given = to_builtins(request.decoded(bodies.Settings))
-    name = (await service.entry(request.params["bandit"])).name
+    given, name = to_builtins(request.decoded(bodies.Settings)), request.params["bandit"]
     if "policy" in given:
         given["policy"] = parse_policy(given["policy"])
-
-    def work() -> None:
-        with Bandit.open(service.options.url, name) as bandit:
-            bandit.change(**given)
-
-    await service.in_thread(work)
+    await _with_bandit(service, name, lambda bandit: bandit.change(**given))
     return Answer(200, encode(await _described(service, name)))
+
+
+async def _with_bandit(service: Service, name: str, work: Callable[[Bandit], Result]) -> Result:
+    """Do something that may take long with a bandit, on a connection of its own and beside the thread that writes."""
+    await service.entry(name)
+
+    def with_bandit() -> Result:
+        with Bandit.open(service.options.url, name) as bandit:
+            return work(bandit)
+
+    return await service.in_thread(with_bandit)
 
 
 # Reading.
@@ -191,13 +195,8 @@ async def change_settings(service: Service, request: HttpRequest) -> Answer:
 
 async def report(service: Service, request: HttpRequest) -> Answer:
     """Say how the arms are doing."""
-    name = (await service.entry(request.params["bandit"])).name
-
-    def make() -> dict[str, object]:
-        with Bandit.open(service.options.url, name) as bandit:
-            return bandit.report().to_dict()
-
-    return Answer(200, encode(await service.in_thread(make)))
+    content = await _with_bandit(service, request.params["bandit"], lambda bandit: bandit.report().to_dict())
+    return Answer(200, encode(content))
 
 
 async def log(service: Service, request: HttpRequest) -> Answer:

@@ -37,6 +37,7 @@ class Folder:
 
     def __init__(self, path: Path, plan: Plan):
         self.path, self.plan = path, plan
+        self._set_aside_as: Path | None = None
 
     @classmethod
     def at(cls, path: str | Path) -> Folder:
@@ -124,6 +125,21 @@ class Folder:
         write_text(place / "plan.json", found)
         if (self.path / "blocks").exists():
             (self.path / "blocks").rename(place / "blocks")
+        self._set_aside_as = place
+
+    def undo_extension(self) -> None:
+        """Put back what was set aside by this process, of which nothing has been taken over yet."""
+        place = self._set_aside_as
+        if place is None or not (place / "blocks").exists():
+            return
+        with _explained(self.path):
+            # In this order: wherever it is killed, every block lies beside the plan that it belongs to.
+            write_text(self.path / "plan.json", (place / "plan.json").read_text(encoding="utf-8"))
+            (self.path / "blocks").rmdir()
+            (place / "blocks").rename(self.path / "blocks")
+            shutil.rmtree(place)
+            if not self._earlier_names():
+                (self.path / "earlier").rmdir()
 
     def _earlier_names(self) -> list[str]:
         try:

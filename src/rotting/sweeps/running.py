@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,13 @@ from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit
 from rotting.sweeps.blocks import Content, cut, decode
+from rotting.sweeps.errors import SweepError
 from rotting.sweeps.extending import Earlier
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
 from rotting.sweeps.progress import Reporter, Tally, reporting
 from rotting.sweeps.results import open_results
-from rotting.sweeps.workers import ComputeBlocks, open_workers
+from rotting.sweeps.workers import ComputeBlocks, Finished, open_workers
 
 if TYPE_CHECKING:
     import xarray
@@ -119,20 +120,24 @@ def run_plan(
     ):
         missing = _missing(folder, report)
         earlier = Earlier(folder, report.note)
-        _check_other_versions(earlier, compute_blocks, report)
+        try:
+            _check_other_versions(earlier, compute_blocks, report)
+        except SweepError:
+            folder.undo_extension()
+            raise
         for block in missing:
             for known in earlier.known(block):
                 tally.add(known)
         report.begin()
-        for block, encoded in _played(earlier, missing, compute_blocks, report):
-            folder.write(block, encoded)
+        # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
+        with contextlib.closing(_played(earlier, missing, compute_blocks, report)) as finished:
+            for block, encoded in finished:
+                folder.write(block, encoded)
         folder.forget_earlier()
     return tally
 
 
-def _played(
-    earlier: Earlier, missing: list[range], compute_blocks: ComputeBlocks, report: Reporter
-) -> Iterator[tuple[range, bytes]]:
+def _played(earlier: Earlier, missing: list[range], compute_blocks: ComputeBlocks, report: Reporter) -> Finished:
     """Yield the missing blocks, as soon as what earlier plans do not have of them is played."""
     plan = earlier.plan
     blocks: dict[range, range] = {}  # from gaps to the blocks that they are in
@@ -144,7 +149,6 @@ def _played(
         if not gaps:
             yield block, earlier.completed(block, {})
     played: dict[range, dict[range, Content]] = {}
-    # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
     with contextlib.closing(compute_blocks(plan, list(blocks))) as finished:
         for gap, encoded in finished:
             block = blocks[gap]

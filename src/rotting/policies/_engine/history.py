@@ -261,10 +261,29 @@ def band(history, arm, first, last):
 @helper
 def rise_above_line(history, arm, start, size):
     """Return how far S rises above the straight line from S[start] to S[start + size], an aligned block that ended."""
+    return outline_of(history, arm, start, size)[1]
+
+
+@helper
+def outline_of(history, arm, start, size):
+    """Return how far S falls below (as a number <= 0) and rises above the straight line over such a block."""
     level = 0
     while BLOCK << level < size:
         level += 1
-    return history.outlines[_node(history, arm, level, start // size), 1]
+    node = _node(history, arm, level, start // size)
+    return history.outlines[node, 0], history.outlines[node, 1]
+
+
+@helper
+def longest_block(start, n):
+    """Return how many pulls the longest aligned block from a start on has that is not longer than what follows it.
+
+    0 if not even the shortest has ended after n pulls.
+    """
+    size = np.int64(BLOCK)
+    while 4 * size <= n - start and start % (2 * size) == 0:
+        size *= 2
+    return size if start + size <= n else 0
 
 
 @helper
