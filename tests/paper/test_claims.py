@@ -148,7 +148,6 @@ FALSE = {
     "linucrl-optimal": (bored, "fails"),
     "linucrl-beats-greedy": (bored, "fails"),
     "raw-ucb-and-fewa": (with_articles("FEWA", 0.1), "fails"),
-    "raw-ucb-and-glr": (with_articles("GLR-klUCB", 0.1), "fails"),
     "raw-ucb-and-exp3s": (with_articles("Exp3.S", 0.1), "fails"),
     "ucb-tp-beats-ssucb": (with_many_arms("SSUCB", 0.1), "fails"),
     "aucb-tp-between": (with_many_arms("AUCB-TP", 0.1), "fails"),

@@ -89,16 +89,6 @@ def _raw_fewa(results: AllResults) -> Finding:
 
 
 @claim(
-    "raw-ucb-and-glr",
-    "on Yahoo's levels RAW-UCB has less regret than GLR-klUCB, which looks for changes (our question, as above)",
-    "regret of GLR-klUCB / RAW-UCB, the smaller of both problems (above 1)",
-    ["restless"],
-)
-def _raw_glr(results: AllResults) -> Finding:
-    return _smallest_ratio(results, "GLR-klUCB")
-
-
-@claim(
     "raw-ucb-and-exp3s",
     "on Yahoo's levels RAW-UCB has less regret than Exp3.S (our question, as above)",
     "regret of Exp3.S / RAW-UCB, the smaller of both problems (above 1)",
