@@ -125,8 +125,17 @@ def resting_arms_wear_out(rng: np.random.Generator) -> tuple:
     return some_wear_out(rng, (0, 1, 2, 3, 4, 5), "rest")
 
 
+def power_laws(rng: np.random.Generator) -> tuple:
+    """All arms fall quickly at first, and ever more slowly."""
+    time, arm = times(rng, 6, 2000, "lives")
+    order = np.argsort(time, kind="stable")
+    number = np.empty(len(time))
+    number[order] = pandas.Series(arm[order]).groupby(arm[order]).cumcount()
+    return log_of(time, arm, clicks(rng, levels(rng, 6, 0.1)[arm] * (1 + number / 200) ** -0.4), 40, set(range(6)))
+
+
 OTHERS = (
     weekends_and_trend, resting_arms_and_trend, waves, site_that_drops, unequal_constants, numbers_and_trend,
     daily_counts, daily_counts_that_wear_out, some_wear_out, one_wears_out, some_wear_out_beside_a_trend,
-    resting_arms_wear_out,
+    resting_arms_wear_out, power_laws,
 )  # fmt: skip

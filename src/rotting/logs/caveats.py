@@ -94,7 +94,8 @@ def _about_power(arms: Sequence[ArmDiagnosis], power: float | None) -> Iterator[
     typical = sorted(arm.exposures for arm in arms)[len(arms) // 2]
     yield (
         f"What this log can see: an arm that loses {power:.0%} of its value over its exposures is called in about "
-        f"4 of 5 cases (arms have about {typical:,} exposures). To see a loss of a quarter it would take about "
+        "4 of 5 cases if the calendar is ruled out, which takes arms launched at different times (arms have about "
+        f"{typical:,} exposures). To see a loss of a quarter it would take about "
         f"{exposures_to_see(power, typical):,} per arm."
     )
     if any(arm.rotting and arm.half_life is None for arm in arms):
