@@ -229,6 +229,14 @@ def test_with_arms_that_are_alike_satiation_is_met_best_greedily(start, slope, g
     np.testing.assert_allclose(oracle.reward, best, rtol=0, atol=1e-9)
 
 
+def test_the_best_cycle_is_found_where_several_are_as_good():
+    """Cycles of the same mean, whose biases have nothing to do with each other, made the search go round for ever."""
+    curves = [[1.0, 0.0], [2.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]]
+    assert Problem(curves, dynamics=Tally(m=3)).cycle().value == 1.25
+    curves = [[1.0, 3.0, 3.0, 1.0], [0.0, 2.0, 2.0, 1.0], [2.0, 2.0, 2.0, 1.0]]
+    assert Problem(curves, dynamics=Recovering(z_max=3)).cycle().value == 2.5
+
+
 def test_greedy_satiation_is_not_called_optimal_where_the_floor_can_be_reached():
     """It pays to leave one arm on its floor while the other rests."""
     problem = Problem([Linear(1.0, 0.5)] * 2, dynamics=Satiation(gamma=0.9))

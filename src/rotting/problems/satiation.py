@@ -67,8 +67,9 @@ class Satiation(Dynamics, memory=SatiationMemory, value=value, pulled=pulled):
     def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
         """Return the greedy oracle for arms that are alike and fall in a straight line, else look-ahead."""
         line = curves[0]
-        alike = len(set(curves)) == 1 and isinstance(line, Linear)
-        return ("greedy", "optimal") if alike and self._stays_straight(line) else super().best_oracle(curves)
+        if len(set(curves)) == 1 and isinstance(line, Linear) and self._stays_straight(line):
+            return "greedy", "optimal"
+        return super().best_oracle(curves)
 
     def _stays_straight(self, line: Linear) -> bool:
         """Say whether greedy is optimal: no floor in reach; or all satiation stays, so that arms are rested."""
