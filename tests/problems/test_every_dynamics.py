@@ -217,16 +217,34 @@ def test_the_old_arguments_mean_the_same():
 @given(
     start=st.floats(0.1, 2),
     slope=st.floats(0, 2),
-    gamma=st.floats(0, 1),
+    gamma=st.one_of(st.floats(0, 0.99), st.just(1.0)),
     arms=st.integers(2, 3),
     rounds=st.integers(1, 8),
 )
 def test_with_arms_that_are_alike_satiation_is_met_best_greedily(start, slope, gamma, arms, rounds):
-    problem = Problem([Linear(start, slope, -100.0)] * arms, dynamics=Satiation(gamma))
+    problem = Problem([Linear(start, slope, -1000.0)] * arms, dynamics=Satiation(gamma))
     oracle = problem.oracle(rounds)
     assert str(oracle) == "greedy: optimal"
     best = problem.oracle(rounds, kind="brute force").reward
     np.testing.assert_allclose(oracle.reward, best, rtol=0, atol=1e-9)
+
+
+def test_the_best_cycle_is_found_where_several_are_as_good():
+    """Cycles of the same mean, whose biases have nothing to do with each other, made the search go round for ever."""
+    curves = [[1.0, 0.0], [2.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0]]
+    assert Problem(curves, dynamics=Tally(m=3)).cycle().value == 1.25
+    curves = [[1.0, 3.0, 3.0, 1.0], [0.0, 2.0, 2.0, 1.0], [2.0, 2.0, 2.0, 1.0]]
+    assert Problem(curves, dynamics=Recovering(z_max=3)).cycle().value == 2.5
+
+
+def test_greedy_satiation_is_not_called_optimal_where_the_floor_can_be_reached():
+    """It pays to leave one arm on its floor while the other rests."""
+    problem = Problem([Linear(1.0, 0.5)] * 2, dynamics=Satiation(gamma=0.9))
+    greedy, best = (problem.oracle(8, kind=kind).reward[0] for kind in ("greedy", "brute force"))
+    assert greedy < best - 0.1
+    assert problem.oracle(8).standing == "a reference"
+    assert str(Problem([Linear(1.0, 0.5)] * 2, dynamics=Satiation(gamma=0.6)).oracle(8)) == "greedy: optimal"
+    assert str(Problem([Linear(1.0, 0.5)] * 2, dynamics=Satiation(gamma=1)).oracle(8)) == "greedy: optimal"
 
 
 def test_greedy_is_not_the_best_where_arms_wear_each_other():

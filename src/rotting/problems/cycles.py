@@ -119,9 +119,13 @@ def _largest_mean(graph: _Graph) -> Cycle:
     """Return the cycle of largest mean, by Howard's policy iteration."""
     means, following = graph
     rows = np.arange(len(means))
-    arms = means.argmax(axis=1)
+    arms, bias = means.argmax(axis=1), np.zeros(len(means))
+    seen: set[bytes] = set()
     while True:
-        value, bias = _evaluated(means[rows, arms], following[rows, arms])
+        value, bias = _evaluated(means[rows, arms], following[rows, arms], bias)
+        if arms.tobytes() in seen:  # only rounding can lead back: what is left to gain is none
+            return _loop(graph, arms, int(value.argmax()))
+        seen.add(arms.tobytes())
         reached = value[following]
         # First towards situations from which better cycles are reached; where those are equal, towards larger bias.
         better = reached.max(axis=1) > value + _ROUNDING * (1 + np.abs(value))
@@ -136,9 +140,13 @@ def _largest_mean(graph: _Graph) -> Cycle:
 
 
 def _evaluated(
-    means: npt.NDArray[np.float64], following: npt.NDArray[np.int64]
+    means: npt.NDArray[np.float64], following: npt.NDArray[np.int64], before: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return the mean of the cycle that each situation leads to, and its bias: how much more it collects first."""
+    """Return the mean of the cycle that each situation leads to, and its bias: how much more it collects first.
+
+    A cycle's biases are counted from one of its situations, which keeps the one it had `before`. If it were 0, those of
+    several cycles of the same mean could not be compared, and the iteration might go round them for ever.
+    """
     value, bias = np.zeros(len(means)), np.zeros(len(means))
     seen_from = np.full(len(means), -1)  # from which start a situation was first seen
     for start in range(len(means)):
@@ -149,7 +157,7 @@ def _evaluated(
             here = following[here]
         if seen_from[here] == start and here in path:  # a new cycle; its bias counts from `here`
             loop = path[path.index(here) :]
-            value[here] = math.fsum(means[loop]) / len(loop)
+            value[here], bias[here] = math.fsum(means[loop]) / len(loop), before[here]
             ends = value[here]
             for place in reversed(loop[1:]):
                 value[place] = ends

@@ -42,8 +42,9 @@ def pulled(problem, memory, arm, t):
 class Satiation(Dynamics, memory=SatiationMemory, value=value, pulled=pulled):
     """An arm's value follows its satiation s: in each round s becomes gamma (s + 1) if it is pulled, else gamma s.
 
-    With the curve `Linear(b, slope, floor)` the mean is b - slope s (as long as it is above the floor). For arms that
-    are alike the greedy oracle is the best possible.
+    With the curve `Linear(b, slope, floor)` the mean is b - slope s (as long as it is above the floor). For such arms
+    that are alike the greedy oracle is the best possible, unless the floor can be reached: then it pays to leave one
+    arm there while the others rest. s stays below gamma / (1 - gamma).
 
     References
     ----------
@@ -65,5 +66,11 @@ class Satiation(Dynamics, memory=SatiationMemory, value=value, pulled=pulled):
 
     def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
         """Return the greedy oracle for arms that are alike and fall in a straight line, else look-ahead."""
-        alike = len(set(curves)) == 1 and isinstance(curves[0], Linear)
-        return ("greedy", "optimal") if alike else super().best_oracle(curves)
+        line = curves[0]
+        if len(set(curves)) == 1 and isinstance(line, Linear) and self._stays_straight(line):
+            return "greedy", "optimal"
+        return super().best_oracle(curves)
+
+    def _stays_straight(self, line: Linear) -> bool:
+        """Say whether greedy is optimal: no floor in reach; or all satiation stays, so that arms are rested."""
+        return self.gamma == 1 or line.start - line.slope * self.gamma / (1 - self.gamma) >= line.floor
