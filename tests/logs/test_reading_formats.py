@@ -232,3 +232,40 @@ def test_rows_for_a_bandit(tmp_path):
     ]
     with pytest.raises(LogError, match="each row stands for many exposures"):
         read_rows(frame.assign(impressions=9))
+
+
+def export(*more, shown=1000, clicks=40):
+    """Write an export of two ads and 40 days, each row followed by rows with other devices."""
+    lines = ["Day,Ad,Device,Impressions,Clicks"]
+    for day in pandas.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d"):
+        for ad in ("x", "y"):
+            parts = (("mobile", shown // 2, clicks // 2), ("desktop", shown // 2, clicks // 2), *more)
+            lines += [f"{day},{ad},{device},{count},{total}" for device, count, total in parts]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ["All", ""])
+def test_a_breakdown_with_its_own_sums_is_refused(name, tmp_path):
+    with pytest.raises(LogError, match="are the sums of the others"):
+        read(tmp_path, "log.csv", export((name, 1000, 40)))
+    log = read(tmp_path, "log.csv", export(("tablet", 999, 40)))
+    assert [arm.exposures for arm in log.arms] == [40 * 1999] * 2
+    assert [arm.exposures for arm in read(tmp_path, "log.csv", export()).arms] == [40 * 1000] * 2
+
+
+def test_more_clicks_than_impressions(tmp_path):
+    with pytest.raises(LogError, match="are the columns swapped"):
+        read(tmp_path, "log.csv", export(shown=40, clicks=1000))
+    log = read(tmp_path, "log.csv", export().replace("2024-01-01,x,mobile,500,20", "2024-01-01,x,mobile,500,900"))
+    assert any(note.startswith("More clicks than impressions: 1 rows") for note in log.notes)
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f", " "])
+def test_spaces_that_do_not_break_stand_before_currencies(space, tmp_path):
+    log = read(tmp_path, "log.csv", text(reward="{:d},50" + space + "€", mark=";"))
+    assert sum(arm.cells.total.sum() for arm in log.arms) == 40 + ROWS / 2
+
+
+def test_odd_ends_of_lines_are_an_error_of_one_line(tmp_path):
+    with pytest.raises(LogError, match="ordinary ends of lines"):
+        read(tmp_path, "log.csv", text().replace("\n", "\r"))

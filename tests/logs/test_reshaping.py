@@ -106,3 +106,17 @@ def test_rows_keep_their_order(tmp_path, kind):
     else:
         frame.to_json(path, orient="records", lines=kind == "jsonl")
     assert [row["reward"] for row in read_rows(path)] == list(range(rows))
+
+
+def test_linked_events_with_other_columns_are_read():
+    frame, clicks = events(linked=True, country="DE", page="home")
+    log = read_log(frame)
+    assert {arm.name: arm.cells.total.sum() for arm in log.arms} == clicks
+    assert not log.columns.aggregated
+
+
+def test_a_row_per_measure_is_refused():
+    days = pandas.date_range("2024-03-01", periods=40).astype(str)
+    rows = [(day, ad, name, n) for day in days for ad in "ab" for name, n in (("Impressions", 900), ("Clicks", 40))]
+    with pytest.raises(LogError, match="'Metric' tells impressions from other measures"):
+        read_log(pandas.DataFrame(rows, columns=["Day", "Ad", "Metric", "Value"]))

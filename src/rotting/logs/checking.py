@@ -40,6 +40,7 @@ def check_rows(
     refuse_hidden_sums(database, columns)
     totals = drop_totals(database, columns) if columns.aggregated else 0
     notes = settle_missing_rewards(database, columns, reading)
+    notes += check_clicks(database, columns) if columns.aggregated else []
     duplicates, backwards = irregularities(database, columns, drop_duplicates)
     dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
     if totals:
@@ -92,6 +93,43 @@ def drop_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> int:
             hint="remove these rows, or give the arm another name",
         )
     return dropped + count(database, "DELETE FROM log WHERE is_total")
+
+
+def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[str]) -> None:
+    """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice."""
+    for number, column in enumerate(segments):
+        name = f"segment_{number}"
+        found = database.execute(
+            f"""
+            WITH sums AS (SELECT arm, time, {name}, sum(impressions) AS own FROM log GROUP BY ALL),
+            beside AS (SELECT *, sum(own) OVER (PARTITION BY arm, time) AS every,
+                count(*) OVER (PARTITION BY arm, time) AS parts FROM sums)
+            SELECT coalesce({name}, '') FROM beside GROUP BY {name}
+            HAVING bool_and(2 * own = every) AND max(parts) > 2 AND count(*) = (SELECT count(*) FROM
+                (SELECT DISTINCT arm, time FROM log))
+            """
+        ).fetchall()
+        if found:
+            raise LogError(
+                f"rows of {quoted(found[0][0])} are the sums of the others",
+                owner=f"column {column!r}",
+                hint="remove these rows, or the others: all exposures would count twice",
+            )
+
+
+def check_clicks(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+    """Refuse more clicks than impressions on the whole, as where columns are swapped; say where a row has more."""
+    if not {"click", "clicks"} & set(columns.reward.lower().replace("_", " ").split()):
+        return []
+    [[more, clicks, impressions]] = database.execute(
+        "SELECT count(*) FILTER (reward > impressions), sum(reward), sum(impressions) FROM log "
+        "WHERE arm NOT NULL AND reward NOT NULL AND impressions NOT NULL"
+    ).fetchall()
+    if more and clicks > impressions:
+        problem = f"has {clicks:,.0f} clicks of {impressions:,.0f} impressions"
+        hint = "are the columns swapped? name them with {reward} and {impressions}"
+        raise LogError(problem, owner=f"column {quoted(columns.reward)}", hint=hint)
+    return [f"More clicks than impressions: {more:,} rows. Look at them before believing the rest."] if more else []
 
 
 def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading) -> list[str]:

@@ -15,10 +15,11 @@ WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 # Texts that stand for no number. As the name of an arm only the first two are none.
 MISSING = ("", "\\N", "nan", "na", "null", "none", "n/a", "#n/a")
 _SYMBOLS = r"[$€£¥₹₩₽]|[A-Z]{1,3}\$|(?:USD|EUR|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|INR|BRL|CNY)\b"
+_BLANK = "[ \u00a0\u202f]"  # spreadsheets put one that does not break before € and %
 _NUMBER = re.compile(
-    rf"(?P<sign>[-+\u2212]?) *(?P<before>{_SYMBOLS})? *(?P<inner>[-\u2212]?)"
+    rf"(?P<sign>[-+\u2212]?){_BLANK}*(?P<before>{_SYMBOLS})?{_BLANK}*(?P<inner>[-\u2212]?)"
     r"(?P<digits>[0-9][0-9.,'\u2019 \u00a0\u202f]*?|[.,][0-9]+)"
-    rf" *(?P<after>{_SYMBOLS})? *(?P<percent>%?)"
+    rf"{_BLANK}*(?P<after>{_SYMBOLS})?{_BLANK}*(?P<percent>%?)"
 )
 _SPACES = re.compile("['\u2019 \u00a0\u202f]")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:['\u2019 \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9.,]+")

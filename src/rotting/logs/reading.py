@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from rotting.logs.checking import check_rows
+from rotting.logs.checking import check_rows, refuse_sums_of_segments
 from rotting.logs.clocks import FIRST_DATE
 from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.counting import Arm, Counted, count_arms, is_binary
@@ -134,6 +134,8 @@ def read_log(
             count_events(source.database, columns)
         step("looking for irregular rows")
         checked = check_rows(source.database, columns, reading, drop_duplicates)
+        if columns.aggregated:
+            refuse_sums_of_segments(source.database, candidates)
         step("counting exposures")
         binary = is_binary(source.database, columns)
         offset = 0.0 if columns.aggregated else _offset(source.database)

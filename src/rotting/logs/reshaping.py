@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import duckdb
 
 EVENT_COLUMNS = ("event", "event_type", "event_name", "eventtype", "type", "action", "action_type", "interaction")
+# Columns that say what the number beside them counts, in tables with a row per measure.
+MEASURE_COLUMNS = ("metric", "metric_name", "metrics", "measure", "measure_name", "kpi", "variable")
 MOST_EVENTS = 50
 SHOWN_EVENTS = frozenset(
     {"impression", "impressions", "view", "shown", "show", "display", "sent", "delivered", "exposure", "served"}
@@ -40,6 +42,7 @@ class Reshaped:
 
 def reshaped(source: Source, given: dict[str, str | None]) -> Reshaped:
     """Return a log with one row per exposure, or with sums, if it is one of events or has arms side by side."""
+    _refuse_measures(source.rows)
     column = _event_column(source.rows)
     if column is not None and given.get("impressions") is None and given.get("reward") not in source.rows.columns:
         return _of_events(source, column, given.get("reward"))
@@ -50,15 +53,33 @@ def reshaped(source: Source, given: dict[str, str | None]) -> Reshaped:
 
 def _event_column(rows: duckdb.DuckDBPyRelation) -> tuple[str, set[str]] | None:
     """Return the column that tells impressions from clicks, and its values, if there is one."""
-    from duckdb import ColumnExpression
-
     for column in rows.columns:
         if column.lower() in EVENT_COLUMNS:
-            text = ColumnExpression(column).cast("VARCHAR").alias("event")
-            found = {str(row[0]).strip().lower() for row in rows.project(text).distinct().limit(MOST_EVENTS).fetchall()}
+            found = _values(rows, column)
             if found & SHOWN_EVENTS and found & EARNED_EVENTS:
                 return column, found
     return None
+
+
+def _values(rows: duckdb.DuckDBPyRelation, column: str) -> set[str]:
+    from duckdb import ColumnExpression
+
+    text = ColumnExpression(column).cast("VARCHAR").alias("event")
+    return {str(row[0]).strip().lower() for row in rows.project(text).distinct().limit(MOST_EVENTS).fetchall()}
+
+
+def _refuse_measures(rows: duckdb.DuckDBPyRelation) -> None:
+    """Refuse a row per measure: impressions and clicks in one column would be added up as if both were rewards."""
+    for column in rows.columns:
+        if re.sub(r"[^a-z]+", "_", column.strip().lower()) in MEASURE_COLUMNS:
+            found = _values(rows, column)
+            if any(value.startswith(("impr", "display", "exposure")) for value in found):
+                listed = ", ".join(map(quoted, sorted(found)[:4]))
+                raise LogError(
+                    f"column {quoted(column)} tells impressions from other measures ({listed})",
+                    expected="a column of its own for each",
+                    hint="turn the table so that impressions and clicks of an arm and day stand in one row",
+                )
 
 
 def _of_events(source: Source, column: tuple[str, set[str]], wanted: str | None) -> Reshaped:
@@ -103,14 +124,13 @@ def _linked(source: Source, name: str, event: str, link: str) -> int | None:
         FROM numbered LEFT JOIN earned ON {key} = link WHERE {is_shown} ORDER BY number_of_row
         """
     )
-    found = source.database.execute(
+    # All of a result is fetched: DuckDB 2 lets no relation be read beside one that is not finished.
+    [[is_link, linked]] = source.database.execute(
         f"SELECT count({key}) = count(DISTINCT {key}) AND count({key}) = count(*), sum({_named(event)}) "
         "FROM linked_events"
-    ).fetchone()
-    total = source.database.execute(f"SELECT count(DISTINCT {key}) FROM source_rows WHERE {is_earned}").fetchone()
-    if found is None or total is None or not found[0] or found[1] < LEAST_LINKED * total[0]:
-        return None
-    return int(found[1])
+    ).fetchall()
+    [[total]] = source.database.execute(f"SELECT count(DISTINCT {key}) FROM source_rows WHERE {is_earned}").fetchall()
+    return int(linked) if is_link and linked >= LEAST_LINKED * total else None
 
 
 def count_events(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:

@@ -74,7 +74,12 @@ def layout(path: Path) -> tuple[str, int]:
     """
     with open_bytes(path) as file:
         raw = [line.decode("utf-8", "replace") for line in itertools.islice(iter(lambda: _line(file), b""), LINES)]
-    rows = {mark: list(csv.reader(raw, delimiter=mark)) for mark in SEPARATORS}
+    try:
+        rows = {mark: list(csv.reader(raw, delimiter=mark)) for mark in SEPARATORS}
+    except csv.Error:
+        problem = "is no table of text with ordinary ends of lines"
+        hint = "save it as CSV (UTF-8); a packed file needs its ending, .gz or .zip"
+        raise LogError(problem, owner=f"log {str(path)!r}", hint=hint) from None
     widths = {mark: collections.Counter(len(row) for row in found if row) for mark, found in rows.items()}
 
     def fit(mark: str) -> tuple[int, int]:
