@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 import rotting
 from rotting import cli
+from rotting._core import imported
 from rotting.policies import Policy
 from rotting.problems import NAMED
 from rotting.simulation.summary import summarise
@@ -79,6 +80,7 @@ def test_help_lists_the_commands(run):
 
 def test_policies_lists_every_policy_of_the_package_only(run, monkeypatch):
     monkeypatch.setitem(Policy.known, "SomebodysOwn", rotting.FEWA)
+    monkeypatch.setattr(imported, "_loaded", {})  # by --import, in other tests
     code, out, _ = run("policies")
     assert code == 0
     rows = [line.split() for line in out.splitlines()[3:] if line.strip()]

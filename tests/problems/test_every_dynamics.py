@@ -283,5 +283,5 @@ def test_the_oracle_policy_does_not_pretend_to_know_what_is_drawn():
 
 
 def test_names_belong_to_one_class():
-    with pytest.raises(TypeError, match="has a dynamics of this name"):
+    with pytest.raises(TypeError, match="has a curve, dynamics or noise of this name"):
         type("Rested", (Dynamics,), {"__module__": "elsewhere"}, value=lambda problem, memory, arm, t: 0.0)
