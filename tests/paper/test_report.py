@@ -3,8 +3,7 @@
 from html import escape
 
 from browser import open_page
-from rotting.paper import report
-from rotting.paper import MODULES
+from rotting.paper import MODULES, report
 from rotting.paper.reproduce import EXPERIMENTS, Reproduction, Settings
 
 
