@@ -178,6 +178,28 @@ def test_arms_that_fall_together_are_not_called_but_the_page_says_so():
     assert "cannot tell whether they wear out or everything falls with time" in found.summary
     assert "launched together and shown at one pace" in found.driver_reason
     assert any("launch a fresh one now" in caveat for caveat in found.caveats)
+    assert {row[2] for row in arm_rows(found)} == {"cannot tell"}
+    assert "no wear-out seen" not in report_page(found)
+    assert all("falls, cause unclear" in axes.get_title(loc="left") for axes in arms_figure(found).axes[:3])
+
+
+def test_large_gains_are_written_out_and_only_worn_arms_need_fresh_ones():
+    generator, parts = np.random.default_rng(2), []
+    for arm in range(6):
+        number = np.arange(3000)
+        level = 900.0 * (1.0 + 0.1 * arm) * (np.exp(-number / 900) if arm < 3 else 1.0)
+        time = pandas.Timestamp("2024-01-01") + pandas.to_timedelta(number + 700 * arm, unit="min")
+        parts.append(
+            pandas.DataFrame({"arm": f"a{arm}", "reward": level + generator.normal(0, 900, 3000), "time": time})
+        )
+    found = rotting.diagnose(pandas.concat(parts).sort_values("time"))
+    assert "e+0" not in found.summary + found.recommended.reason
+    assert not any(arm.rising and arm.rotting for arm in found.arms)
+    worn = [arm for arm in found.arms if arm.rotting]
+    months = (3000 - 1 + 3500) / 60 / 24 / 30.44
+    halves = float(np.median([arm.half_life for arm in worn if arm.half_life is not None]))
+    assert len(worn) == 3
+    assert found.fresh_arms_per_month == pytest.approx(3 * 3000 / months / halves, rel=0.03)
 
 
 def test_arms_to_act_on_come_first(worn):

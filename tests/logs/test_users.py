@@ -4,6 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
+import rotting
 from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
 
@@ -40,3 +41,20 @@ def test_what_happens_to_users_is_told_apart(effect, called, said):
 def test_users_who_come_once_cannot_be_compared():
     frame = log_of("tire").drop_duplicates("user_id")
     assert read_log(frame, unit="user_id").counted.users is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_half_life_is_made_up_per_user():
+    generator, rows = np.random.default_rng(5), []
+    for user in range(600):
+        seen = np.zeros(2, dtype=int)
+        for step in range(20 if user else 1):
+            arm = generator.integers(2)
+            rows.append((user + step / 20, user, f"ad{arm}", int(generator.random() < 0.3 * 0.75 ** seen[arm])))
+            seen[arm] += 1
+    log = pandas.DataFrame(rows, columns=["time", "user_id", "ad", "click"])
+    log["time"] = pandas.Timestamp("2026-01-01") + pandas.to_timedelta(log["time"], unit="h")
+    found = rotting.diagnose(log, unit="user_id")
+    assert all(arm.rotting and arm.half_life is None and arm.drop_at is None for arm in found.arms)
+    assert found.fresh_arms_per_month is None
+    assert "cannot tell how fast" in found.summary

@@ -59,10 +59,11 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     steps = np.linspace(0, AHEAD, 9)
     ahead = np.mean([[draw.values(arms, exposures + step, 1.0) for draw in draws] for step in steps], axis=0)
     halves = np.array([draw.half_lives() for draw in own])
-    rising = discoveries(findings.rising)
+    # Beside others that wear out faster an arm that wears out may seem to rise: it is one thing or the other.
+    rising = discoveries(findings.rising) & ~findings.rotting
     recovering = discoveries(findings.recovering) & findings.rotting
     chance, fresh = chances(ahead), float(np.mean(first))
-    drops = find_drops(findings.weighed)
+    drops = None if log.per_unit else find_drops(findings.weighed)
     some = draws[:: max(len(draws) // max(MOST_CURVES // len(arms), LEAST_CURVES), 1)]
     result = []
     for index, (arm, band) in enumerate(zip(log.arms, bands, strict=True)):
@@ -70,7 +71,8 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
         lost = value_first.point - value_last.point
         is_rotting = bool(findings.rotting[index])
         # Half of a value that is counted from far above 0 is no matter of wear-out.
-        has_half = is_rotting and not log.offset
+        # Per user, the panel counts exposures of all users together, and tells no speed per user.
+        has_half = is_rotting and not log.offset and not log.per_unit
         half = _half_life(halves[:, index], exposures[index]) if has_half else (None, None, None)
         share = lost / value_first.point if value_first.point > 0 else 0.0
         better = fresh > float(np.mean(ahead[:, index])) * 1.2

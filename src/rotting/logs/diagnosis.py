@@ -284,4 +284,5 @@ def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:
     # Times that are no dates (row numbers, say) have no months.
     if not half_lives or not seconds or (log.counted.first_time or 0) < EARLIEST_DATE:
         return None
-    return log.exposures * MONTH / seconds / float(np.median(half_lives))
+    worn = sum(arm.exposures for arm in arms if arm.rotting)  # the others use up nothing
+    return worn * MONTH / seconds / float(np.median(half_lives))

@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from rotting._output.style import COLOURS, new_figure, plain, thousands, tidy
 from rotting.logs.gain import KEEP, ORACLE
+from rotting.logs.sentences import finding_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def arms_figure(diagnosis: Diagnosis) -> Figure:
     for axes in grid.ravel()[len(arms) :]:
         axes.set_visible(False)
     for arm, axes in zip(arms, grid.ravel(), strict=False):
-        _draw_arm(axes, arm, binary=diagnosis.rewards == "0/1")
+        _draw_arm(axes, arm, finding_of(arm, diagnosis.verdict), binary=diagnosis.rewards == "0/1")
     for group, axes in (
         [(arms, grid[0, 0])] if alike else [([arm], axes) for arm, axes in zip(arms, grid.ravel(), strict=False)]
     ):
@@ -61,14 +62,13 @@ def _set_limits(axes: Axes, arms: list[ArmDiagnosis]) -> None:
     axes.set_ylim(bottom, float(high.max()) + margin)
 
 
-def _draw_arm(axes: Axes, arm: ArmDiagnosis, binary: bool) -> None:
+def _draw_arm(axes: Axes, arm: ArmDiagnosis, finding: str, binary: bool) -> None:
     curve = {name: np.array(values) for name, values in arm.curve.items()}
     x, colour = curve["exposure"], _ROTTING if arm.rotting else _NEUTRAL
     axes.scatter(x, curve["mean"], s=10, color=_MUTED, linewidth=0)
     axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
     axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
     axes.plot(x, curve["model"], "--", color="0.3", linewidth=1)
-    finding = "wears out" if arm.rotting else "rises" if arm.rising else "no wear-out seen"
     axes.set_title(f"{plain(_short(arm.arm))}: {finding}", loc="left", fontsize=11, color=colour)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axes.xaxis.set_major_formatter(thousands())

@@ -49,7 +49,8 @@ def recommend(
     best = max(rows, key=lambda row: row.gain.point)
     label = THOMPSON if best.policy == thompson_name(binary, batch) else best.policy
     policy = policies[label]
-    gain = f"{best.gain.point:.3g} ({best.gain.low:.3g} to {best.gain.high:.3g}) per 1000 exposures"
+    point, low, high = (figures(value, 3) for value in (best.gain.point, best.gain.low, best.gain.high))
+    gain = f"{point} ({low} to {high}) per 1000 exposures"
     kept = next(row.reward.point for row in gains if row.policy == KEEP)
     if best.gain.low > WORTH_CHANGING * abs(kept):
         reason = f"of all that was tried it gains most, {gain}"
@@ -58,6 +59,16 @@ def recommend(
         return Recommendation(repr(policy), label, reason, _code(policy, arms), best.policy)
     reason = f"the best of what was tried, {label}, might gain {gain}, or lose: this log promises nothing"
     return Recommendation(repr(policy), KEEP, reason, _code(policy, arms), best.policy)
+
+
+def figures(value: float, digits: int = 2) -> str:
+    """Return a number to a few significant digits, large ones without an exponent.
+
+    >>> figures(1191.0), figures(-0.0123), figures(29.0), figures(1191.0, 3), figures(0.0)
+    ('1,200', '-0.012', '29', '1,190', '0')
+    """
+    short = f"{value:.{digits}g}"
+    return f"{float(short):,.0f}" if abs(float(short)) >= 10**digits else short
 
 
 def _code(policy: Policy, arms: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from rotting._output.pages import figure, page, table
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
 from rotting.logs.gain import KEEP, PER
 from rotting.logs.recommending import KEEP_IT, REPLACE, REST, RETIRE
-from rotting.logs.sentences import rounded
+from rotting.logs.sentences import FALLS_TOGETHER, finding_of, rounded
 
 if TYPE_CHECKING:
     from rotting.logs.arms import ArmDiagnosis
@@ -96,9 +96,7 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
         "Dots: mean rewards of bins of exposures. Steps: the best fit that never rises, with a 90 % band. Dashed: the "
         f"curve behind half-lives and gains. Orange: wears out, at a false-discovery rate of 5 %.{rest}"
     )
-    findings = "; ".join(
-        f"{arm.arm}: {'wears out' if arm.rotting else 'no wear-out seen'}" for arm in shown[:SHOWN_ARMS]
-    )
+    findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
     return [
         "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
@@ -132,7 +130,8 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
             *([f"drops after {arm.drop_at:,} exposures"] if arm.drop_at is not None else []),
             *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
         ]
-        wears_out = "yes" if arm.rotting else "not seen"
+        unseen = "cannot tell" if diagnosis.verdict == FALLS_TOGETHER else "not seen"
+        wears_out = "yes" if arm.rotting else unseen
         rows.append(
             [
                 arm.arm,

@@ -11,7 +11,7 @@ from rotting.logs.arms import ArmDiagnosis
 from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
 from rotting.logs.findings import Findings
 from rotting.logs.gain import KEEP, Gain
-from rotting.logs.recommending import Recommendation
+from rotting.logs.recommending import Recommendation, figures
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
 FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
@@ -47,6 +47,15 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
     return share + _speed(rotting, their) + causes.get(findings.driver.name, "")
 
 
+def finding_of(arm: ArmDiagnosis, verdict: str) -> str:
+    """Return what was found about one arm, in words that agree with the verdict on all of them."""
+    if arm.rotting:
+        return "wears out"
+    if arm.rising:
+        return "rises"
+    return verdict if verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER) else "no wear-out seen"
+
+
 def _share(rotting: int, arms: int) -> str:
     return f"{rotting} of {arms} arms wears out" if rotting == 1 else f"{rotting} of {arms} arms wear out"
 
@@ -72,8 +81,8 @@ def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain]) -> str:
     kept = gains[0].reward.point
     relative = f" ({100 * gain.gain.point / kept:.0f} %)" if kept > 0 and gain.gain.point > 0.005 * kept else ""
     return (
-        f"; from now on {advice.label} would earn about {gain.gain.point:.2g} more per 1000 exposures{relative}, "
-        f"between {gain.gain.low:.2g} and {gain.gain.high:.2g}"
+        f"; from now on {advice.label} would earn about {figures(gain.gain.point)} more per 1000 exposures{relative}, "
+        f"between {figures(gain.gain.low)} and {figures(gain.gain.high)}"
     )
 
 

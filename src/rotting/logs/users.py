@@ -80,7 +80,7 @@ def _within(
     # Levels of arms; the first is the mean of the user, which is taken out.
     several = columns[arm] > 0
     design[rows[several], count + columns[arm][several]] = 1.0
-    sizes = np.bincount(user)
+    sizes = np.maximum(np.bincount(user), 1)  # users with one exposure were left out
     for column in range(design.shape[1]):
         design[:, column] -= (np.bincount(user, design[:, column]) / sizes)[user]
     centred = reward - (np.bincount(user, reward) / sizes)[user]
