@@ -9,6 +9,7 @@ import xarray
 
 from own_modules import problem_text, write_module
 from rotting import UCB1, cli, problems, simulate
+from rotting.cli.tables import Sheet
 
 
 class Answer(NamedTuple):
@@ -132,6 +133,17 @@ def test_latex_escapes_what_it_must(run):
     assert len(rows) == 4
     assert all(line.replace(r"\&", "").count("&") == 5 for line in rows)
     assert not any(line.startswith(("±", "two_arm")) for line in out.splitlines())  # all else is a comment
+
+
+def test_names_cannot_break_out_of_tables(capsys):
+    """A problem's name may be any text: one with a line break left its comment, and LaTeX would have run the rest."""
+    sheet = Sheet("a\n\\input{b}", ("problem",), (), notes=["c\r\nd"])
+    sheet.add("[1] x\ny")
+    for form, lines in (("latex", 9), ("markdown", 7)):
+        sheet.print(form)
+        out = capsys.readouterr().out.rstrip("\n")
+        assert len(out.split("\n")) == lines
+        assert not any(line.startswith(("\\input", "[", "d", "y")) for line in out.split("\n"))
 
 
 PLAN = """

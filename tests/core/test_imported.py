@@ -89,6 +89,7 @@ def test_texts_alone_are_enough(tmp_path):
         ("numpy", "", BadValue, "has a name that is that of .*numpy"),
         ("own_modules", "", BadValue, "which is imported already"),
         ("own_core_g", "x = 1\ny = 1 / 0", BadValue, "own_core_g.py, line 2: cannot be imported: ZeroDivisionError"),
+        ("own_core_exit", "import sys\nsys.exit(0)", BadValue, "line 2: cannot be imported: SystemExit: 0"),
         ("own_core_h", "class A(:", BadValue, "own_core_h.py, line 1: cannot be imported: SyntaxError: invalid syntax"),
         ("own_core_i", "from own_core_nothing import x", BadValue, "ModuleNotFoundError"),
         ("own-core", "", BadValue, "whose name can be imported"),

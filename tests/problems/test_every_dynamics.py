@@ -14,6 +14,7 @@ from rotting._core.randomness import START, stream_key
 from rotting.problems import (
     Dynamics,
     Linear,
+    ManyArms,
     Problem,
     Recovering,
     Rested,
@@ -235,6 +236,11 @@ def test_the_best_cycle_is_found_where_several_are_as_good():
     assert Problem(curves, dynamics=Tally(m=3)).cycle().value == 1.25
     curves = [[1.0, 3.0, 3.0, 1.0], [0.0, 2.0, 2.0, 1.0], [2.0, 2.0, 2.0, 1.0]]
     assert Problem(curves, dynamics=Recovering(z_max=3)).cycle().value == 2.5
+
+
+def test_one_per_round_is_no_bound_where_curves_are_added_to_levels():
+    assert Problem([0.0] * 5, dynamics=ManyArms()).oracle(3).standing == "an upper bound"
+    assert Problem([0.5] * 5, dynamics=ManyArms()).oracle(3).standing == "a reference"
 
 
 def test_greedy_satiation_is_not_called_optimal_where_the_floor_can_be_reached():

@@ -37,5 +37,5 @@ class LevelFilter:
         return mean + self.width * math.sqrt(variance)
 
     def select(self):
-        indices = [self.index(arm) if self.rewards[arm] else math.inf for arm in range(len(self.rewards))]
+        indices = [self.index(arm) for arm in range(len(self.rewards))]
         return indices.index(max(indices))

@@ -269,7 +269,7 @@ def _explained(source: Source) -> Iterator[None]:
         yield
     except RottingError as error:
         raise error.within(source.path) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a script that ends with sys.exit() would end the command without a word
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source.path]
         line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
         where = source.path if line is None else f"{source.path}, line {line}"

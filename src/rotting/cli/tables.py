@@ -27,6 +27,7 @@ _IN_LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "[": "{[}",  # after the end of a row a bare one would begin an argument
     _PLUS_MINUS: r"$\pm$",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
@@ -96,7 +97,7 @@ class Sheet:
             return f"| {' | '.join(cells)} |"
 
         def escaped(text: str, bold: bool = False) -> str:
-            text = re.sub(r"([\\|*_`<>\[\]])", r"\\\1", text)
+            text = re.sub(r"([\\|*_`<>\[\]])", r"\\\1", _on_one_line(text))
             return f"**{text}**" if bold and text else text
 
         rules = ["---:" if column in self.numbers else "---" for column in self.columns]
@@ -107,17 +108,22 @@ class Sheet:
 
     def _latex(self) -> list[str]:
         def escaped(text: str, bold: bool = False) -> str:
-            text = "".join(_IN_LATEX.get(character, character) for character in text)
+            text = "".join(_IN_LATEX.get(character, character) for character in _on_one_line(text))
             return rf"\textbf{{{text}}}" if bold and text else text
 
         def line(cells: Sequence[str], bold: bool = False) -> str:
             return " & ".join(escaped(cell, bold) for cell in cells) + r" \\"
 
         rules = "".join("r" if column in self.numbers else "l" for column in self.columns)
-        comments = [f"% {text}" for text in (self.title, *self.notes) if text]
+        comments = [f"% {_on_one_line(text)}" for text in (self.title, *self.notes) if text]
         body = [line(cells, bold) for cells, bold in self.rows]
         begin, end = rf"\begin{{tabular}}{{{rules}}}", r"\end{tabular}"
         return [*comments, begin, r"\toprule", line(self.columns), r"\midrule", *body, r"\bottomrule", end, ""]
+
+
+def _on_one_line(text: str) -> str:
+    """Return a text without line breaks: what follows one is no longer part of a comment, or of a row."""
+    return " ".join(text.splitlines())
 
 
 def _for_terminal(text: str, console: Console) -> str:

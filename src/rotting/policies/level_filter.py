@@ -80,7 +80,7 @@ class LevelFilter(Policy, state=LevelFilterState, select=select, update=update):
     Each arm starts at one of the levels 0, 1, ..., 100, all equally likely, and every pull multiplies its level by
     `kept`. A pull pays 1 with probability ceil(level) / 101 (rule "kaggle") or level / 100 (rule "river"; there levels
     are real numbers, so that the 101 levels are a grid). A reward r between 0 and 1 counts as a mixture of both; what
-    lies outside is clipped.
+    lies outside is clipped. Arms never pulled have an index, too, so that a good arm is not left to try all others.
 
     References
     ----------
@@ -108,7 +108,8 @@ class LevelFilter(Policy, state=LevelFilterState, select=select, update=update):
         settings = np.array([float(self.rule == "kaggle"), self.width, self.kept])
         chances = np.full((n_arms, LEVELS), 1.0 / LEVELS)
         levels = np.tile(np.arange(float(LEVELS)), (n_arms, 1))
-        return LevelFilterState(settings, np.zeros(n_arms, np.int64), chances, levels, np.full(n_arms, 2.0))
+        indices = np.full(n_arms, index_of(settings, chances[0], levels[0]))
+        return LevelFilterState(settings, np.zeros(n_arms, np.int64), chances, levels, indices)
 
     def check_state(self, state: LevelFilterState) -> None:
         """Check that the chances are chances."""
