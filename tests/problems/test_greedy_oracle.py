@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotting.errors import BadValue
-from rotting.problems import Constant, Drop, Exponential, Linear, Logistic, Power, Problem, Table
+from rotting.problems import Blocking, Constant, Drop, Exponential, Linear, Logistic, Power, Problem, Table
 
 checked = settings(deadline=None, max_examples=80, derandomize=True)
 
@@ -157,3 +157,13 @@ def test_a_long_horizon_needs_no_table():
         for curve, n in zip(problem.curves, oracle.pulls, strict=True)
     )
     assert oracle.reward[-1] == pytest.approx(total, rel=1e-12)
+
+
+def test_blocked_arms_that_wear_out_are_not_measured_against_a_cycle():
+    """A cycle knows only what worn arms pay, for ever: whoever plays fresh ones would have a regret far below 0."""
+    worn = [[1.0] * 100 + [0.0], 0.1]
+    oracle = Problem(worn, dynamics=Blocking(1), noise="none").oracle(100, np.array([100]))
+    assert (str(oracle), oracle.reward[-1]) == ("greedy: optimal", 100)
+    assert str(Problem(worn, dynamics=Blocking(3), noise="none").oracle(100, np.array([100]))).endswith("a reference")
+    constant = Problem([1.0, 0.1], dynamics=Blocking(3), noise="none").oracle(100, np.array([100]))
+    assert str(constant).startswith("best cycle")

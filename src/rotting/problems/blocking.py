@@ -15,6 +15,7 @@ from rotting.errors import BadType, BadValue
 from rotting.problems.curve import Curve
 from rotting.problems.curve_kernels import mean_at
 from rotting.problems.dynamics import Dynamics
+from rotting.problems.rested import Rested
 
 
 class BlockingArrays(NamedTuple):
@@ -108,6 +109,13 @@ class Blocking(Dynamics, arrays=BlockingArrays, memory=BlockingMemory, value=val
         """Return the bounds of each curve, and what a blocked arm pays."""
         bounds = super().lowest_and_highest(curves)
         return [(min(lowest, self.blocked), max(highest, self.blocked)) for lowest, highest in bounds]
+
+    def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
+        """Return the best cycle of arms that do not wear out: a cycle knows nothing of what they paid before."""
+        if max(self.delays) == 1:
+            return Rested().best_oracle(curves)
+        wears = any(curve.last_change() > 0 for curve in curves)
+        return ("look-ahead", "a reference") if wears else super().best_oracle(curves)
 
     def situation(self, curves: Sequence[Curve], memory: Any, t: int) -> Hashable:
         """Return how long each arm is still blocked, and where it is on its curve."""
