@@ -49,7 +49,8 @@ def recommend(
     best = max(rows, key=lambda row: row.gain.point)
     label = THOMPSON if best.policy == thompson_name(binary, batch) else best.policy
     policy = policies[label]
-    gain = f"{best.gain.point:.3g} ({best.gain.low:.3g} to {best.gain.high:.3g}) per 1000 exposures"
+    point, low, high = (digits(value, 3) for value in (best.gain.point, best.gain.low, best.gain.high))
+    gain = f"{point} ({low} to {high}) per 1000 exposures"
     kept = next(row.reward.point for row in gains if row.policy == KEEP)
     if best.gain.low > WORTH_CHANGING * abs(kept):
         reason = f"of all that was tried it gains most, {gain}"
@@ -58,6 +59,16 @@ def recommend(
         return Recommendation(repr(policy), label, reason, _code(policy, arms), best.policy)
     reason = f"the best of what was tried, {label}, might gain {gain}, or lose: this log promises nothing"
     return Recommendation(repr(policy), KEEP, reason, _code(policy, arms), best.policy)
+
+
+def digits(value: float, count: int) -> str:
+    """Return a number to so many significant digits; large ones in full, never as 1e+02.
+
+    >>> digits(8.56, 2), digits(101.4, 2), digits(-1234.5, 2), digits(0.00123, 2), digits(0.0, 2)
+    ('8.6', '100', '-1,200', '0.0012', '0')
+    """
+    rounded = float(f"{value:.{count}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10 ** (count - 1) else f"{rounded:.{count}g}"
 
 
 def _code(policy: Policy, arms: Sequence[str]) -> str:

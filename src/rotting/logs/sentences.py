@@ -11,7 +11,7 @@ from rotting.logs.arms import ArmDiagnosis
 from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
 from rotting.logs.findings import Findings
 from rotting.logs.gain import KEEP, Gain
-from rotting.logs.recommending import Recommendation
+from rotting.logs.recommending import Recommendation, digits
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
 FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
@@ -72,8 +72,8 @@ def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain]) -> str:
     kept = gains[0].reward.point
     relative = f" ({100 * gain.gain.point / kept:.0f} %)" if kept > 0 and gain.gain.point > 0.005 * kept else ""
     return (
-        f"; from now on {advice.label} would earn about {gain.gain.point:.2g} more per 1000 exposures{relative}, "
-        f"between {gain.gain.low:.2g} and {gain.gain.high:.2g}"
+        f"; from now on {advice.label} would earn about {digits(gain.gain.point, 2)} more per 1000 exposures"
+        f"{relative}, between {digits(gain.gain.low, 2)} and {digits(gain.gain.high, 2)}"
     )
 
 
