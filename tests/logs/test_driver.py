@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from rotting.logs import make_log
+from rotting.logs import diagnose, make_log
 from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE
 from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
@@ -66,6 +66,21 @@ def test_rising_arms_are_found():
     findings = found(frame)
     assert (findings.rising < 0.01).all()
     assert not findings.rotting.any()
+
+
+@pytest.mark.parametrize(("first", "later", "called"), [(0.035, 0.004, "rising"), (0.01, 0.04, "rotting")])
+def test_a_steady_arm_does_not_do_the_opposite_of_the_others(first, later, called):
+    generator, rows = np.random.default_rng(5), []
+    for arm, launch in enumerate([0, 7, 14, 21, 28, 42]):
+        shown = 0
+        for day in range(launch, 61):
+            rate = 0.022 if arm == 2 else later + (first - later) * 0.5 ** (shown / 25_000)
+            rows.append((pandas.Timestamp(2024, 3, 1) + pandas.Timedelta(days=day), f"ad {arm}", 1900))
+            rows[-1] += (int(generator.binomial(1900, rate)),)
+            shown += 1900
+    found_arms = diagnose(pandas.DataFrame(rows, columns=["Day", "Ad", "Impressions", "Clicks"])).arms
+    [steady] = [arm for arm in found_arms if arm.arm == "ad 2"]
+    assert not getattr(steady, called)
 
 
 def test_an_arm_that_comes_back_is_noticed():

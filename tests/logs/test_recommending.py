@@ -60,3 +60,8 @@ def test_without_gains_the_assumptions_decide():
 )
 def test_what_to_do_with_an_arm(rotting, recovering, chance, lost, expected):
     assert action_for(rotting, recovering, chance, lost, fresh_is_better=True).name == expected
+
+
+def test_large_gains_are_written_in_full():
+    rows = [row(KEEP, 0.0, 0.0), row("FEWA", 1234.5, 101.0)]
+    assert "1,230 (101 to 2,470) per 1000" in recommend(["a", "b"], 0.3, False, rotting=True, gains=rows).reason

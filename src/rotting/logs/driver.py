@@ -106,13 +106,15 @@ def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray
     """Return the p-values of "does not fall" and "does not rise" of each arm, with what arms share taken into account.
 
     `calendar` is the p-value of the calendar as the only cause. An arm falls if it is likely to fall given any other
-    cause, and the calendar is ruled out as well; or if it falls beside all others, whatever they fall with.
+    cause, and the calendar is ruled out as well; or if it falls beside all others, whatever they fall with, and by
+    itself, too: beside arms that wear out (or in), a steady one seems to rise (or fall).
     """
     falling, rising = _own_tests(weighed)
     beside = _tests_beside(weighed)
 
     def combined(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        either = np.minimum(np.maximum(own, calendar) / (1 - BESIDE_SHARE), other / BESIDE_SHARE)
+        beside_and_own = np.maximum(other / BESIDE_SHARE, own)
+        either = np.minimum(np.maximum(own, calendar) / (1 - BESIDE_SHARE), beside_and_own)
         return np.asarray(np.minimum(1.0, either))
 
     return combined(falling, beside), combined(rising, 1 - beside)

@@ -11,7 +11,7 @@ from rotting._output.notebooks import card
 from rotting._output.pages import figure, page, table
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
 from rotting.logs.gain import KEEP, PER
-from rotting.logs.recommending import KEEP_IT, REPLACE, REST, RETIRE
+from rotting.logs.recommending import KEEP_IT, REPLACE, REST, RETIRE, figures
 from rotting.logs.sentences import FALLS_TOGETHER, finding_of, rounded
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def half_life_text(arm: ArmDiagnosis) -> str:
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
     """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
-        return lambda value: f"{100 * value:.2g}%"
+        return lambda value: f"{figures(100 * value, 2)}%"
     values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
     return lambda value: _money(f"{value:,.{decimals}f}", diagnosis.currency)

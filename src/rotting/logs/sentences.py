@@ -63,7 +63,7 @@ def _share(rotting: int, arms: int) -> str:
 def _speed(rotting: Sequence[ArmDiagnosis], their: str) -> str:
     known = [arm for arm in rotting if arm.half_life is not None]
     if not known:
-        return f" (this log cannot tell how fast they lose half {their} value)"
+        return f" (this log cannot tell how fast half {their} value is lost)"
     middle = float(np.median([arm.half_life for arm in known if arm.half_life is not None]))
     low = float(np.median([arm.half_life_low for arm in known if arm.half_life_low is not None]))
     high = float(np.median([arm.half_life_high for arm in known if arm.half_life_high is not None]))

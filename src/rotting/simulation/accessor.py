@@ -101,6 +101,16 @@ class ResultAccessor:
         """Return one run, round by round: arms, rewards, and explanations of so many rounds."""
         return replay_of(self._dataset, policy, run, problem, explain)
 
+    def __repr__(self) -> str:
+        shown = self.frame()[
+            ["policy", "mean", "mean_low", "mean_high", "difference", "difference_low", "difference_high"]
+        ]
+        return f"{self._title()}: regret, and above the best, with 95 % intervals\n{shown.to_string(index=False)}"
+
+    def _title(self) -> str:
+        runs, horizon = self._dataset.sizes["run"], self._dataset.attrs["horizon"]
+        return f"{self._dataset.attrs['problem']}, {runs} runs of {horizon} rounds"
+
     def _repr_html_(self) -> str:
         columns = ("policy", "mean regret", "95 % interval", "10 % to 90 % of the runs", "above the best", "95 %")
         rows = [
@@ -114,10 +124,12 @@ class ResultAccessor:
             ]
             for row in self.summary()
         ]
-        runs, horizon = self._dataset.sizes["run"], self._dataset.attrs["horizon"]
-        title = f"{self._dataset.attrs['problem']}, {runs} runs of {horizon} rounds"
         return card(
-            title, columns, rows, columns[1:], f"Regret against {self._dataset.attrs.get('oracle', 'the oracle')}."
+            self._title(),
+            columns,
+            rows,
+            columns[1:],
+            f"Regret against {self._dataset.attrs.get('oracle', 'the oracle')}.",
         )
 
 
