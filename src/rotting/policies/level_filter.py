@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting._core.compiling import helper
+from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._engine.policy import Policy
@@ -73,6 +73,12 @@ def index_of(settings, chances, levels):
     return mean + settings[WIDTH] * math.sqrt(variance)
 
 
+@entry
+def _first_index(settings, chances, levels):
+    """Return `index_of`, for Python."""
+    return index_of(settings, chances, levels)
+
+
 @dataclass(frozen=True)
 class LevelFilter(Policy, state=LevelFilterState, select=select, update=update):
     """Pull the arm with the largest mean + width sd of its chance of a reward, given its rewards.
@@ -108,7 +114,7 @@ class LevelFilter(Policy, state=LevelFilterState, select=select, update=update):
         settings = np.array([float(self.rule == "kaggle"), self.width, self.kept])
         chances = np.full((n_arms, LEVELS), 1.0 / LEVELS)
         levels = np.tile(np.arange(float(LEVELS)), (n_arms, 1))
-        indices = np.full(n_arms, index_of(settings, chances[0], levels[0]))
+        indices = np.full(n_arms, _first_index(settings, chances[0], levels[0]))
         return LevelFilterState(settings, np.zeros(n_arms, np.int64), chances, levels, indices)
 
     def check_state(self, state: LevelFilterState) -> None:
