@@ -223,7 +223,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(kind, tmp_path):
         folder.mkdir()
         folder.chmod(0o500)
         if os.access(folder, os.W_OK):
-            pytest.skip("this user may write everywhere")
+            pytest.skip("NOT TESTED: this user may write everywhere")
     result = json.loads(run(PLAY_UCB1, NUMBA_CACHE_DIR=folder, PYTHONPATH=PACKAGE.parent))
     assert result["compiled"] > 0
     assert result["agent"][0] > 40

@@ -511,7 +511,7 @@ INTERRUPTED = """
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are different there")
+@pytest.mark.skipif(sys.platform == "win32", reason="NOT TESTED: signals are different there")
 @pytest.mark.parametrize("kind", ["compiled", "python"])
 def test_control_c_ends_a_simulation(kind, tmp_path):
     script = tmp_path / "long.py"
