@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-# The programs of tools/trials/, and the extras that each is for. They are run with -I, so that none of them is taken for
+# The programs of tools/trials/, and the extras that each is for. They are run with -I: none is to be taken for
 # the library it is named after.
 TRIALS = {
     "alone": "",
