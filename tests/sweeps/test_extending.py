@@ -195,7 +195,9 @@ def test_results_that_this_version_does_not_have_are_refused(tmp_path, changed):
         shifted = Content(content.regret + (changed == "regret"), content.pulls + (changed == "pulls"))
         made.write(block, encode(other, block, shifted))
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
-    with pytest.raises(SweepError, match=r"this version plays run 0 of UCB1\(sigma=1\) on two_arm.* otherwise"):
+    with pytest.raises(
+        SweepError, match=r"this version plays run 0 of (UCB1|EpsilonGreedy)\(.*\) on two_arm.* otherwise"
+    ):
         run_plan(Plan(POLICIES, PROBLEMS[:1], 6), tmp_path / "out", threads=1, progress=False, extend=True)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*.*")} == before  # as if nothing had been tried
     assert not (tmp_path / "out" / "earlier").exists()
