@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from rotting.logs.arms import ArmDiagnosis
 from rotting.logs.counting import LEAST_EXPOSURES, MOST_ARMS
 from rotting.logs.driver import CALENDAR, CANNOT_TELL
-from rotting.logs.findings import Findings
+from rotting.logs.findings import DEPENDENT, Findings
 from rotting.logs.gain import MOST_PLAYED, Gain
 from rotting.logs.reading import Log
 from rotting.logs.wearout import FALSE_DISCOVERIES
 
-# The calendar is mentioned if it is more likely than this; dependence, if rewards vary this much more than by chance.
-WORTH_MENTIONING, DEPENDENT = 0.05, 1.3
+WORTH_MENTIONING = 0.05  # the calendar is mentioned if it is more likely than this
 DAY = 86_400.0
+_LAUNCHES = " Some lie at launch: if they are true, arms wear out within them, and that is not looked at here."
 
 
 def find_caveats(
@@ -74,6 +74,12 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
             f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
             f"With them, {findings.rotting_otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
+            + _LAUNCHES * any(burst.first_exposure == 0 for burst in findings.bursts)
+        )
+    if findings.starts_fade:
+        yield (
+            "Rewards come far more often in the first exposures of an arm, and fade rather than stop: they were kept, "
+            "as wear-out. If they were tests before the launch, leave those rows out and ask again."
         )
     if log.counted.segment is not None:
         yield (

@@ -26,8 +26,8 @@ CALENDAR_SHAPES = {np.inf: 0.5, -0.3: 0.15, 0.5: 0.2, 0.15: 0.1, 0.05: 0.05}
 NAMED = 0.7
 # Where exposures and time are more nearly proportional than this, it must be this likely: arms fall at unlike speeds.
 PROPORTIONAL, SURE = 0.98, 0.95
-# The share of false alarms that is spent on arms which fall beside all others.
-BESIDE_SHARE = 0.1
+# Arms which fall beside all others, whatever those follow, may be wrong so much less often than all of them together.
+BESIDE_SHARE = 0.25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,15 +107,14 @@ def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray
 
     `calendar` is the p-value of the calendar as the only cause. An arm falls if it is likely to fall given any other
     cause, and the calendar is ruled out as well; or if it falls beside all others, whatever they fall with, and by
-    itself, too: beside arms that wear out (or in), a steady one seems to rise (or fall).
+    itself, too: beside arms that wear out (or in), a steady one seems to rise (or fall). Of logs in which only the
+    calendar moves values, at most 5 % are wrong about all arms, and 1 to 2 % about one.
     """
     falling, rising = _own_tests(weighed)
     beside = _tests_beside(weighed)
 
     def combined(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        beside_and_own = np.maximum(other / BESIDE_SHARE, own)
-        either = np.minimum(np.maximum(own, calendar) / (1 - BESIDE_SHARE), beside_and_own)
-        return np.asarray(np.minimum(1.0, either))
+        return np.minimum(1.0, np.minimum(np.maximum(own, calendar), np.maximum(other / BESIDE_SHARE, own)))
 
     return combined(falling, beside), combined(rising, 1 - beside)
 
@@ -150,6 +149,26 @@ def _tests_beside(weighed: Weighed) -> np.ndarray:
         for share, own in shapes:
             column = axis_column(panel, Hypothesis("exposure", own.hypothesis.shape))
             p_value += weight * share * (each.weight @ ndtr(-each.added_z(panel, column)))
+    return p_value
+
+
+def tests_alone(weighed: Weighed) -> np.ndarray:
+    """Return p-values of "does not fall along its exposures" of each arm by itself, whatever the others do."""
+    from scipy.special import ndtr
+
+    panel = weighed.panel
+    weight, value = panel.count / panel.variance, panel.mean / panel.expected
+    total = np.add.reduceat(weight, panel.first)
+
+    def centred(values: np.ndarray) -> np.ndarray:
+        return np.asarray(values - (np.add.reduceat(weight * values, panel.first) / total)[panel.arm])
+
+    p_value = np.zeros(panel.arms)
+    for share, own in weighed.among(lambda driver, hypothesis: driver == EXPOSURE and not hypothesis.trend):
+        column = centred(axis_column(panel, own.hypothesis))
+        square = np.add.reduceat(weight * column**2, panel.first)
+        slope = np.add.reduceat(weight * column * centred(value), panel.first)
+        p_value += share * ndtr(slope / np.sqrt(np.maximum(square, 1e-300)))
     return p_value
 
 

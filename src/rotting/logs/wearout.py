@@ -12,6 +12,8 @@ from rotting.logs.noise import noise_variance
 from rotting.logs.reading import Log
 
 FALSE_DISCOVERIES = 0.05
+# Beside many clear discoveries the rate alone would let p-values of 0.3 pass, and steady arms with them.
+LARGEST_P = 0.1
 # The quantiles that bound every 90 % interval and band.
 TAILS = (0.05, 0.95)
 # Bins of the fit that is shown, and resamples of its band.
@@ -35,7 +37,7 @@ def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.nda
     """Return which hypotheses are rejected at this false-discovery rate, by the adaptive two-stage procedure.
 
     The first stage estimates how many hypotheses are true, and the second spends the rate on those only: where most
-    arms wear out, it has more power for the others.
+    arms wear out, it has more power for the others. No p-value above 0.1 is ever a discovery.
 
     References
     ----------
@@ -47,12 +49,14 @@ def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.nda
     array([ True, False, False, False])
     >>> discoveries(np.array([0.001, 0.04, 0.002, 0.003]))
     array([ True,  True,  True,  True])
+    >>> discoveries(np.array([0.001, 0.07, 0.002, 0.003])), discoveries(np.array([0.001, 0.15, 0.002, 0.003]))
+    (array([ True,  True,  True,  True]), array([ True, False,  True,  True]))
     """
     reduced = rate / (1 + rate)
     first = _step_up(p_values, reduced)
     if not first.any() or first.all():
         return first
-    return _step_up(p_values, reduced * len(p_values) / (~first).sum())
+    return np.asarray(_step_up(p_values, reduced * len(p_values) / (~first).sum()) & (p_values <= LARGEST_P))
 
 
 def _step_up(p_values: np.ndarray, rate: float) -> np.ndarray:
