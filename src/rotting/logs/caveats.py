@@ -74,7 +74,8 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
             f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
             f"With them, {findings.rotting_otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
-            + _LAUNCHES * any(burst.first_exposure == 0 for burst in findings.bursts)
+            + _LAUNCHES
+            * any(burst.first_exposure == 0 for burst in findings.bursts)
         )
     if findings.starts_fade:
         yield (

@@ -175,7 +175,9 @@ def find_late_rewards(weighed: Weighed) -> LateRewards | None:
     if not panel.multiplicative:
         return None
     best = max(each.log_evidence for each in weighed.fits)
-    evidence = [fit(_late(panel, delay), Hypothesis("time", np.inf)).log_evidence for delay in DELAYS]
+    trend = Hypothesis("time", np.inf)
+    [start] = [each for each in weighed.fits if each.hypothesis == trend]
+    evidence = [fit(_late(panel, delay), trend, start).log_evidence for delay in DELAYS]
     if max(evidence) < best + CLEAR_EVIDENCE:
         return None
     delay = DELAYS[int(np.argmax(evidence))]

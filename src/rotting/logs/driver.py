@@ -18,8 +18,8 @@ from rotting.logs.model import HOPELESS, MANY_ARMS, Fit, Hypothesis, axis_column
 from rotting.logs.panel import Panel
 
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
-# Prior probabilities of the explanations and of shapes. Two causes at once are less likely than one.
-PRIORS = {EXPOSURE: 0.35, AGE: 0.25, CALENDAR: 0.35, "exposure and calendar": 0.05}
+# Prior probabilities of the explanations, about a third each, and of shapes. Two causes are less likely than one.
+PRIORS = {EXPOSURE: 0.29, AGE: 0.33, CALENDAR: 0.33, "exposure and calendar": 0.05}
 SHAPES = {np.inf: 0.4, 0.5: 0.3, 0.15: 0.2, 0.05: 0.1}
 CALENDAR_SHAPES = {np.inf: 0.5, -0.3: 0.15, 0.5: 0.2, 0.15: 0.1, 0.05: 0.05}
 # An explanation is named if it is this likely.
@@ -89,14 +89,16 @@ class Weighed:
         return total
 
 
-def weigh(panel: Panel) -> Weighed:
-    """Fit all hypotheses to a panel."""
+def weigh(panel: Panel, start: Weighed | None = None) -> Weighed:
+    """Fit all hypotheses to a panel, from the fits to a similar one if there are any."""
+    starts = {} if start is None else {each.hypothesis: each for each in start.fits}
     fits, drivers, priors = [], [], []
     for driver, prior in PRIORS.items():
         axis = {AGE: "age", CALENDAR: "time"}.get(driver, "exposure")
         shapes = CALENDAR_SHAPES if driver == CALENDAR else SHAPES
         for shape, share in shapes.items() if panel.arms < MANY_ARMS else list(shapes.items())[:2]:
-            fits.append(fit(panel, Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR))))
+            hypothesis = Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR))
+            fits.append(fit(panel, hypothesis, starts.get(hypothesis)))
             drivers.append(EXPOSURE if axis == "exposure" else driver)
             priors.append(prior * share)
     return Weighed(panel, tuple(fits), tuple(drivers), np.array(priors))
@@ -186,6 +188,9 @@ def find_driver(weighed: Weighed, falls: bool) -> Driver:
     if not falls:
         return Driver(CANNOT_TELL, "nothing is seen to fall", probabilities)
     name = max(probabilities, key=lambda each: probabilities[each])
+    if weighed.panel.arms == 1:
+        reason = "one arm alone does not tell its exposures, its age and the time apart"
+        return Driver(CANNOT_TELL, reason, probabilities)
     likely = ", ".join(f"{each} {share:.0%}" for each, share in probabilities.items())
     if not is_separable(weighed.panel) and probabilities[name] < SURE:
         reason = "all arms were launched together and shown at one pace, so exposures, age and time are one thing here"

@@ -124,7 +124,7 @@ def weigh_twice(panel: Panel, binary: bool, first: Weighed | None = None) -> tup
     elif panel.nonnegative and panel.multiplicative:
         variance = variance * value  # sales come less often rather than smaller
     dispersion = _dispersion(panel, first.value, variance)
-    again = weigh(dataclasses.replace(panel, variance=variance * dispersion))
+    again = weigh(dataclasses.replace(panel, variance=variance * dispersion), first)
     return again, dispersion
 
 
