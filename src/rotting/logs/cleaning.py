@@ -19,7 +19,7 @@ from rotting.logs.reading import Log
 BURST_RATE, BURST_FACTOR, RARITY, LARGEST_BURST = 0.5, 5.0, 1e-3, 0.1
 BLOCKS = 16
 # What comes often at launch and fades is no burst but wear-out. To be set aside, clicks at launch must be explained
-# better by a rate that stops than by one that decays, by so much of the log-likelihood, over so many times their length.
+# better by a rate that stops than by one that decays: by so much log-likelihood, over so many times their length.
 LAUNCH, AROUND, STOPS = 10, 4.0, 3.0
 LENGTHS = np.geomspace(0.1, 4.0, 40)  # of what stops and what fades that are tried, likewise
 # Mean delays of rewards that are tried, as shares of the log's time, and the evidence that it takes.

@@ -154,7 +154,7 @@ def _tests_beside(weighed: Weighed) -> np.ndarray:
     return p_value
 
 
-def tests_alone(weighed: Weighed) -> np.ndarray:
+def alone_tests(weighed: Weighed) -> np.ndarray:
     """Return p-values of "does not fall along its exposures" of each arm by itself, whatever the others do."""
     from scipy.special import ndtr
 

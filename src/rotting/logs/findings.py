@@ -18,7 +18,7 @@ from rotting.logs.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, find_driver, tests_alone, weigh
+from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, find_driver, alone_tests, weigh
 from rotting.logs.noise import sigma_of
 from rotting.logs.panel import Panel, make_panel
 from rotting.logs.reading import Log
@@ -98,7 +98,7 @@ def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, se
     calendar = calendar_p_value(weighed, np.random.default_rng(SEED))
     falling, rising = arm_tests(weighed, calendar)
     if dispersion > DEPENDENT:  # the model does not explain the log to within noise: what it says of an arm may be off
-        alone = tests_alone(weighed)
+        alone = alone_tests(weighed)
         falling, rising = np.maximum(falling, alone), np.maximum(rising, 1 - alone)
     if log.per_unit:
         users = log.counted.users
