@@ -111,10 +111,10 @@ def test_wandering_values_are_not_taken_for_wear_out():
     assert not findings.rotting.any()
 
 
-@pytest.mark.parametrize("noise", [0.1, 0.001])
+@pytest.mark.parametrize("noise", [0.05, 0.005])
 def test_steady_arms_beside_worn_ones_are_not_called_where_noise_is_low(noise):
     """A straight line is none of the shapes: what the model makes of it must not be blamed on the other arms."""
-    generator, frames = np.random.default_rng(0), []
+    generator, frames = np.random.default_rng(2), []
     for arm in range(6):
         time = np.sort(0.1 * arm + (1 - 0.1 * arm) * generator.random(600))
         value = (3 + 0.3 * arm) * (1 - 0.5 * np.arange(600) / 600 * (arm < 3))

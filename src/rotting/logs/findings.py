@@ -18,7 +18,7 @@ from rotting.logs.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, find_driver, alone_tests, weigh
+from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, alone_tests, arm_tests, find_driver, weigh
 from rotting.logs.noise import sigma_of
 from rotting.logs.panel import Panel, make_panel
 from rotting.logs.reading import Log
