@@ -46,10 +46,13 @@ def _about_causes(findings: Findings) -> Iterator[str]:
     calendar = driver.probabilities[CALENDAR]
     falls = findings.rotting.any() or findings.common_fall > 2
     if falls and (calendar > WORTH_MENTIONING or driver.name == CANNOT_TELL):
-        yield (
-            f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
-            "likely. Arms that are launched at other times, or rest for a while, would tell: launch a fresh one now."
-        )
+        if len(findings.log.arms) == 1:
+            yield "Season, site or audience may be the cause as well: a second arm, launched now, would tell."
+        else:
+            yield (
+                f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
+                "likely. Arms that are launched at other times, or rest for a while, would tell: launch a fresh one now."
+            )
     if findings.dispersion > DEPENDENT:
         yield (
             f"Rewards of an arm come in stretches of good and bad luck: they vary {findings.dispersion:.1f} times as "

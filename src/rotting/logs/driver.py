@@ -116,7 +116,8 @@ def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray
     beside = _tests_beside(weighed)
 
     def combined(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.minimum(1.0, np.minimum(np.maximum(own, calendar), np.maximum(other / BESIDE_SHARE, own)))
+        either = np.minimum(np.maximum(own, calendar), np.maximum(other / BESIDE_SHARE, own))
+        return np.asarray(np.minimum(1.0, either))
 
     return combined(falling, beside), combined(rising, 1 - beside)
 
