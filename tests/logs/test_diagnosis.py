@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pandas
@@ -111,7 +112,8 @@ def test_one_arm(end):
     assert ("cannot tell" in found.summary) == (end == 0.05)  # there is nothing to compare it with
     page = report_page(found)
     assert "Nothing: with one arm there is nothing to choose between." in page
-    assert "arms" not in page.split("What would be gained")[0].split("<body")[1].lower()
+    words = re.sub(r"base64,[^\"']*", "", page)  # pictures hold all letters
+    assert "arms" not in words.split("What would be gained")[0].split("<body")[1].lower()
     assert "What to do" not in page
 
 

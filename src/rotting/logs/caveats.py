@@ -51,7 +51,7 @@ def _about_causes(findings: Findings) -> Iterator[str]:
         else:
             yield (
                 f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
-                "likely. Arms that are launched at other times, or rest for a while, would tell: launch a fresh one now."
+                "likely. Arms launched at other times, or that rest for a while, would tell: launch a fresh one now."
             )
     if findings.dispersion > DEPENDENT:
         yield (
