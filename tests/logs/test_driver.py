@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from rotting.logs import make_log
-from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE, alone_tests
+from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE, checked_alone, falls_alone
 from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
 from rotting.logs.wearout import discoveries
@@ -133,10 +133,28 @@ def test_one_arm_does_not_tell_what_wears_it_out():
 
 
 def test_an_arm_by_itself_falls_or_does_not():
+    """Values fall by a quarter over 400 exposures, which is what is left of exp(-x / 1500) then."""
     weighed = found(launched(EXPOSURE, arms=3, exposures=400, falling=(0, 1))).weighed
-    p_values = alone_tests(weighed)
-    assert (p_values < 0.01).sum() == 2
-    assert (p_values > 0.05).sum() == 1
+    fall, error = falls_alone(weighed)
+    z = fall / error
+    assert (z > 2).sum() == 2
+    assert np.abs(z).min() < 2
+    assert fall[z > 2] == pytest.approx(0.27, abs=3 * error.max())
+
+
+def test_an_arm_that_would_show_by_itself_what_the_others_show_must_do_so():
+    weighed = found(launched(EXPOSURE, arms=6, exposures=1500, falling=(0, 1, 2, 3))).weighed
+    fall, error = falls_alone(weighed)
+    steady = np.argsort(fall / error)[:2]
+    together = np.full(6, 0.01)
+    checked, rising = checked_alone(together, together, together < 0.05, weighed, strict=False)
+    assert (np.delete(checked, steady) == 0.01).all()
+    assert (checked[steady] > 0.05).all()
+    assert (rising == 0.01).all()
+    none, _ = checked_alone(
+        together, together, together < 0, weighed, strict=False
+    )  # nobody is called: nothing to compare with
+    assert (none == 0.01).all()
 
 
 def odd_log(kind):

@@ -28,6 +28,8 @@ NAMED = 0.7
 PROPORTIONAL, SURE = 0.98, 0.95
 # Arms which fall beside all others, whatever those follow, may be wrong so much less often than all of them together.
 BESIDE_SHARE = 0.25
+# An arm whose fall would be this many standard errors, if it fell like the others, must fall by itself at this level.
+SHOWS, AT_LEAST = 2.0, 0.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,24 +157,43 @@ def _tests_beside(weighed: Weighed) -> np.ndarray:
     return p_value
 
 
-def alone_tests(weighed: Weighed) -> np.ndarray:
-    """Return p-values of "does not fall along its exposures" of each arm by itself, whatever the others do."""
-    from scipy.special import ndtr
+def falls_alone(weighed: Weighed) -> tuple[np.ndarray, np.ndarray]:
+    """Return how much each arm falls along its exposures by itself, whatever the others do, and the standard error.
 
+    As a share of the arm's mean value, averaged over the shapes that exposures may have.
+    """
     panel = weighed.panel
     weight, value = panel.count / panel.variance, panel.mean / panel.expected
     total = np.add.reduceat(weight, panel.first)
-
-    def centred(values: np.ndarray) -> np.ndarray:
-        return np.asarray(values - (np.add.reduceat(weight * values, panel.first) / total)[panel.arm])
-
-    p_value = np.zeros(panel.arms)
+    mean = np.add.reduceat(weight * value, panel.first) / total
+    level = np.maximum(mean, 1e-3) if panel.multiplicative else np.ones(panel.arms)
+    fall, error = np.zeros(panel.arms), np.zeros(panel.arms)
     for share, own in weighed.among(lambda driver, hypothesis: driver == EXPOSURE and not hypothesis.trend):
-        column = centred(axis_column(panel, own.hypothesis))
-        square = np.add.reduceat(weight * column**2, panel.first)
-        slope = np.add.reduceat(weight * column * centred(value), panel.first)
-        p_value += share * ndtr(slope / np.sqrt(np.maximum(square, 1e-300)))
-    return p_value
+        column = axis_column(panel, own.hypothesis)
+        column = column - (np.add.reduceat(weight * column, panel.first) / total)[panel.arm]
+        square = np.maximum(np.add.reduceat(weight * column**2, panel.first), 1e-300)
+        slope = np.add.reduceat(weight * column * (value - mean[panel.arm]), panel.first) / square
+        fall -= share * slope / level
+        error += share / np.sqrt(square) / level
+    return fall, error
+
+
+def checked_alone(
+    falling: np.ndarray, rising: np.ndarray, called: np.ndarray, weighed: Weighed, strict: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return p-values of "does not fall" and "does not rise", some of them raised to those of the arm by itself.
+
+    An arm is called with the others, being more or less like them. That goes too far for one that would show by itself
+    what the called ones show, and does not; and for all (`strict`) where the model does not explain the log.
+    """
+    from scipy.special import ndtr
+
+    fall, error = falls_alone(weighed)
+    alone = ndtr(-fall / error)
+    typical = float(np.median(fall[called])) if called.any() else 0.0
+    doubtful = (typical > SHOWS * error) & (alone > AT_LEAST)
+    falling = np.where(doubtful | strict, np.maximum(falling, alone), falling)
+    return falling, np.maximum(rising, 1 - alone) if strict else rising
 
 
 def is_separable(panel: Panel) -> bool:

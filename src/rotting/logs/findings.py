@@ -18,7 +18,7 @@ from rotting.logs.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, alone_tests, arm_tests, find_driver, weigh
+from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, checked_alone, find_driver, weigh
 from rotting.logs.noise import sigma_of
 from rotting.logs.panel import Panel, make_panel
 from rotting.logs.reading import Log
@@ -97,9 +97,9 @@ def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, se
     weighed, dispersion = weigh_twice(corrected(panel, late), log.binary, first)
     calendar = calendar_p_value(weighed, np.random.default_rng(SEED))
     falling, rising = arm_tests(weighed, calendar)
-    if dispersion > DEPENDENT:  # the model does not explain the log to within noise: what it says of an arm may be off
-        alone = alone_tests(weighed)
-        falling, rising = np.maximum(falling, alone), np.maximum(rising, 1 - alone)
+    # Where the model does not explain the log to within noise, what it says of an arm may be off.
+    strict = dispersion > DEPENDENT
+    falling, rising = checked_alone(falling, rising, discoveries(falling), weighed, strict)
     if log.per_unit:
         users = log.counted.users
         z = np.zeros(panel.arms) if users is None else users.tires
