@@ -128,7 +128,7 @@ def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray
 
 
 def _go_with_the_site(falling: np.ndarray, beside: np.ndarray) -> np.ndarray:
-    """Say which arms may fall only because all do: others stand out, they themselves do not, and it is no clear fall."""
+    """Say which arms may fall only because all do: others stand out, they do not, and their fall is not clear."""
     stands_out = beside.min() / BESIDE_SHARE <= STANDS_OUT / len(beside)
     return np.asarray((beside > 0.5) & (falling > CLEAR_FALL) & stands_out)
 
