@@ -124,7 +124,15 @@ def _search(state, arm, t):
 
 
 @dataclass(frozen=True)
-class RAWUCB(Policy, state=RAWUCBState, select=select, update=update, keeps_history=True, scratch=("bound", "proofs")):
+class RAWUCB(
+    Policy,
+    state=RAWUCBState,
+    select=select,
+    update=update,
+    keeps_history=True,
+    scratch=("bound", "proofs"),
+    in_teams=True,
+):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln t / h)].
 
     Made for arms that rot with their pulls and for arms that rot with time alike. Theory asks for alpha = 4; 1.4 is the

@@ -88,6 +88,7 @@ class RAWUCBPlus(
     update=update,
     keeps_history=True,
     scratch=("bound", "proofs", "known", "bonus"),
+    in_teams=True,
 ):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln(q) / h)].
 

@@ -34,6 +34,7 @@ from rotting.policies._engine.index_proofs import (
     pieces,
     steeper,
 )
+from rotting.policies._engine.team import any_in_team, my_share
 
 REFRESH = 16  # pulls after which the logarithms of an arm's ends are taken anew
 AGE = 1.0 / 256.0  # by which part of t the table of recent windows may be behind
@@ -190,7 +191,7 @@ def _ends_above(proofs, known, bonus, arm, n, total, level):
     if ratio > 0.0:
         return _ends_above_with_ratio(proofs, known, bonus, arm, n, total, level)
     below = False
-    for pair in range(np.uint64(proofs.notes[arm, ENDS] >> 1)):
+    for pair in my_share(proofs.notes[arm, ENDS] >> 1):
         end = pair + pair
         other = end + np.uint64(1)
         h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, other]
@@ -200,7 +201,7 @@ def _ends_above(proofs, known, bonus, arm, n, total, level):
         v = v if u > 0.0 else 0.0
         below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + scale * math.sqrt(h * u) > 0.0)
         below |= not ((total - roofs[arm, HEIGHT, other]) - steep * g + scale * math.sqrt(g * v) > 0.0)
-    return not below
+    return not any_in_team(below)
 
 
 @helper
@@ -210,7 +211,7 @@ def _ends_above_with_ratio(proofs, known, bonus, arm, n, total, level):
     scale, ratio, shared, share = numbers[SCALE], numbers[RATIO], numbers[SHARED], numbers[LOG_SHARE] - SHAVE
     steep, since = steeper(level, numbers[LARGEST]), float(n - known.taken[arm])
     below = False
-    for pair in range(np.uint64(proofs.notes[arm, ENDS] >> 1)):
+    for pair in my_share(proofs.notes[arm, ENDS] >> 1):
         end = pair + pair
         other = end + np.uint64(1)
         h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, other]
@@ -221,7 +222,7 @@ def _ends_above_with_ratio(proofs, known, bonus, arm, n, total, level):
         u, v = u + ratio * _low_log(u), v + ratio * _low_log(v)
         below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + scale * math.sqrt(h * u) > 0.0)
         below |= not ((total - roofs[arm, HEIGHT, other]) - steep * g + scale * math.sqrt(g * v) > 0.0)
-    return not below
+    return not any_in_team(below)
 
 
 @outlined
@@ -246,6 +247,6 @@ def _row_above(history, tables, bonus, arm, longest, size, level):
         base += rise
         step -= (rise - last_rise) / max(size - 1, 1)
     below = False
-    for j in range(np.uint64(size)):
+    for j in my_share(size):
         below |= not (base + step * tables[STEPS, j] + weight * bonus.recent[table + j] - high[first + j] > 0.0)
-    return not below
+    return not any_in_team(below)
