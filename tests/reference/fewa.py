@@ -41,8 +41,9 @@ class FEWA:
         while True:
             before = active
             active = passing(before, [window_sums[arm][h - 1] for arm in before], theta * math.sqrt(h))
-            for arm in set(before) - set(active):
-                self.dropped[arm] = h
+            if len(active) < len(before):
+                for arm in set(before) - set(active):
+                    self.dropped[arm] = h
             if h in [pulls[arm] for arm in active]:
                 return min(active, key=lambda arm: (pulls[arm], arm))
             h += 1
