@@ -4,13 +4,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import rotting
+from programs import printed_elsewhere as run
 from rotting._core import compiling
 
 PACKAGE = Path(rotting.__file__).parent
@@ -32,19 +31,6 @@ with event.install_recorder("numba:compile") as compiled:
         said["simulation"] = result.pulls.values[0, 0].tolist()
 print(json.dumps({**said, "compiled": len(compiled.buffer)}))
 """
-
-
-def run(code: str, *arguments: str, **environment: object) -> str:
-    """Run Python code in a new process and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.fixture
