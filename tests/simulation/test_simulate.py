@@ -165,8 +165,10 @@ def test_the_progress_bar_goes_to_stderr_and_changes_nothing(capfd):
 # Ctrl-C
 
 INTERRUPTED = """
+    import signal
     import sys
     import rotting
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores it
 
     class Slow:
         def __init__(self, n_arms): self.n_arms = n_arms
