@@ -1,9 +1,6 @@
 """A small reproduction, made once, and a made-up one in which the published figures are right."""
 
-import contextlib
 import copy
-import os
-import shutil
 
 import numpy as np
 import pytest
@@ -22,15 +19,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def small(folder):
-    """Everything, with three runs of each experiment, written to `folder`; of two processes, one plays for both."""
-    played = folder.parents[1] / "played" if "PYTEST_XDIST_WORKER" in os.environ else None
-    if played and played.exists():
-        shutil.copytree(played, folder / "data")
+    """Everything, with three runs of each experiment, written to `folder`."""
     reproduction = reproduce.reproduce(folder, reproduce.Settings(runs=3), lambda job, rounds: None)
-    if played and not played.exists():
-        own = shutil.copytree(folder / "data", folder.parent / "played")
-        with contextlib.suppress(OSError):  # the other has just done the same
-            own.rename(played)
     reproduce.write(folder, reproduction)
     return reproduction
 
