@@ -14,11 +14,13 @@ up to RECENT there is a table, of a round not long ago: the bonus never falls wi
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
+from rotting._core.parameters import Parameters, parameter
 from rotting.policies._engine.bonuses import Bonus, register_bonus, rises
 from rotting.policies._engine.history import place_of, rounding, total_of
 from rotting.policies._engine.index_proofs import (
@@ -65,9 +67,16 @@ class KnownLogs(NamedTuple):
     log: np.ndarray  # float64 (K,): of `window`
 
 
-def bonus_settings(alpha: float, sigma: float, beta: float, shared: bool) -> np.ndarray:
-    """Return the settings of a policy with this bonus."""
-    return np.array([alpha, sigma, beta / alpha, float(shared)])
+@dataclass(frozen=True)
+class ShareParameters(Parameters):
+    """What a policy with this bonus is told besides `alpha` and `sigma`."""
+
+    beta: float = parameter(0.0, minimum=0, doc="how much more to explore: q = x (1 + ln x)^(beta / alpha)")
+    shared: bool = parameter(True, choices=(True, False), doc="whether x is max(t / (K h), 1), and not t")
+
+    def bonus_settings(self, alpha: float, sigma: float) -> np.ndarray:
+        """Return the settings of a policy with this bonus."""
+        return np.array([alpha, sigma, self.beta / alpha, float(self.shared)])
 
 
 def no_share_bonus() -> ShareBonus:
