@@ -28,6 +28,8 @@ PERHAPS_IMPRESSIONS = frozenset(_PERHAPS.split())
 _OTHERS = "rate ctr cvr cpc cpm cpa roas cost spend spent amount per avg average share through"
 _NO_REWARD = frozenset(_OTHERS.split())
 NO_IMPRESSIONS = "none"
+# A column that is added where a log has several files: which of them a row is from.
+FILE = "number of the file"
 
 
 class LogError(BadValue):
