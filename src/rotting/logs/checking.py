@@ -51,7 +51,7 @@ def check_rows(
 def refuse_hidden_sums(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
     """Refuse rows that seem to stand for many exposures each, where no column says for how many."""
     ask = f"name the column of impressions with {{impressions}}, or {NO_IMPRESSIONS!r} if every row is one exposure"
-    if columns.aggregated:
+    if columns.aggregated or columns.every_row:
         return
     if columns.possible_impressions is not None:
         problem = f"column {quoted(columns.possible_impressions)} may hold how many exposures each row stands for"

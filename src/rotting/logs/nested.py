@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rotting.logs.columns import in_sql
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -20,10 +22,10 @@ def flat(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
         lists = [column for column, kind in kinds.items() if kind.startswith("STRUCT(") and kind.endswith(")[]")]
         opened = {column for column, kind in kinds.items() if kind.startswith("STRUCT(") and kind.endswith(")")}
         if len(lists) == 1 and len(rows.limit(2).fetchall()) == 1:
-            rows = rows.project(f"unnest({_named(lists[0])}) AS {_named(lists[0])}")
-            rows = rows.project(f"unnest({_named(lists[0])})")
+            rows = rows.project(f"unnest({in_sql(lists[0])}) AS {in_sql(lists[0])}")
+            rows = rows.project(f"unnest({in_sql(lists[0])})")
         elif opened:
-            rows = rows.project(", ".join(_fields(rows, column) if column in opened else _named(column) for column in kinds))
+            rows = rows.project(", ".join(_fields(rows, column) if column in opened else in_sql(column) for column in kinds))
         else:
             break
     return rows
@@ -31,9 +33,5 @@ def flat(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
 
 def _fields(rows: duckdb.DuckDBPyRelation, column: str) -> str:
     """Return SQL for the fields of a structure, each with a name of its own."""
-    inner = rows.project(f"unnest({_named(column)})").columns
-    return ", ".join(f"{_named(column)}.{_named(each)} AS {_named(column + '.' + each)}" for each in inner)
-
-
-def _named(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
+    inner = rows.project(f"unnest({in_sql(column)})").columns
+    return ", ".join(f"{in_sql(column)}.{in_sql(each)} AS {in_sql(column + '.' + each)}" for each in inner)

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rotting.logs.beside import look_beside
 from rotting.logs.checking import check_rows, refuse_sums_of_segments
 from rotting.logs.clocks import FIRST_DATE
 from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
@@ -127,7 +128,7 @@ def read_log(
         given = {"arm": arm, "reward": reward, "time": time, "unit": unit, "impressions": impressions}
         found = reshaped(opened_source, given)
         source = found.source
-        columns = choose_columns(source.rows.columns, **given | found.roles)
+        columns, said = look_beside(source, choose_columns(source.columns, **given | found.roles))
         candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
         staged = stage(source.database, source.rows, columns, candidates, reading)
         if found.counts_events:
@@ -153,7 +154,7 @@ def read_log(
             offset=offset,
             counted=counted,
             rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
-            notes=(*source.notes, *staged.notes, *checked.notes),
+            notes=(*source.notes, *said, *staged.notes, *checked.notes),
             currency=staged.currency,
             periods=compare_periods(source.database, columns, before, after),
             reward_wait=reward_wait(source.database, reading),
@@ -184,7 +185,7 @@ def read_rows(
         given = {"arm": arm, "reward": reward, "time": time, "unit": None}
         found = reshaped(opened_source, given)
         source = found.source
-        columns = choose_columns(source.rows.columns, **given | found.roles)
+        columns, _ = look_beside(source, choose_columns(source.columns, **given | found.roles))
         if columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rotting.errors import quoted
-from rotting.logs.columns import NO_IMPRESSIONS, USUAL_NAMES, Columns, LogError
+from rotting.logs.columns import NO_IMPRESSIONS, USUAL_NAMES, Columns, LogError, in_sql
 from rotting.logs.sources import ONE_ROW_PER_EXPOSURE, Source
 
 if TYPE_CHECKING:
@@ -106,20 +106,20 @@ def _of_events(source: Source, events: _Events, reward: str | None, impressions:
         earned, called, value = _is(events.column, {event}), event, "1"
     else:
         _refuse_amounts_of_impressions(source, events.column, shown, amount)
-        earned, called, value = f"NOT {_is(events.column, {shown})}", amount, _named(amount)
+        earned, called, value = f"NOT {_is(events.column, {shown})}", amount, in_sql(amount)
     is_shown = _is(events.column, {shown})
-    others = ", ".join(dict.fromkeys(_named(each) for each in (events.column, called) if each in source.rows.columns))
+    others = ", ".join(dict.fromkeys(in_sql(each) for each in (events.column, called) if each in source.rows.columns))
     link = next((each for each in source.rows.columns if each.lower() in LINKS), None)
     number = None if link is None else _linked(source, link, (is_shown, earned, value), others, called)
     if number is not None:
-        said = f"Events were joined by column {link!r}: {number:,} impressions of {shown!r} earned {called!r}."
+        said = f"Events were joined by column {link!r}: {number:,} of {shown!r} were followed by others; {called!r} counts."
         roles = {"reward": called, "impressions": NO_IMPRESSIONS}  # every row is one
         return Reshaped(_with(source, source.database.table("linked_events"), said), roles)
     source_rows = source.rows  # noqa: F841 (found by name)
     source.database.execute(
         f"CREATE TEMP TABLE counted_events AS SELECT * EXCLUDE ({others}), ({is_shown})::INTEGER AS "
-        f"{_named(WIDE_SHOWN)}, CASE WHEN {earned} THEN coalesce({value}::VARCHAR, '0') ELSE '0' END AS "
-        f"{_named(called)} FROM source_rows WHERE {is_shown} OR {earned}"
+        f"{in_sql(WIDE_SHOWN)}, CASE WHEN {earned} THEN coalesce({value}::VARCHAR, '0') ELSE '0' END AS "
+        f"{in_sql(called)} FROM source_rows WHERE {is_shown} OR {earned}"
     )
     said = (
         f"Events were counted, {shown!r} and {called!r} of each arm in {SLICES} slices of time: no column links them."
@@ -145,7 +145,7 @@ def _refuse_amounts_of_impressions(source: Source, column: str, shown: str, amou
     """Refuse amounts beside impressions as well: they may be prices, or copies of what a later event earned."""
     from duckdb import SQLExpression
 
-    worth = f"coalesce(try_cast({_named(amount)} AS DOUBLE), 1) != 0 AND trim({_named(amount)}::VARCHAR) != ''"
+    worth = f"coalesce(try_cast({in_sql(amount)} AS DOUBLE), 1) != 0 AND trim({in_sql(amount)}::VARCHAR) != ''"
     if source.rows.filter(SQLExpression(f"{_is(column, {shown})} AND {worth}")).limit(1).fetchall():
         raise LogError(
             f"column {quoted(amount)} has amounts in rows of {quoted(shown)} and of other events",
@@ -156,7 +156,7 @@ def _refuse_amounts_of_impressions(source: Source, column: str, shown: str, amou
 def _linked(source: Source, link: str, parts: tuple[str, str, str], others: str, called: str) -> int | None:
     """Fill the table linked_events, impressions with what they earned; return how many did, None without a link."""
     source_rows = source.rows  # noqa: F841 (found by name)
-    key, (is_shown, is_earned, value) = _named(link), parts
+    key, (is_shown, is_earned, value) = in_sql(link), parts
     summed, earned = ("max(1)", "1") if value == "1" else (f"sum(try_cast({value} AS DOUBLE))", value)
     # All of a result is fetched: DuckDB 2 lets no relation be read beside one that is not finished.
     [[total, unread]] = source.database.execute(
@@ -170,7 +170,7 @@ def _linked(source: Source, link: str, parts: tuple[str, str, str], others: str,
         CREATE TEMP TABLE linked_events AS
         WITH numbered AS (SELECT *, row_number() OVER () AS number_of_row FROM source_rows),
         earned AS (SELECT {key} AS link, {summed} AS worth FROM numbered WHERE {is_earned} GROUP BY {key})
-        SELECT numbered.* EXCLUDE ({others}, number_of_row), coalesce(worth, 0) AS {_named(called)},
+        SELECT numbered.* EXCLUDE ({others}, number_of_row), coalesce(worth, 0) AS {in_sql(called)},
             link NOT NULL AS is_linked
         FROM numbered LEFT JOIN earned ON {key} = link WHERE {is_shown} ORDER BY number_of_row
         """
@@ -254,9 +254,9 @@ def _of_wide(source: Source, pairs: dict[str, tuple[str, str]]) -> Reshaped:
     source_rows = source.rows  # noqa: F841 (found by name)
     parts = []
     for arm, (shown, earned) in pairs.items():
-        kept = "".join(f"{_named(column)}, " for column in rest)
+        kept = "".join(f"{in_sql(column)}, " for column in rest)
         name = arm.replace("'", "''")
-        sums = f"{_named(shown)} AS impressions, {_named(earned)} AS {reward}"
+        sums = f"{in_sql(shown)} AS impressions, {in_sql(earned)} AS {reward}"
         parts.append(f"SELECT {kept}'{name}' AS {role}, {sums} FROM source_rows")
     source.database.execute(f"CREATE TEMP TABLE long_form AS {' UNION ALL '.join(parts)}")
     what = "Times" if role == "time" else "Arms"
@@ -269,10 +269,6 @@ def _with(source: Source, rows: duckdb.DuckDBPyRelation, said: str) -> Source:
     return dataclasses.replace(source, rows=rows, notes=(*source.notes, said))
 
 
-def _named(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
 def _is(column: str, values: frozenset[str] | set[str]) -> str:
     listed = ", ".join("'" + value.replace("'", "''") + "'" for value in sorted(values))
-    return f"lower(trim({_named(column)}::VARCHAR)) IN ({listed})"
+    return f"lower(trim({in_sql(column)}::VARCHAR)) IN ({listed})"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from rotting.errors import MissingExtra, literal, quoted
-from rotting.logs.columns import FILE, LogError
+from rotting.logs.columns import FILE, LogError, in_sql
 from rotting.logs.folders import check_columns, files_of
 from rotting.logs.nested import flat
 from rotting.logs.textfiles import (
@@ -267,7 +267,7 @@ def _copy_sqlite(
             found = sqlite.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
             table = _table(wanted, [row[0] for row in found], name)
             # The name is one of the file's own tables; SQL has no parameters for names.
-            rows = sqlite.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
+            rows = sqlite.execute(f"SELECT * FROM {in_sql(table)}")
             columns = [column[0] for column in rows.description]
             for piece in iter(lambda: rows.fetchmany(ROWS_AT_ONCE), []):
                 texts = [[exact_text(value) for value in row] for row in piece]
