@@ -127,14 +127,19 @@ def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[
 
 def refuse_merged_cells(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
     """Refuse an export of which many rows have no arm or no time, unless these are totals: cells may be merged."""
-    for role, column in (("arm", columns.arm), ("time", columns.time)):
+    for role, other, column in (("arm", "time", columns.arm), ("time", "arm", columns.time)):
         if column is None:
             continue
-        [[empty, rows, shown, others]] = database.execute(
-            f"SELECT count(*) FILTER ({role} IS NULL), count(*), sum(impressions) FILTER ({role} IS NULL), "
-            f"sum(impressions) FILTER ({role} NOT NULL) FROM log"
+        [[empty, rows, shown, are_totals]] = database.execute(
+            f"""
+            WITH parts AS (SELECT {other}, count(*) AS rows, count(*) FILTER ({role} IS NULL) AS empty,
+                sum(impressions) FILTER ({role} IS NULL) AS shown, sum(impressions) FILTER ({role} NOT NULL) AS named
+                FROM log GROUP BY {other})
+            SELECT sum(empty), sum(rows), sum(shown), bool_and(coalesce(shown = named, false)) FILTER
+                (empty > 0 AND {other} NOT NULL) FROM parts
+            """
         ).fetchall()
-        if empty > MOST_EMPTY * rows and (not others or shown % others):
+        if empty > MOST_EMPTY * rows and not are_totals:
             raise LogError(
                 f"is empty in {empty:,} of {rows:,} rows, with {shown or 0:,.0f} impressions",
                 owner=f"{role} column {column!r}",
