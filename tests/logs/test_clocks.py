@@ -13,7 +13,9 @@ from rotting.logs.staging import Reading
 def small(times):
     """Return a plain log of two arms with a row for each time."""
     rows = range(len(times))
-    return pandas.DataFrame({"arm": ["ab"[row % 2] for row in rows], "reward": [row % 3 for row in rows], "time": times})
+    return pandas.DataFrame(
+        {"arm": ["ab"[row % 2] for row in rows], "reward": [row % 3 for row in rows], "time": times}
+    )
 
 
 def test_unparsable_times(tmp_path):
@@ -94,7 +96,11 @@ def test_forms_of_dates(form, tmp_path):
 @pytest.mark.parametrize(
     ("times", "column", "said"),
     [
-        (["2024-01-05"] * 60 + ["1970-01-01"], "time", "row 61: 1970-01-01 is no time of a log; expected years from 1990"),
+        (
+            ["2024-01-05"] * 60 + ["1970-01-01"],
+            "time",
+            "row 61: 1970-01-01 is no time of a log; expected years from 1990",
+        ),
         (["0024-01-05"] * 61, "time", "0024-01-05 is no time of a log"),
         ([202_401 + row % 12 for row in range(70)], "time", "may be months or weeks; say that they are months with"),
         ([row % 24 for row in range(70)], "hour", "holds hours of the day"),
@@ -118,7 +124,11 @@ def test_a_given_form_is_the_only_one(tmp_path):
 @pytest.mark.parametrize(
     ("days", "form", "said"),
     [
-        ([datetime.date(2024, 2, day) for day in range(1, 10)], "%m/%d/%Y", "the one with '02/0./2024' may be written %m"),
+        (
+            [datetime.date(2024, 2, day) for day in range(1, 10)],
+            "%m/%d/%Y",
+            "the one with '02/0./2024' may be written %m",
+        ),
         ([datetime.date(2024, 2, day) for day in range(1, 10)], "%d/%m/%Y", None),
         ([datetime.date(2024, 2, 3)], "%d/%m/%Y", None),
     ],

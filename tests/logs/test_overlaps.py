@@ -57,7 +57,9 @@ def test_files_with_other_arms_or_parts_are_added_up(tmp_path):
 
 def test_days_with_other_numbers_are_refused_or_taken_from_the_last_file(tmp_path):
     folder = write(tmp_path, *windows(EXPORT, restated=3))
-    with pytest.raises(LogError, match=r"00.csv and 06.csv have other numbers for the same days of 'x' \(46 such") as error:
+    with pytest.raises(
+        LogError, match=r"00.csv and 06.csv have other numbers for the same days of 'x' \(46 such"
+    ) as error:
         read_log(folder)
     assert "drop_duplicates" in str(error.value)
     log = read_log(folder, drop_duplicates=True)

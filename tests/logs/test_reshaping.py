@@ -172,5 +172,8 @@ def test_dates_side_by_side():
     days = pandas.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d")
     wide = {f"{day} {what}": [n, n + 1] for day in days for what, n in (("Impressions", 100), ("Clicks", 7))}
     log = read_log(pandas.DataFrame({"Ad": ["x", "y"], **wide}))
-    assert {arm.name: (arm.exposures, arm.cells.total.sum()) for arm in log.arms} == {"x": (4000, 280), "y": (4040, 320)}
+    assert {arm.name: (arm.exposures, arm.cells.total.sum()) for arm in log.arms} == {
+        "x": (4000, 280),
+        "y": (4040, 320),
+    }
     assert log.counted.seconds == 39 * 86_400

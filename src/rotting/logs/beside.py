@@ -22,7 +22,7 @@ _ABOVE_ARMS = ("campaign", "campaign_name", "campaign_id", "ad_group", "adgroup"
 
 
 def look_beside(source: Source, columns: Columns) -> tuple[Columns, list[str]]:
-    """Refuse what the other columns contradict; return the columns, with a time if one holds dates, and what is said."""
+    """Refuse what the other columns contradict; return the columns, with a time if one is found, and what is said."""
     _refuse_repeated(source, columns)
     columns = _with_dates(source, columns)
     _refuse_parts_of_time(source.columns, columns)
@@ -40,7 +40,9 @@ def _refuse_repeated(source: Source, columns: Columns) -> None:
         column = getattr(columns, role)
         if column is not None and re.sub(r"_[0-9]+$", "", column.strip().lower()) in source.repeated:
             problem = f"several columns are called {quoted(re.sub(r'_[0-9]+$', '', column))}"
-            raise LogError(problem, owner=source.name, expected="a name of its own for each", hint="rename or remove one")
+            raise LogError(
+                problem, owner=source.name, expected="a name of its own for each", hint="rename or remove one"
+            )
 
 
 def _with_dates(source: Source, columns: Columns) -> Columns:

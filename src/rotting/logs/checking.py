@@ -206,7 +206,7 @@ def check_names(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[s
             hint="export the log anew, and do not save it from the spreadsheet; or choose another column with {arm}",
         )
     alike = database.execute(
-        "SELECT min(arm), max(arm), count(*) OVER () FROM names GROUP BY lower(arm) HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
+        "SELECT min(arm), max(arm) FROM names GROUP BY lower(arm) HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
     ).fetchone()
     if alike is None:
         return []
@@ -225,7 +225,9 @@ def far_times(database: duckdb.DuckDBPyConnection) -> list[str]:
     ).fetchall()
     if not rows or most < NEARLY_ALL * rows or most == rows:
         return []
-    return [f"Nearly all rows lie in a twentieth of the log's time, and {rows - most:,} far from them: are these right?"]
+    return [
+        f"Nearly all rows lie in a twentieth of the log's time, and {rows - most:,} far from them: are these right?"
+    ]
 
 
 def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading) -> list[str]:

@@ -29,7 +29,9 @@ _DATES = (
     *("%b %Y", "%B %Y", "%Y-%m", "%Y/%m", "%m/%Y", "%G-W%V", "%GW%V"),
 )
 # Of two files of one log, one may put the day first and the other the month.
-_SWAPPED = {date: date.translate(str.maketrans("dm", "md")) for date in _DATES if date[:2] in ("%d", "%m") and "b" not in date}
+_SWAPPED = {
+    date: date.translate(str.maketrans("dm", "md")) for date in _DATES if date[:2] in ("%d", "%m") and "b" not in date
+}
 _RANGE = "^(\\S.*?)\\s+(?:[-~\u2013\u2014]|to|bis)\\s+\\S.*$"  # of days
 _TIMES_OF_DAY = ("%H", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p", "%I %p")
 _FOLLOWING = ("", "T%H", *(f"{mark}{clock}" for mark in (" ", ", ") for clock in _TIMES_OF_DAY))
@@ -148,9 +150,7 @@ def _texts(database: duckdb.DuckDBPyConnection, some: str) -> list[str]:
     return [row[0] for row in database.execute(f"SELECT DISTINCT text FROM ({some} LIMIT {SAMPLE})").fetchall()]
 
 
-def _fitting(
-    database: duckdb.DuckDBPyConnection, texts: list[str], some: str, date_format: str | None
-) -> list[str]:
+def _fitting(database: duckdb.DuckDBPyConnection, texts: list[str], some: str, date_format: str | None) -> list[str]:
     """Return the ways to write dates that fit all texts; of those that give the same dates, the first."""
     dates = _DATES if date_format is None else (date_format,)
     readers = {date: _reader(date, date_format, "text") for date in dates}
@@ -199,7 +199,7 @@ def _refuse_swapped_files(database: duckdb.DuckDBPyConnection, column: str, date
                 f"other files are written {date}, but the one with {quoted(text)} may be written {_SWAPPED[date]}",
                 owner=f"time column {column!r}",
                 value=text,
-                hint=f"if all are written alike, say so with {{date_format}}: {date!r}; otherwise write dates as 2024-01-31",
+                hint=f"if all are written alike, say so with {{date_format}}: {date!r}; or write dates as 2024-01-31",
             )
 
 

@@ -10,8 +10,8 @@ from rotting.errors import BadValue, quoted
 
 # The likeliest names first.
 USUAL_NAMES = {
-    "arm": "arm item_id item creative_id creative_name creative ad_id ad_name ad template_id template variant variation "
-    "treatment banner_id banner article_id product_id content_id asset_id asset video_id video keyword anzeige annonce "
+    "arm": "arm item_id item creative_id creative_name creative ad_id ad_name ad template_id template variant "
+    "variation treatment banner_id banner article_id product_id content_id asset_id asset video_id video keyword anzeige annonce "
     "anuncio annuncio advertentie sku asin pin exercise_id message_id subject option action choice",
     "reward": "reward click clicked clicks link_clicks is_click klicks clics conversion conversions converted purchase "
     "purchases purchased sales results revenue conv_value opened opens open rating score success correct value label "
@@ -114,7 +114,9 @@ def choose_columns(
         raise LogError(problem, name="unit", value=unit, hint="leave out {unit}")
     if words_of(chosen.get("impressions", "")) & {"thousand", "thousands", "000", "k", "millions"}:
         problem = f"column {quoted(chosen['impressions'])} seems to hold thousands of exposures"
-        raise LogError(problem, expected="numbers of exposures", hint="multiply them, or name a column with {impressions}")
+        raise LogError(
+            problem, expected="numbers of exposures", hint="multiply them, or name a column with {impressions}"
+        )
     known = every_row or "impressions" in chosen
     perhaps = None if known else next((column for column in rest if _may_count(column)), None)
     return Columns(

@@ -25,7 +25,9 @@ def flat(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
             rows = rows.project(f"unnest({in_sql(lists[0])}) AS {in_sql(lists[0])}")
             rows = rows.project(f"unnest({in_sql(lists[0])})")
         elif opened:
-            rows = rows.project(", ".join(_fields(rows, column) if column in opened else in_sql(column) for column in kinds))
+            rows = rows.project(
+                ", ".join(_fields(rows, column) if column in opened else in_sql(column) for column in kinds)
+            )
         else:
             break
     return rows

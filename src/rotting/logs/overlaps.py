@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import duckdb
 
 SAMPLE = 200  # rows that show which columns hold numbers
-_NUMBER = re.compile(r"[-+\u2212]?[^0-9a-zA-Z]*[0-9][0-9.,'\u2019\s\u00a0\u202f]*([eE][-+]?[0-9]+)?\s*[%$€£¥]?|[-\s]*|(?i:n/?a|null|none)")
+_NUMBER = re.compile(
+    r"[-+\u2212]?[^0-9a-zA-Z]*[0-9][0-9.,'\u2019\s\u00a0\u202f]*([eE][-+]?[0-9]+)?\s*[%$€£¥]?|[-\s]*|(?i:n/?a|null|none)"
+)
 _NAMES = frozenset({"id", "ids", "code", "key", "uuid", "zip", "hour"})
 # Copies in other files are no chance if there are so many times the number of files of them for each within a file.
 OFTEN = 3
@@ -51,7 +53,8 @@ def settle_overlaps(
 def _drop_same_files(database: duckdb.DuckDBPyConnection, files: tuple[str, ...]) -> list[str]:
     """Leave out files with the same rows as an earlier one."""
     prints = database.execute(
-        "SELECT file, count(*), sum(whole_row::HUGEINT)::VARCHAR, bit_xor(whole_row) FROM log GROUP BY file ORDER BY file"
+        "SELECT file, count(*), sum(whole_row::HUGEINT)::VARCHAR, bit_xor(whole_row) FROM log "
+        "GROUP BY file ORDER BY file"
     ).fetchall()
     first: dict[tuple[object, ...], int] = {}
     same = [row[0] for row in prints if row[1] > 1 and first.setdefault(row[1:], row[0]) != row[0]]
@@ -92,9 +95,7 @@ def _settle_cells(database: duckdb.DuckDBPyConnection, files: tuple[str, ...], d
         """
     )
     # All of a result is fetched: DuckDB 2 lets no relation be read beside one that is not finished.
-    [[shared, differing]] = database.execute(
-        "SELECT count(*), count(*) FILTER (differs) FROM shared_cells"
-    ).fetchall()
+    [[shared, differing]] = database.execute("SELECT count(*), count(*) FILTER (differs) FROM shared_cells").fetchall()
     if not shared:
         return []
     if differing and not drop_duplicates:
@@ -104,8 +105,8 @@ def _settle_cells(database: duckdb.DuckDBPyConnection, files: tuple[str, ...], d
         raise LogError(
             f"{files[first]} and {files[last]} have other numbers for the same days of {quoted(arm)} "
             f"({differing:,} such days and arms)",
-            hint="keep one export of each day, or say {drop_duplicates} to take the last file (by name) for each; if files "
-            "are parts of the whole, such as countries, add a column that says which",
+            hint="keep one export of each day, or say {drop_duplicates} to take the last file (by name) for each; if "
+            "files are parts of the whole, such as countries, add a column that says which",
         )
     kept = "last" if drop_duplicates else "first"
     database.execute(
@@ -116,7 +117,7 @@ def _settle_cells(database: duckdb.DuckDBPyConnection, files: tuple[str, ...], d
 
 
 def _settle_repeats(database: duckdb.DuckDBPyConnection) -> list[str]:
-    """Leave out rows of sums that repeat another in every column; say where others of one arm and time were added up."""
+    """Leave out sums that repeat another in every column; say where others of one arm and time were added up."""
     [[repeated, copied, shown]] = database.execute(
         """
         SELECT count(*), count(*) FILTER (kinds = 1), avg(shown) FILTER (kinds = 1) FROM

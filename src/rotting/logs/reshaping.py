@@ -112,7 +112,8 @@ def _of_events(source: Source, events: _Events, reward: str | None, impressions:
     link = next((each for each in source.rows.columns if each.lower() in LINKS), None)
     number = None if link is None else _linked(source, link, (is_shown, earned, value), others, called)
     if number is not None:
-        said = f"Events were joined by column {link!r}: {number:,} of {shown!r} were followed by others; {called!r} counts."
+        followed = f"{number:,} of {shown!r} were followed by others"
+        said = f"Events were joined by column {link!r}: {followed}, of which {called!r} counts."
         roles = {"reward": called, "impressions": NO_IMPRESSIONS}  # every row is one
         return Reshaped(_with(source, source.database.table("linked_events"), said), roles)
     source_rows = source.rows  # noqa: F841 (found by name)

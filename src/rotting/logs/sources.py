@@ -153,7 +153,9 @@ def _joined(database: duckdb.DuckDBPyConnection, parts: list[_Part], name: str, 
     notes += (f"Read as one log: {len(parts):,} files.",)
     files = tuple(Path(part.called).name for part in parts)
     repeated = frozenset().union(*(each[2] for each in found))
-    return Source(database, functools.reduce(lambda one, other: one.union(other), projected), name, notes, files, repeated)
+    return Source(
+        database, functools.reduce(lambda one, other: one.union(other), projected), name, notes, files, repeated
+    )
 
 
 def _ready(path: Path, table: str | None, folder: Path, encoding: str | None, name: str) -> tuple[Path, str]:

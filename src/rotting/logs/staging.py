@@ -74,7 +74,10 @@ def stage(
     reading: Reading,
     dimensions: Sequence[str] = (),
 ) -> Staged:
-    """Fill the table `log`; its rowid is the order of the log. `dimensions` say, with arm and time, what a row is about."""
+    """Fill the table `log`; its rowid is the order of the log.
+
+    `dimensions` are the columns that say, with arm and time, what a row of sums is about.
+    """
     _fill(database, source, columns, segments, reading, dimensions)
     said = _drop_headers(database)
     _open_guards(database)
@@ -117,9 +120,9 @@ def _fill(
         *[named(column, role) for role, column in roles.items()],
         whole_row.alias("whole_row"),
         (ColumnExpression(FILE) if FILE in types else ConstantExpression(0)).alias("file"),
-        FunctionExpression("hash", *(map(ColumnExpression, dimensions) if dimensions else [ConstantExpression(0)])).alias(
-            "cell"
-        ),
+        FunctionExpression(
+            "hash", *(map(ColumnExpression, dimensions) if dimensions else [ConstantExpression(0)])
+        ).alias("cell"),
         *[
             ColumnExpression(column).cast("VARCHAR").alias(f"segment_{number}")
             for number, column in enumerate(segments)
@@ -127,8 +130,10 @@ def _fill(
     )
     kinds = {role: "" if column is None else types[column] for role, column in roles.items()}
     numbers = ["reward", *(["impressions"] if columns.aggregated else [])]
-    time, clock = ("NULL::DOUBLE", "0") if columns.time is None else clocks.time_of(
-        kinds["time"], columns.time, reading.date_format
+    time, clock = (
+        ("NULL::DOUBLE", "0")
+        if columns.time is None
+        else clocks.time_of(kinds["time"], columns.time, reading.date_format)
     )
     fields = [
         f"{_name_of(role, kinds[role], reading.null)} AS {role}" if roles[role] else f"NULL::VARCHAR AS {role}"
@@ -250,7 +255,7 @@ def _read_texts(database: duckdb.DuckDBPyConnection, role: str, column: str, dec
 
 
 def _refuse_files_in_doubt(found: list[tuple[str, int]], pointed: set[int], column: str) -> None:
-    """Refuse a file that does not tell its own decimal mark beside others that do: tools of two countries may differ."""
+    """Refuse a file that does not tell its own decimal mark beside others that do: tools may differ."""
     by_file: dict[int, list[Written]] = {}
     for text, file in found:
         by_file.setdefault(file, []).append(Written(text))
@@ -320,7 +325,8 @@ def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) ->
             f"{quoted(value)} is not {READABLE[role]}{others}",
             owner=f"{role} column {column!r}, row {row}",
             value=value,
-            hint=f"correct the log, choose another column with {{{role}}}, {say}; empty values would be dropped and counted",
+            hint=f"correct the log, choose another column with {{{role}}}, {say}; "
+            "empty values would be dropped and counted",
         )
 
 
