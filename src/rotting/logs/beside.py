@@ -35,7 +35,7 @@ def look_beside(source: Source, columns: Columns) -> tuple[Columns, list[str]]:
 
 
 def _refuse_repeated(source: Source, columns: Columns) -> None:
-    """Refuse a column that is not the only one of its name: which of them is meant?"""
+    """Refuse a column that is not the only one of its name: nobody knows which of them is meant."""
     for role in ("arm", "reward", "time", "unit", "impressions"):
         column = getattr(columns, role)
         if column is not None and re.sub(r"_[0-9]+$", "", column.strip().lower()) in source.repeated:

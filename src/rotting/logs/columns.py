@@ -11,8 +11,8 @@ from rotting.errors import BadValue, quoted
 # The likeliest names first.
 USUAL_NAMES = {
     "arm": "arm item_id item creative_id creative_name creative ad_id ad_name ad template_id template variant "
-    "variation treatment banner_id banner article_id product_id content_id asset_id asset video_id video keyword anzeige annonce "
-    "anuncio annuncio advertentie sku asin pin exercise_id message_id subject option action choice",
+    "variation treatment banner_id banner article_id product_id content_id asset_id asset video_id video keyword "
+    "anzeige annonce anuncio annuncio advertentie sku asin pin exercise_id message_id subject option action choice",
     "reward": "reward click clicked clicks link_clicks is_click klicks clics conversion conversions converted purchase "
     "purchases purchased sales results revenue conv_value opened opens open rating score success correct value label "
     "outcome",

@@ -129,6 +129,12 @@ def _fill(
         ],
     )
     kinds = {role: "" if column is None else types[column] for role, column in roles.items()}
+    fields = _fields(columns, roles, kinds, reading) + [f"segment_{number}" for number in range(len(segments))]
+    database.execute(f"CREATE TEMP TABLE log AS SELECT {', '.join(fields)} FROM source_rows")
+
+
+def _fields(columns: Columns, roles: dict[str, str | None], kinds: dict[str, str], reading: Reading) -> list[str]:
+    """Return SQL for the fields of the table, from columns that are called by their roles."""
     numbers = ["reward", *(["impressions"] if columns.aggregated else [])]
     time, clock = (
         ("NULL::DOUBLE", "0")
@@ -160,8 +166,7 @@ def _fill(
     ]
     fields += [f"{pointed} AS pointed", f"{is_total} AS is_total", "whole_row", "cell", "file::INTEGER AS file"]
     fields += [f"{_is_header(roles, kinds)} AS is_header"]
-    fields += [f"segment_{number}" for number in range(len(segments))]
-    database.execute(f"CREATE TEMP TABLE log AS SELECT {', '.join(fields)} FROM source_rows")
+    return fields
 
 
 def _is_total(time_kind: str, columns: Columns) -> str:
