@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rotting.errors import BadValue
 from rotting.logs import LogError, counting, make_log
 from rotting.logs.reading import read_log
+from rotting.logs.sentences import left_out
 
 SMALL = make_log(arms=3, exposures=200, seed=1)
 
@@ -25,7 +26,7 @@ def sums_of(log):
     return {arm.name: (arm.exposures, float(arm.cells.total.sum()), float(arm.cells.squares.sum())) for arm in log.arms}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.integers(-3, 3)), min_size=70, max_size=120))
 def test_exposures_are_numbered_by_time_then_by_row(rows):
     frame = pandas.DataFrame(rows, columns=["arm", "time", "reward"])
@@ -182,6 +183,14 @@ def test_rare_arms_are_left_out_and_counted():
     frame = pandas.concat([small(), pandas.DataFrame({"arm": ["c"] * 5, "reward": 1.0, "time": 99.0})])
     log = read_log(frame)
     assert (log.arms_left_out, log.rows_left_out, len(log.arms)) == (1, 5, 2)
+
+
+def test_many_rows_of_rare_arms_are_said_in_the_summary():
+    rare = pandas.DataFrame({"arm": [f"c{row // 5}" for row in range(60)], "reward": 1.0, "time": 99.0})
+    assert left_out(read_log(pandas.concat([small(), rare]))) == (
+        " This is about the 2 arms shown most: 12 others, with 50% of the rows, were left out."
+    )
+    assert not left_out(read_log(pandas.concat([small(), rare[:5]])))
 
 
 def test_too_few_exposures_of_every_arm():
