@@ -13,20 +13,9 @@ import pytest
 from rotting.errors import MissingExtra
 from rotting.logs import LogError, make_log
 from rotting.logs.reading import read_log
+from small_logs import small, sums_of
 
 SMALL = make_log(arms=3, exposures=200, seed=1)
-
-
-def small(**columns):
-    """Return a plain log of two arms with 60 rows, some of its columns replaced."""
-    rows = np.arange(60)
-    return pandas.DataFrame(
-        {"arm": np.where(rows % 2, "a", "b"), "reward": (rows % 3 == 0) * 1.0, "time": rows.astype(float), **columns}
-    )
-
-
-def sums_of(log):
-    return {arm.name: (arm.exposures, float(arm.cells.total.sum()), float(arm.cells.squares.sum())) for arm in log.arms}
 
 
 def stored(kind, folder):
