@@ -21,4 +21,5 @@ def period_for(share, n_arms):
 
     Not a helper: Python calls it too.
     """
-    return max(n_arms, math.floor(min(n_arms / share, 2.0**52))) if share > 0.0 else 0
+    # On a GPU, the floor of a float is a float.
+    return max(n_arms, int(math.floor(min(n_arms / share, 2.0**52)))) if share > 0.0 else 0  # noqa: RUF046

@@ -6,6 +6,7 @@ Numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) stands in for a GPU in tests; th
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -46,6 +47,8 @@ def require() -> None:
         ) from error
     if found == 0:
         raise NoDevice("finds no NVIDIA GPU", name="device", value="cuda", hint="nvidia-smi shows drivers and GPUs")
+    # A few runs do not fill a GPU; whoever asks for a few knows.
+    warnings.filterwarnings("ignore", "Grid size .* low occupancy", numba.NumbaPerformanceWarning)
 
 
 @cache
