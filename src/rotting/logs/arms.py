@@ -6,10 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from rotting.logs.drops import find_drops
 from rotting.logs.estimates import Estimate
 from rotting.logs.findings import Findings
-from rotting.logs.outlook import Draw, without_calendar
+from rotting.logs.outlook import Draw, wearing_out
 from rotting.logs.reading import Log
 from rotting.logs.recommending import action_for, chances, estimate
 from rotting.logs.wearout import TAILS, Band, discoveries
@@ -53,7 +52,7 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     arms = np.arange(len(log.arms))
     exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
     start = np.array([arm.cells.time.min() for arm in log.arms])
-    own = without_calendar(draws)
+    own = wearing_out(draws)
     first = np.array([draw.values(arms, np.zeros(len(arms)), start) for draw in draws])
     last = np.array([draw.values(arms, exposures - 1, 1.0) for draw in draws])
     steps = np.linspace(0, AHEAD, 9)
@@ -63,7 +62,8 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     rising = discoveries(findings.rising) & ~findings.rotting
     recovering = discoveries(findings.recovering) & findings.rotting
     chance, fresh = chances(ahead), float(np.mean(first))
-    drops = None if log.per_unit else find_drops(findings.weighed)
+    places = np.array([draw.drop_at for draw in draws])
+    dropped = (np.mean(places < exposures, axis=0) > 0.5) & findings.rotting & (not log.per_unit)
     some = draws[:: max(len(draws) // max(MOST_CURVES // len(arms), LEAST_CURVES), 1)]
     result = []
     for index, (arm, band) in enumerate(zip(log.arms, bands, strict=True)):
@@ -77,7 +77,6 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
         share = lost / value_first.point if value_first.point > 0 else 0.0
         better = fresh > float(np.mean(ahead[:, index])) * 1.2
         action = action_for(is_rotting, bool(recovering[index]), float(chance[index]), share, better)
-        dropped = drops is not None and drops.probability > 0.5 and np.isfinite(drops.at[index]) and is_rotting
         result.append(
             ArmDiagnosis(
                 arm=arm.name,
@@ -98,7 +97,7 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
                 action_reason=action.reason,
                 rising=bool(rising[index]),
                 recovering=bool(recovering[index]),
-                drop_at=round(float(drops.at[index])) if drops is not None and dropped else None,
+                drop_at=round(float(np.median(places[:, index]))) if dropped[index] else None,
                 curve=_curve(band, log.offset, some, index, start[index]),
             )
         )
