@@ -61,7 +61,9 @@ def test_arms_that_have_not_dropped_yet_may():
     late = names.index("creative 4")
     at = np.array([draw.drop_at for draw in draws])
     for arm in range(1, 4):
-        assert at[:, names.index(f"creative {arm}")] == pytest.approx(300 * arm, abs=40)
+        places = at[:, names.index(f"creative {arm}")]
+        assert np.median(places) == pytest.approx(300 * arm, abs=10)
+        assert np.mean(np.abs(places - 300 * arm) < 50) > 0.95
     assert at[:, late].min() >= 1100
     # The others dropped after 300 to 900 exposures: most draws let it drop within the next 3000.
     assert 0.7 < np.mean(at[:, late] < 4200) <= 1.0
