@@ -175,7 +175,8 @@ def test_export(played, tmp_path, name):
         ),
         (("init", "--arm", "red", "--policy", "Fewa("), "policy 'Fewa(' cannot be read"),
         (("init", "--arm", "red", "--epsilon", "lots"), "--epsilon 'lots': expected a number"),
-        (("init",), "Missing option '--arm'"),
+        (("init",), "--arm is missing; expected one for each arm, or --warm-start with a log"),
+        (("init", "--warm-start", "nowhere.csv"), "log 'nowhere.csv': cannot be read"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

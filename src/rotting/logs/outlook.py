@@ -92,19 +92,18 @@ def draw_values(
             own |= {"level": steady.draw(generator), "driver": STEADY}
         else:
             own |= dict(zip(("level", "drop_at", "drop_to"), drops.draw(generator), strict=True))
-        draws.append(
-            Draw(
-                **own,
-                typical_exposures=panel.typical_exposures,
-                typical_age=panel.typical_age,
-                launch=launch,
-                pace=exposures / ages,
-                shown=exposures,
-                multiplicative=panel.multiplicative,
-                scale=panel.scale * ratio,
-                highest=1.0 if binary else np.inf,
-            )
+        draw = Draw(
+            **own,
+            typical_exposures=panel.typical_exposures,
+            typical_age=panel.typical_age,
+            launch=launch,
+            pace=exposures / ages,
+            shown=exposures,
+            multiplicative=panel.multiplicative,
+            scale=panel.scale * ratio,
+            highest=1.0 if binary else np.inf,
         )
+        draws.append(draw)
     return draws
 
 
