@@ -106,7 +106,7 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
             f"audience) explains the log is {likely} likely."
         )
     elif diagnosis.verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER):
-        yield f"That all arms fall together and none wears out is {likely} likely."
+        yield f"That the calendar alone explains the fall, and nothing wears out, is {likely} likely."
     if diagnosis.detectable_loss is not None:
         yield (
             f"This log could have seen an arm lose {100 * diagnosis.detectable_loss:.0f} % of its value over its "
@@ -124,7 +124,7 @@ def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         return
     if diagnosis.verdict == FALLS_TOGETHER:
         yield (
-            "Launch a fresh arm",
+            "Launch a fresh one",
             "beside the others, or rest one for a week, and ask again: that tells why they fall.",
         )
     arms = [arm for arm in in_order(diagnosis.arms) if arm.shown_lately]

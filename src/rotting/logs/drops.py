@@ -12,6 +12,7 @@ import dataclasses
 import numpy as np
 
 from rotting.logs.driver import Weighed
+from rotting.logs.panel import Panel
 from rotting.logs.steady import NOTHING_FALLS, Steady
 
 # How likely drops are before the log is seen, and the shares of arms that may have dropped, if any does.
@@ -20,7 +21,8 @@ SHARES = np.array([0.05, 0.2, 0.4, 0.6, 0.8, 0.95])
 LARGEST_REMAINDER = 0.8  # more than this share left is no drop
 REMAINDERS = LARGEST_REMAINDER * (np.arange(8) + 0.5) / 8
 LEVEL_SHAPE = 2.0  # of the gamma prior of a scaled level, which is about 1
-SEEN = 8.0  # a drop is seen once its squared distance from nothing is this many variances
+SEEN = 8.0  # a drop is seen once it lessens the loss by this much: about 20 places to choose from, and a size
+LEVEL_SPREAD, UNKNOWN = 0.2, 1e-4  # of the logarithms of levels; the precision of what is common to them
 LEAST_ROWS, LEAST_SHRUNK = 6, 3
 MODERATE = (0.2, 5.0)  # fitted values beyond these are not believed when variances are taken from them
 LEAST_SPREAD = 0.3  # of the logarithms of the places of drops
@@ -76,6 +78,7 @@ class _Place:
     left: float = 1.0
     left_error: float = 0.0
     log_factor: float = -np.inf
+    row: int = -1  # the last one before the drop
 
 
 def find_drops(weighed: Weighed, steady: Steady) -> Drops | None:
@@ -88,7 +91,8 @@ def find_drops(weighed: Weighed, steady: Steady) -> Drops | None:
     unit = panel.variance / (np.clip(weighed.value, *MODERATE) if panel.nonnegative else 1.0)
     columns = (panel.count * panel.expected / unit, panel.count * panel.mean / unit, panel.exposure + panel.count / 2)
     places = [_drop(*(each[limits[arm] : limits[arm + 1]] for each in columns)) for arm in range(panel.arms)]
-    at, before, before_error, left, left_error, factors = np.array([dataclasses.astuple(each) for each in places]).T
+    columns_of = np.array([dataclasses.astuple(each) for each in places]).T
+    at, before, before_error, left, left_error, factors, row = columns_of
     # By share of arms that drop and arm: the evidence with drops against that without.
     mixed = np.logaddexp(np.log(1 - SHARES)[:, None], np.log(SHARES)[:, None] + factors)
     together = mixed.sum(axis=1)
@@ -115,16 +119,42 @@ def find_drops(weighed: Weighed, steady: Steady) -> Drops | None:
         left_error=left_error,
         exposures=exposures,
         unseen=SEEN * panel.variance[panel.first] / fall,
-        probability=_probability(weighed, steady, float(np.logaddexp.reduce(together) - np.log(len(SHARES)))),
+        probability=_probability(
+            weighed,
+            steady,
+            log_factor=float(np.logaddexp.reduce(together) - np.log(len(SHARES))),
+            loss=_loss(panel, np.where(likely, row, -1).astype(np.int64)),
+        ),
     )
 
 
-def _probability(weighed: Weighed, steady: Steady, log_factor: float) -> float:
-    """Return how likely drops are: their evidence against that of all smooth explanations, and of none."""
-    drops = np.log(PRIOR) + steady.log_evidence_without_time + log_factor
+def _probability(weighed: Weighed, steady: Steady, log_factor: float, loss: float) -> float:
+    """Return how likely drops are: their evidence against that of all smooth explanations, and of none.
+
+    Of two figures the lower is taken. "Steady" with the Bayes factor is right where few units came in; where drops
+    are many standard errors deep, only the loss of the two levels compares with that of smooth curves.
+    """
+    panel = weighed.panel
+    information = np.add.reduceat(panel.count / panel.variance, panel.first)
+    levels = np.log1p(information * LEVEL_SPREAD**2).sum() + np.log1p(information.sum() / UNKNOWN)
+    drops = np.log(PRIOR) + min(steady.log_evidence_without_time + log_factor, -0.5 * (loss + levels))
     smooth = np.log((1 - PRIOR) * (1 - NOTHING_FALLS)) + weighed.log_evidence
     none = np.log((1 - PRIOR) * NOTHING_FALLS) + steady.log_evidence
     return float(np.exp(drops - np.logaddexp.reduce([drops, smooth, none])))
+
+
+def _loss(panel: Panel, row: np.ndarray) -> float:
+    """Return the loss of arms with two levels, changing after a row, or one (-1), and what places and sizes cost."""
+    total = 0.0
+    limits = np.append(panel.first, len(panel.mean))
+    for arm, last in enumerate(row.tolist()):
+        middle = limits[arm] + last + 1
+        parts = [slice(limits[arm], middle), slice(middle, limits[arm + 1])] if last >= 0 else []
+        for rows in parts or [slice(limits[arm], limits[arm + 1])]:
+            weight, mean = panel.count[rows] / panel.variance[rows], panel.mean[rows] / panel.expected[rows]
+            total += float(weight @ (mean - weight @ mean / weight.sum()) ** 2)
+        total += SEEN * (last >= 0)
+    return total
 
 
 def _shrunk(values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -185,4 +215,5 @@ def _drop(exposures: np.ndarray, units: np.ndarray, ends: np.ndarray) -> _Place:
         # Half a unit more: nothing seen after the drop does not mean that nothing is left.
         left_error=float(np.hypot(np.sqrt((y_after[best] + 0.5) / n_after[best] ** 2), left * before_error) / before),
         log_factor=float(np.logaddexp.reduce(log_factors) - np.log(len(log_factors) * len(REMAINDERS))),
+        row=best,
     )
