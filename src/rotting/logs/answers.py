@@ -56,7 +56,7 @@ def what_is_worn(diagnosis: Diagnosis) -> Iterator[str]:
         yield {
             CONSTANT_REWARDS: "Nothing can be said: rewards never change.",
             FALLS_WITH_CALENDAR: "No arm. Rewards fall for new and old ones alike: look at season, audience and site.",
-            FALLS_TOGETHER: "Perhaps all, perhaps none: rewards fall, and this log cannot tell why.",
+            FALLS_TOGETHER: "That is not known: rewards fall, and this log cannot tell why.",
         }.get(diagnosis.verdict, "Nothing that this log can see.")
         return
     shown = sorted((arm for arm in worn if arm.shown_lately), key=lambda arm: -(lost_share(arm) or 0.0))
@@ -125,8 +125,10 @@ def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     if diagnosis.verdict == FALLS_TOGETHER:
         yield (
             "Launch a fresh one",
-            "beside the others, or rest one for a week, and ask again: that tells why they fall.",
+            "beside what is shown now, and ask again in two weeks: how it begins tells why rewards fall.",
         )
+    if diagnosis.verdict == FALLS_WITH_CALENDAR:
+        yield "Do not replace arms for this", "fresh ones would fall alike: find out what changed for all of them."
     arms = [arm for arm in in_order(diagnosis.arms) if arm.shown_lately]
     for action, why in (
         (REPLACE, ", the worst first: they have lost much of what they were worth"),

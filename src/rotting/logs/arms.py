@@ -134,7 +134,7 @@ def _told(values: _Values, index: int, arm: Arm, log: Log, is_rotting: bool) -> 
     dropped = is_rotting and float(np.mean(places < arm.exposures)) > 0.5
     # Half of a value that is counted from far above 0 is no matter of wear-out.
     tells = is_rotting and not log.offset
-    half, low, high = _half_life(values.halves[:, index], arm.exposures) if tells else (None, None, None)
+    half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
     return {
         "half_life": half,
         "half_life_low": low,
@@ -190,7 +190,7 @@ def recent_mean(arm: Arm, log: Log) -> Estimate | None:
     return Estimate(mean, low, min(mean + error, 1.0) if log.binary else mean + error).shifted(log.offset)
 
 
-def _half_life(draws: np.ndarray, exposures: float) -> tuple[float | None, float | None, float | None]:
+def half_life_of(draws: np.ndarray, exposures: float) -> tuple[float | None, float | None, float | None]:
     """Return the median of drawn half-lives and their interval; None where the log cannot tell."""
     low, middle, high = np.quantile(draws, (TAILS[0], 0.5, TAILS[1]), method="inverted_cdf")
     upper = float(high) if high < LONGEST_HALF_LIFE * 10 * exposures else None

@@ -67,7 +67,8 @@ def _draw_arm(axes: Axes, arm: ArmDiagnosis, finding: str, binary: bool) -> None
     axes.scatter(x, curve["mean"], s=10, color=_MUTED, linewidth=0)
     axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
     axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
-    axes.plot(x, curve["model"], "--", color="0.3", linewidth=1)
+    if arm.first is not None:  # per unit no curve is behind the numbers
+        axes.plot(x, curve["model"], "--", color="0.3", linewidth=1)
     axes.set_title(f"{plain(_short(arm.arm))}: {finding}", loc="left", fontsize=11, color=colour)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axes.xaxis.set_major_formatter(thousands())

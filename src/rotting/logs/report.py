@@ -55,6 +55,10 @@ for (const head of document.querySelectorAll(".sortable th")) {
   });
 }
 </script>"""
+PER_UNIT = (
+    "First and last values are left out: over all users they mix those who tire with those who leave. The next 1000 "
+    "exposures are taken to earn what the last quarter of the log did."
+)
 GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on", "gain over the time of the log")
 
 
@@ -94,9 +98,11 @@ def _about(diagnosis: Diagnosis) -> str:
 def _arms(diagnosis: Diagnosis) -> list[str]:
     shown = in_order(diagnosis.arms)[:SHOWN_ROWS]
     rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
+    curve = "" if diagnosis.per_unit else " Dashed: the curve behind half-lives and gains."
+    counted = " of one user" if diagnosis.per_unit else ""
     caption = (
-        "Dots: mean rewards of bins of exposures. Steps: the best fit that never rises, with a 90 % band. Dashed: the "
-        f"curve behind half-lives and gains. Orange: wears out, at a false-discovery rate of 5 %.{rest}"
+        f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
+        f"{curve} Orange: wears out, at a false-discovery rate of 5 %. Look at the scales: panels may differ.{rest}"
     )
     findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
@@ -104,6 +110,7 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
         "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
         figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
         _sortable(ARM_COLUMNS, arm_rows(diagnosis), numbers),
+        *([f'<p class="soft">{PER_UNIT}</p>'] if diagnosis.per_unit else []),
         *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
     ]
 

@@ -56,7 +56,7 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
 def finding_of(arm: ArmDiagnosis, verdict: str) -> str:
     """Return what was found about one arm, in words that agree with the verdict on all of them."""
     if arm.rotting:
-        return "wears out"
+        return "wears out" if arm.first is not None else "users tire of it"
     if arm.rising:
         return "rises"
     return verdict if verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER) else "no wear-out seen"
