@@ -1,13 +1,10 @@
-"""What policies that look for changes share: exploration in turn, and the horizon their constants are made for."""
+"""What policies that look for changes share: exploration in turn."""
 
 from __future__ import annotations
 
 import math
 
 from rotting._core.compiling import helper
-
-# Rounds to make constants for where nobody says how many there will be; a simulation does.
-USUAL_HORIZON = 10_000
 
 
 @helper
