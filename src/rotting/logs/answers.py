@@ -99,7 +99,7 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
     calendar = diagnosis.driver_probabilities[CALENDAR]
     likely = "less than 1 %" if calendar < LOWEST_SHARE else f"{100 * calendar:.0f} %"
     if worn and diagnosis.per_unit:
-        yield f"Of {worn:,} such calls, about 1 in 20 may be a false alarm. Users were compared with themselves only."
+        yield "Of arms called so, at most about 1 in 20 is a false alarm. Users were compared with themselves only."
     elif worn:
         yield (
             f"Of arms called worn, at most about 1 in 20 is a false alarm. That the calendar alone (season, site, "
