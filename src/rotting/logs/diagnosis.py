@@ -44,6 +44,7 @@ CLEAR_FALL = 2.5
 MOST_WARM = 100_000  # rows of a log that a bandit is advised to begin with: each is an event of its own log
 MONTH = 30 * 86_400.0
 EARLIEST_DATE = 3e8  # seconds since 1970; smaller times are no dates
+MOST_INDENTED = 100  # arms; the file of more is for programs only
 JSON_NAME, PAGE_NAME = "diagnosis.json", "report.html"
 
 
@@ -113,7 +114,7 @@ class Diagnosis:
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        write_json(target / JSON_NAME, self.as_json())
+        write_json(target / JSON_NAME, self.as_json(), 2 if len(self.arms) <= MOST_INDENTED else None)
         write_text(target / PAGE_NAME, report_page(self))
         return target / JSON_NAME, target / PAGE_NAME
 

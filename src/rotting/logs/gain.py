@@ -160,7 +160,7 @@ def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
     times = period.time + (0.0 if own else period.span * pulls / period.exposures)
-    values = np.stack([draw.values(arm, row, times) for arm, row in zip(period.arms, shown, strict=True)])
+    values = draw.values(period.arms[:, None], shown, times)
     if binary:
         values = np.clip(values, 0.0, 1.0)
     return Problem(
@@ -178,12 +178,9 @@ def kept_reward(draw: Draw, period: Period) -> float:
     """Return what an allocation in fixed shares earns over the period, per 1000 exposures."""
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     times = period.time + period.span * pulls / period.exposures
-    earned = 0.0
     now = period.time if draw.hypothesis.axis == "exposure" else times
-    for arm, start, share in zip(period.arms, period.start, period.shares, strict=True):
-        if share > 0:
-            earned += share * float(np.mean(draw.values(arm, start + share * pulls, now)))
-    return PER * earned
+    shown = np.asarray(period.start)[:, None] + period.shares[:, None] * pulls
+    return PER * float(period.shares @ draw.values(period.arms[:, None], shown, now).mean(axis=1))
 
 
 def _interval(draws: np.ndarray) -> Estimate:

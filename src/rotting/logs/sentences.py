@@ -12,9 +12,11 @@ from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
 from rotting.logs.estimates import money
 from rotting.logs.findings import Findings
 from rotting.logs.gain import KEEP, Gain
+from rotting.logs.reading import Log
 from rotting.logs.recommending import Recommendation, figures
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
+LARGE_SHARE = 0.1  # of the rows; smaller ones are a caveat
 FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
 
 
@@ -29,7 +31,18 @@ def summary(
     """Return the verdict in one or two sentences."""
     if verdict == CONSTANT_REWARDS:
         return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
-    return f"{_finding(verdict, arms, findings)}{_expected_gain(advice, gains, currency)}."
+    return f"{_finding(verdict, arms, findings)}{_expected_gain(advice, gains, currency)}.{left_out(findings.log)}"
+
+
+def left_out(log: Log) -> str:
+    """Return a sentence about the rows of arms that were left out, if they are a large share of the log."""
+    used = log.rows - sum(log.dropped.values())
+    if log.rows_left_out <= LARGE_SHARE * used:
+        return ""
+    return (
+        f" This is about the {len(log.arms):,} arms shown most: {log.arms_left_out:,} others, with "
+        f"{log.rows_left_out / used:.0%} of the rows, were left out."
+    )
 
 
 def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> str:
