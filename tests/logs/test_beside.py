@@ -144,3 +144,10 @@ def test_exposures_that_are_broken_down_twice_are_refused():
     with pytest.raises(LogError, match=r"'breakdown': each of its values has the same sums.*would count several times"):
         read_log(twice, reward="Clicks")
     assert read_log(twice[twice.breakdown == "device"], reward="Clicks").exposures == days.Impressions.sum()
+
+
+@pytest.mark.parametrize("columns", [["Day", "Ad", "Impressions", "Clicks"], ["Ad", "Impressions", "Clicks"]], ids=len)
+def test_sums_of_one_day_show_no_change(columns):
+    with pytest.raises(LogError, match=r"sums of one time only.*export the log by day"):
+        read_log(EXPORT[:2].assign(Clicks=[60, 20])[columns])
+    assert read_log(EXPORT[:4][columns]).exposures == 3800

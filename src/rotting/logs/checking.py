@@ -56,6 +56,8 @@ def check_rows(
     dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
     if totals:
         dropped["total of other rows"] = totals
+    if columns.aggregated:
+        refuse_one_time(database)
     return Checked(rows, dropped, duplicates, backwards, tuple(notes))
 
 
@@ -104,6 +106,14 @@ def drop_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> int:
             hint="remove these rows, or give the arm another name",
         )
     return dropped + count(database, "DELETE FROM log WHERE is_total")
+
+
+def refuse_one_time(database: duckdb.DuckDBPyConnection) -> None:
+    """Refuse sums of a whole campaign: with one time per arm, differences of arms would look like changes."""
+    times = "SELECT count(DISTINCT coalesce(time, rowid)) AS own FROM log GROUP BY arm"
+    if count(database, f"SELECT max(own) FROM ({times})") == 1:
+        problem = "each arm has sums of one time only, which show no change"
+        raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
 
 
 def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[str]) -> None:
