@@ -31,12 +31,14 @@ import other_generators
 
 from rotting._core.files import replacing
 from rotting.logs import make_log
+from rotting.logs.arms import half_life_of
 from rotting.logs.caveats import find_caveats
 from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
 from rotting.logs.findings import Findings, find_wear_out
 from rotting.logs.fitting import period_ahead, values_of
 from rotting.logs.gain import Period, compared_policies, estimate_gains
 from rotting.logs.noise import sigma_of
+from rotting.logs.outlook import wearing_out
 from rotting.logs.panel import make_panel
 from rotting.logs.reading import Log, read_log
 from rotting.problems import Problem
@@ -185,26 +187,39 @@ def power(count: int = 60) -> dict[str, Any]:
     return {"settings": settings, "logs": count, "power": float(np.mean(shares))}
 
 
-def _half_lives(exposures: int, rate: float, seed: int) -> tuple[float, float, float]:
+def _half_lives(exposures: int, rate: float, seed: int) -> list[tuple[bool, bool, bool, float]]:
+    """Return, for each arm: is it called, is a half-life told, does its interval hold the truth, estimate / truth."""
     frame = log_generators.wearing(np.random.default_rng(FIRST_SEED + seed), exposures=exposures, rate=rate)
     truth = exposures * np.log(2) / -np.log(0.4)
     each = findings_of(read_log(frame))
-    draws = np.array([draw.half_lives() for draw in values_of(each, seed)])
-    low, middle, high = np.quantile(draws, (0.05, 0.5, 0.95), axis=0, method="inverted_cdf")
-    inside = float(np.mean((low <= truth) & (truth <= high)))
-    return inside, float(np.median(middle) / truth), float(np.mean(each.rotting))
+    draws = np.array([draw.half_lives() for draw in wearing_out(values_of(each, seed))])
+    rows = []
+    for called, own in zip(each.rotting, draws.T, strict=True):
+        told, low, high = half_life_of(own, exposures)
+        inside = (low or 0.0) <= truth <= (np.inf if high is None else high)
+        rows.append((bool(called), told is not None, inside, (told or np.nan) / truth))
+    return rows
 
 
 def half_lives(count: int = 20) -> dict[str, Any]:
-    """Return how often 90 % intervals of half-lives hold the truth, and how far estimates are off."""
+    """Return how often 90 % intervals of half-lives hold the truth, how often one is told, and how far it is off.
+
+    The intervals are those of all arms; the page gives those of the arms that are called.
+    """
     found = {}
     for exposures, rate in ((500, 0.1), (2000, 0.1), (500, 0.01), (2000, 0.01)):
-        inside, ratios, told = np.array(each_of(functools.partial(_half_lives, exposures, rate), range(count))).T
+        rows = np.array(each_of(functools.partial(_half_lives, exposures, rate), range(count))).reshape(-1, 4)
+        called, told, inside, ratio = rows[:, 0] > 0, rows[:, 1] > 0, rows[:, 2] > 0, rows[:, 3]
         found[f"{exposures} exposures, {rate:.0%}"] = {
-            "coverage": float(np.mean(inside)),
-            "median_ratio": float(np.median(ratios)) if np.isfinite(np.median(ratios)) else None,  # None: not told
-            "arms_called": float(np.mean(told)),
+            "logs": count,
+            "arms_called": float(called.mean()),
+            "told": float((called & told).mean()),
+            "coverage": float(inside.mean()),
+            "coverage_where_told": float(inside[told].mean()) if told.any() else None,
+            "coverage_where_called_and_told": float(inside[called & told].mean()) if (called & told).any() else None,
+            "median_ratio": float(np.median(ratio[told])) if told.any() else None,
         }
+        print(exposures, rate, found[f"{exposures} exposures, {rate:.0%}"], flush=True)
     return found
 
 

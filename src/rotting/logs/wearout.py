@@ -100,8 +100,10 @@ def isotonic_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
     low, high = np.quantile(refits - fit, TAILS, axis=0)
     # Such bounds need not be monotone, nor hold the fit.
     low, high = non_increasing_fit(fit - high, cells.count), non_increasing_fit(fit - low, cells.count)
+    if arm.cells.total.min() >= 0:  # rewards are never negative, and neither is their mean
+        low = np.maximum(low, 0.0)
     if log.binary:
-        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        high = np.minimum(high, 1.0)
     return Band(cells.exposure, cells.mean, fit, np.minimum(low, fit), np.maximum(high, fit))
 
 
