@@ -87,6 +87,9 @@ def prepare(folder):
     log = make_log(arms=3, exposures=300, start=0.2, end=0.05, seed=1).rename(columns=names)
     log.to_csv(folder / "clicks.csv", index=False)
     log.to_csv(folder / "log.csv", index=False)
+    (folder / "exports").mkdir()
+    for number, part in enumerate((log[: len(log) // 2], log[len(log) // 2 :])):
+        part.to_csv(folder / "exports" / f"{number}.csv", index=False)
     with sqlite3.connect(folder / "campaign.db") as database:
         log.astype({"shown_at": str}).to_sql("impressions", database, index=False)
     database.close()

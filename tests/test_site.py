@@ -164,7 +164,10 @@ class Terminal:
             command = re.sub(r"\bID\b", decision[0], DECISION.sub(decision[0], command))
         elif key := re.search(r"^\W*([0-9a-f]{8,})\b", self.said, re.MULTILINE):
             command = re.sub(r"\bID$", key[1], command)
-        ended = self.start(smaller(command)).communicate("y\n", timeout=240)  # yes to every question
+        try:
+            ended = self.start(smaller(command)).communicate("y\n", timeout=1800)  # yes to every question
+        finally:
+            self.last.kill()  # if it hangs, it ends with the test
         self.said = "".join(ended)
         assert self.last.returncode == 0, f"{command}\n{self.said}"
         assert not (command.startswith("curl") and '"status":4' in self.said), f"{command}\n{self.said}"
