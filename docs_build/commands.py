@@ -33,7 +33,7 @@ def _section(path: str, command: Any) -> str:
     help_text = " ".join((command.help or "").replace("\b", " ").split())
     rows = [_row(param, (param.metavar or param.name).upper()) for param in given]
     rows += [_row(param, ", ".join([*param.opts, *param.secondary_opts])) for param in options]
-    table = "| | |\n|---|---|\n" + "".join(rows) if rows else ""
+    table = "| argument or option | what it does |\n|---|---|\n" + "".join(rows) if rows else ""
     return f"\n## {path}\n\n{help_text}\n\n```text\n{usage}\n```\n\n{table}"
 
 

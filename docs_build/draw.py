@@ -6,6 +6,7 @@ Everything is drawn from runs of the package itself, the same for everybody: (se
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
 from pathlib import Path
 
@@ -13,10 +14,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import rotting
-from rotting import FEWA, Problem
+from rotting import FEWA, POLICIES, Problem
 from rotting._output.style import COLOURS, add_title, line_style, new_figure, plain, shared_legend, thousands, tidy
 from rotting.curves import Drop
-from rotting.paper.every_policy import policies_for
 from rotting.simulation.replay import Replay, replay
 from rotting.simulation.replay_figures import drops_figure
 
@@ -25,6 +25,12 @@ POLICY = FEWA(alpha=0.06, sigma=0.5)
 # A steady arm, one that is worth less from its 150th pull on, and one that is never worth much.
 PROBLEM = Problem([0.5, Drop(before=0.8, after=0.1, at=150), 0.25], sigma=0.5, name="three arms", horizon=1000)
 ROUNDS = 1000
+# The paper's two arms with L = 0.233, as clicks: rewards of 0 and 1, on which every policy can play.
+CLICKS = Problem(
+    [0.5, Drop(before=0.6165, after=0.3835, at=2500)], noise="bernoulli", name="two arms, clicks", horizon=10_000
+)
+# Made for arms without end, for a known decay, and for arms that bore, recover or improve.
+ELSEWHERE = {"AUCBTP", "SSUCB", "UCBTASW", "UCBTP", "LevelFilter", "LinUCRL", "REdUCB", "RisingElimination"}
 
 
 def telling_round(played: Replay) -> int:
@@ -68,11 +74,17 @@ def draw_windows(played: Replay, t: int) -> Figure:
     return figure
 
 
+def every_policy() -> dict[str, rotting.Policy]:
+    """Return all policies with their default parameters, told how noisy clicks are and what they cannot do without."""
+    noise, curves = {"sigma": rotting.sigma_for(0.0, 1.0)}, {"curves": tuple(CLICKS.curves)}
+    given = {name: noise if "sigma" in inspect.signature(kind).parameters else {} for name, kind in POLICIES.items()}
+    return {name: kind(**(curves if name == "CTO" else given[name])) for name, kind in POLICIES.items()}
+
+
 def draw_gallery(runs: int) -> Figure:
-    """Draw the regret of every policy on the paper's two-arm problem, a small panel each."""
-    policies = policies_for("two arms, L = 0.233") | {"Oracle": rotting.Oracle()}
-    problem = rotting.problems.two_arm()
-    result = rotting.simulate(policies, problem, runs=runs, rounds=100)
+    """Draw the regret of every policy on two arms that pay clicks, a small panel each."""
+    policies = every_policy()
+    result = rotting.simulate(policies, CLICKS, runs=runs, rounds=100)
     order = sorted(policies, key=lambda name: float(result.regret.sel(policy=name).isel(round=-1).mean()))
     columns, rows = 4, -(-len(order) // 4)
     figure = new_figure(10.0, 1.75 * rows)
@@ -85,8 +97,9 @@ def draw_gallery(runs: int) -> Figure:
             axes.plot(result["round"], result.regret.sel(policy=other).mean("run"), color="0.88", linewidth=0.8)
         one = result.regret.sel(policy=name).transpose("run", "round").values
         low, high = np.quantile(one, (0.1, 0.9), axis=0)
-        axes.fill_between(result["round"], low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-        axes.plot(result["round"], one.mean(axis=0), color=COLOURS[0], linewidth=1.8)
+        colour = COLOURS[1] if name in ELSEWHERE else COLOURS[0]
+        axes.fill_between(result["round"], low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.plot(result["round"], one.mean(axis=0), color=colour, linewidth=1.8)
         axes.set_title(f"{plain(name)}: {one[:, -1].mean():.0f}", loc="left", fontsize="small")
         axes.set_ylim(0, 1.05 * top)
         axes.xaxis.set_major_formatter(thousands())

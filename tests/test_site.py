@@ -4,11 +4,14 @@ Run by `make docs` only: it needs MkDocs, which `make test` does without.
 """
 
 import contextlib
+import functools
+import http.server
 import importlib
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 import zlib
@@ -22,6 +25,7 @@ from rotting._public import public_names
 
 pytestmark = pytest.mark.site
 LOOKED_AT = ("index", "tutorials/engineer", "algorithms", "reference/policies")
+TABLES = ("gallery", "scaling", "new_problem", "reference/commands")
 DECISION = re.compile(r"\b[0-9a-f]{10}-\d+-[0-9a-f]{12}\b")
 
 
@@ -92,21 +96,36 @@ def test_pages_on_a_telephone(site, name, colours):
     assert [address for address in opinion.requests if not address.startswith("file:")] == []
 
 
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("colours", ["light", "dark"])
-def test_accessibility(site, colours):
+def test_accessibility(site, colours, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     with a_browser() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=colours)
-        for name in LOOKED_AT:
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=colours)
+        for name in LOOKED_AT if colours == "light" else (*LOOKED_AT, *TABLES):
             page.goto((site / f"{name}.html").as_uri())
             found = axe.Axe().run(page).response["violations"]
             assert [(name, one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
-def test_search_works_without_a_network(site):
+@pytest.fixture
+def address(site, request):
+    """Return where the site is found: as files, or behind a server on this machine."""
+    if request.param == "files":
+        yield site.as_uri()
+        return
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("address", ["files", "server"], indirect=True)
+def test_search_works_without_a_network(address):
     with a_browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.goto((site / "index.html").as_uri())
+        page.goto(f"{address}/index.html")
         page.click("input.md-search__input")
         page.keyboard.type("discounted", delay=20)
         page.wait_for_selector(".md-search-result__item", timeout=20_000)

@@ -12,7 +12,8 @@ import re
 import tomllib
 from pathlib import Path
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TOOLS = {"test"}  # needed to run the tests, at any version that is allowed
 # A GPU; what the tests do without; and river, which itself asks for a newer NumPy and SciPy than the package does.
 NOT_HERE = {"cuda", "bench", "docs", "lint", "release", "river"}
@@ -29,7 +30,8 @@ def requirements() -> list[str]:
     listed = {lowest(line) for line in PROJECT["dependencies"]}
     for name in extras.keys() - NOT_HERE:
         listed |= {line if name in TOOLS else lowest(line) for line in extras[name]}
-    return sorted(line for line in listed if not line.startswith("rotting["))
+    tools = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()  # some tests build the wheel
+    return sorted(line for line in (*listed, *tools) if not line.startswith(("rotting[", "#")))
 
 
 if __name__ == "__main__":

@@ -18,22 +18,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-# What must work once an extra is installed; "" is the package alone. The GPU's (cuda) cannot be tried without one.
+# The programs of tools/trials/, and the extras that each is for. They are run with -I: none is to be taken for
+# the library it is named after.
 TRIALS = {
-    "": "import rotting; print(rotting.simulate(rotting.UCB1(), rotting.problems.two_arm(horizon=50), runs=2).sizes)",
-    "dask": "import rotting, distributed; from rotting.sweeps import Plan",
-    "sql": (
-        "from rotting import Bandit, EffFEWA; b = Bandit.open('sqlite:///x.db', 'x', EffFEWA(sigma=0.5), ['a', 'b']);"
-        " b.reward(b.decide().id, 1.0); print(b.verify())"
-    ),
-    "logs": "import rotting; print(rotting.diagnose(rotting.logs.make_log(arms=2, exposures=100)).verdict)",
-    "arrow": "import rotting, pyarrow",
-    "serve": "from rotting.serve.app import Service; import rotting.serve.running; import rotting.serve.page",
-    "gym": "import gymnasium, rotting.gym; gymnasium.make('rotting/TenArm-v0').reset(seed=1)",
-    "river": "from rotting.river import RiverPolicy; print(RiverPolicy().pull(['a', 'b']))",
-    "traces": "import rotting, zarr",
+    "alone": "",
+    "dask": "dask",
+    "sql": "sql",
+    "logs": "logs",
+    "arrow": "arrow,sql",
+    "serve": "serve",
+    "gym": "gym",
+    "river": "river",
+    "traces": "traces",
+    "cuda": "cuda",
 }
-COMMANDS = (["--version"], ["policies"], ["serve", "--help"])
 NEEDED = ("rotting/py.typed", "rotting/__init__.pyi", "rotting/paper/data/", "rotting/serve/page/")
 
 
@@ -60,8 +58,8 @@ def check_contents(sdist: Path, wheel: Path, version: str) -> list[str]:
     wrong += [f"the sdist lacks src/{name}" for name in own if f"src/{name}" not in sources]
     wrong += [f"the sdist lacks {name}" for name in ("README.md", "CHANGELOG.md", "LICENSE") if name not in sources]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    if "dev" not in version and not re.search(rf"^## \[{re.escape(version)}\]", changelog, re.MULTILINE):
-        wrong.append(f"CHANGELOG.md has no heading [{version}]")
+    if "dev" not in version and not re.search(rf"^## \[{re.escape(version)}\] - \d", changelog, re.MULTILINE):
+        wrong.append(f"CHANGELOG.md has no heading [{version}] with a date")
     return wrong
 
 
@@ -69,22 +67,22 @@ def _belongs(file: Path) -> bool:
     return file.is_file() and "__pycache__" not in file.parts and not file.name.startswith(".")
 
 
-def try_extra(wheel: Path, extra: str) -> float:
-    """Install the wheel with an extra into an empty environment and use it; return the seconds of the installation."""
+def try_extra(wheel: Path, trial: str) -> tuple[float, float]:
+    """Install the wheel with an extra into an empty environment and use it; return the seconds of both."""
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, "-m", "venv", folder)
         python = next(
             path for path in (Path(folder) / "bin/python", Path(folder) / "Scripts/python.exe") if path.exists()
         )
         began = time.perf_counter()
+        extra = TRIALS[trial]
         wanted = f"rotting[{extra}] @ {wheel.resolve().as_uri()}" if extra else str(wheel)
         run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wanted)
-        seconds = time.perf_counter() - began
-        run(python, "-I", "-c", TRIALS[extra], cwd=folder)
-        if extra in ("", "serve"):
-            for command in COMMANDS[: 2 if extra == "" else 3]:
-                run(python, "-m", "rotting", *command, cwd=folder)
-        return seconds
+        installed = time.perf_counter()
+        for command in ("--version", "--help"):
+            run(python, "-I", "-m", "rotting", command, cwd=folder)
+        run(python, "-I", ROOT / "tools" / "trials" / f"{trial}.py", cwd=folder)
+        return installed - began, time.perf_counter() - installed
 
 
 def run(*command: object, cwd: object = None) -> None:
@@ -99,8 +97,8 @@ def run(*command: object, cwd: object = None) -> None:
 def main() -> None:
     """Build, check and try."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--extra", action="append", choices=list(TRIALS), help="only these (default: all)")
-    chosen = options.parse_args().extra
+    options.add_argument("--only", action="append", choices=list(TRIALS), help="only these (default: all)")
+    chosen = options.parse_args().only
     source = (ROOT / "src" / "rotting" / "__init__.py").read_text(encoding="utf-8")
     [version] = re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE)
     sdist, wheel = build()
@@ -108,9 +106,10 @@ def main() -> None:
     if wrong:
         sys.exit("\n".join(wrong))
     print(f"{sdist.name} and {wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB) are complete")
-    for extra in chosen if chosen is not None else TRIALS:
-        seconds = try_extra(wheel, extra)
-        print(f"rotting{f'[{extra}]' if extra else ''}: installed in {seconds:.0f} s, works", flush=True)
+    for trial in chosen if chosen is not None else TRIALS:
+        installing, using = try_extra(wheel, trial)
+        name = f"rotting[{TRIALS[trial]}]" if TRIALS[trial] else "rotting"
+        print(f"{name}: installed in {installing:.0f} s, tried in {using:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from rotting._public import public_names
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = sorted(public_names())
 

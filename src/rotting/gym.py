@@ -76,9 +76,10 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         """Pull an arm."""
         if self.run is None or self.run.t >= self.horizon:
             raise BadValue("the episode has not begun or is over", hint="call reset() first")
-        before = self.run.earned
-        reward = self.run.pull(int(action))
-        return NOTHING, reward, False, self.run.t >= self.horizon, {"mean": self.run.earned - before}
+        arm = whole_number("action", action, minimum=0, maximum=self.problem.n_arms - 1)
+        mean = self.run.value(arm)
+        reward = self.run.pull(arm)
+        return NOTHING, reward, False, self.run.t >= self.horizon, {"mean": mean}
 
     def regret(self) -> float:
         """Return the expected regret of the episode so far, against the problem's oracle."""
@@ -91,7 +92,7 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
 class Played(NamedTuple):
     """What happened in an episode, step by step."""
 
-    arms: np.ndarray  # int64
+    arms: np.ndarray  # int64, from 0, wherever the environment's actions start
     rewards: np.ndarray  # float64
 
 
@@ -116,6 +117,9 @@ def play(policy: PolicyLike, env: gymnasium.Env[Any, Any], seed: int | None = No
     >>> len(played.arms), int((played.arms == 1).sum()) >= 50
     (200, True)
     """
+    if not isinstance(env, gymnasium.Env):
+        hint = "gymnasium.make makes one of a name; one of many at a time is none"
+        raise BadType("is not an environment", name="env", value=env, expected="a gymnasium.Env", hint=hint)
     space = env.action_space
     if not isinstance(space, gymnasium.spaces.Discrete):
         raise BadType("has actions that are no arms", name="env", value=env, expected="a Discrete action space")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
-from rotting.errors import BadType, MissingExtra
+from rotting.errors import BadType, BadValue, MissingExtra
 from rotting.policies import Agent, Policy, PolicyLike, parse_policy
+from rotting.policies._engine.agent import checked_reward
 
 try:
     from river import bandit
@@ -22,7 +25,8 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
 
     Arms may have any names, and others may be offered later. A choice among some of the arms is the policy's choice as
     if the others did not exist (but for policies that declare `shared_memory`). All rewards are kept, to be learnt anew
-    when there are more arms.
+    when there are more arms. A randomised policy draws anew at each `pull`, rewards or not; others decide alike until
+    they learn something.
 
     Parameters
     ----------
@@ -57,7 +61,8 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
         self._rule = parse_policy(policy) if isinstance(policy, str) else policy
         if not isinstance(self._rule, Policy):
             raise BadType("is not a policy", name="policy", value=policy)
-        self._key = stream_key(checked_seed(seed), CHOICE)
+        self._entropy = checked_seed(seed)
+        self._asked = (0, -1)  # in which round the last choice was made, and how many before it in that round
         self._numbers: dict[Hashable, int] = {}  # of the arms, in the order in which they came
         self._learnt: tuple[list[int], list[float]] = ([], [])
         self._agent: Agent | None = None
@@ -67,19 +72,32 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
         yield {"policy": "EffFEWA(sigma=0.5)", "seed": 1}
 
     def _pull(self, arm_ids: Sequence[Hashable]) -> Hashable:
-        agent = self._agent_for(arm_ids)
-        offered = sorted(self._numbers[arm] for arm in arm_ids)
-        if len(offered) == agent.n_arms:
-            chosen = agent.select_at(agent.t + 1, self._key)
+        offered = list(dict.fromkeys(arm_ids))
+        if not offered:
+            raise BadValue("holds no arms", name="arm_ids", value=arm_ids, expected="a list of one arm or more")
+        agent = self._agent_for(offered)
+        numbers = sorted(self._numbers[arm] for arm in offered)
+        key = self._fresh_key(agent.t)
+        if len(numbers) == agent.n_arms:
+            chosen = agent.select_at(agent.t + 1, key)
         else:
-            chosen, _ = agent.select_among(offered, self._key)
-        return next(arm for arm in arm_ids if self._numbers[arm] == chosen)
+            chosen, _ = agent.select_among(numbers, key)
+        return next(arm for arm in offered if self._numbers[arm] == chosen)
+
+    def _fresh_key(self, t: int) -> np.uint64:
+        """Return where the random numbers of a choice start: the agent's own, or others while no reward comes."""
+        self._asked = (t, self._asked[1] + 1 if self._asked[0] == t else 0)
+        again = self._asked[1:] if self._asked[1] else ()
+        return stream_key(self._entropy, CHOICE, *again)
 
     def update(self, arm_id: Hashable, *reward_args: Any, **reward_kwargs: Any) -> None:
-        """Learn the reward of an arm."""
+        """Learn the reward of an arm; a bad one is refused and changes nothing."""
+        given = [*reward_args, *reward_kwargs.values()]
+        if len(given) != 1:
+            raise BadValue(f"there are {len(given)} rewards for one pull", name="arm_id", value=arm_id, expected="one")
+        checked_reward(given[0])
         super().update(arm_id, *reward_args, **reward_kwargs)
-        reward = reward_args[0] if reward_args else next(iter(reward_kwargs.values()))
-        value = float(self.reward_scaler.func(reward) if self.reward_scaler else reward)
+        value = float(self.reward_scaler.func(given[0]) if self.reward_scaler else given[0])
         self._agent_for([arm_id]).update(self._numbers[arm_id], value)
         self._learnt[0].append(self._numbers[arm_id])
         self._learnt[1].append(value)

@@ -88,3 +88,41 @@ def test_what_has_no_arms_is_refused():
         rotting.gym.play("FEWA()", env)
     with pytest.raises(BadType):
         rotting.gym.BanditEnv(3)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_what_a_pull_is_worth_is_what_the_run_earns(name):
+    env = gymnasium.make(name, horizon=12).unwrapped
+    env.reset(seed=4)
+    for step in range(12):
+        before = env.run.earned
+        mean = env.step(step % env.problem.n_arms)[4]["mean"]
+        assert env.run.earned - before == pytest.approx(mean, abs=1e-9)
+
+
+@pytest.mark.parametrize("action", [0.7, 1.0, True, None, "0", float("nan"), 2, -1])
+def test_what_is_no_action_is_refused(action):
+    """Half an arm was the arm below."""
+    env = gymnasium.make("rotting/TwoArm-v0", horizon=5)
+    env.reset(seed=1)
+    with pytest.raises((BadType, BadValue), match="action"):
+        env.step(action)
+    assert env.unwrapped.run.t == 0
+
+
+@pytest.mark.parametrize("env", [3, "rotting/TwoArm-v0", gymnasium.Env])
+def test_what_is_no_environment_is_refused(env):
+    with pytest.raises(BadType, match=r"gymnasium\.make"):
+        rotting.gym.play("UCB1()", env)
+
+
+def test_many_environments_at_a_time_play_different_runs():
+    many = gymnasium.make_vec("rotting/TwoArm-v0", num_envs=3, horizon=4, vectorization_mode="sync")
+    many.reset(seed=5)
+    rewards = np.array([many.step(np.zeros(3, np.int64))[1] for _ in range(4)])
+    for place in range(3):
+        alone = gymnasium.make("rotting/TwoArm-v0", horizon=4)
+        alone.reset(seed=5 + place)
+        assert [alone.step(0)[1] for _ in range(4)] == rewards[:, place].tolist()
+    with pytest.raises(BadType, match="many at a time"):
+        rotting.gym.play("UCB1()", many)

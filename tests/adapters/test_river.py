@@ -10,7 +10,7 @@ from river.checks import common
 
 import rotting
 import rotting.gym
-from rotting.errors import BadType
+from rotting.errors import BadType, BadValue
 from rotting.river import RiverPolicy
 
 # Those that are not about data sets and tags, which bandit policies do not have.
@@ -100,3 +100,41 @@ def test_copies_go_on_alike():
 def test_what_is_no_policy_is_refused():
     with pytest.raises(BadType):
         RiverPolicy(3)
+
+
+def test_a_choice_without_arms_or_with_the_same_one_twice():
+    policy = RiverPolicy("UCB1()")
+    with pytest.raises(BadValue, match="arm_ids"):
+        policy.pull([])
+    for arm, reward in (("a", 1.0), ("b", 0.0), ("c", 0.5)):
+        policy.update(arm, reward)
+    assert policy.pull(["b", "b", "b"]) == "b"
+    assert policy.pull(["b", "a", "a"]) == "a"
+
+
+@pytest.mark.parametrize("rewards", [(float("nan"),), (None,), ("1",), (), (True, False)])
+def test_a_bad_reward_changes_nothing(rewards):
+    """One that is no number was counted by river before it was refused; of two, the first one was learnt."""
+    policy = RiverPolicy("UCB1()")
+    with pytest.raises((BadType, BadValue)):
+        policy.update("a", *rewards)
+    assert (policy._n, policy._learnt, policy.ranking) == (0, ([], []), [])
+
+
+def test_a_randomised_policy_draws_anew_while_no_reward_comes():
+    def drawn():
+        policy = RiverPolicy("Uniform()", seed=1)
+        return [policy.pull(["a", "b"]) for _ in range(20)]
+
+    assert set(drawn()) == {"a", "b"}
+    assert drawn() == drawn()
+
+
+def test_every_policy_of_the_package_that_needs_to_know_nothing():
+    names = [name for name, kind in rotting.policies.POLICIES.items() if not kind.knows and name != "CTO"]
+    assert len(names) > 20
+    for name in names:
+        policy = RiverPolicy(f"{name}()", seed=1)
+        for _ in range(3):
+            policy.update(policy.pull(["a", "b"]), 0.5)
+        assert policy._n == 3

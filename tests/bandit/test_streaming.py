@@ -101,7 +101,7 @@ def test_every_format_holds_the_same(bandit, tmp_path, suffix, monkeypatch):
     assert bandit.export(path, since="2026-03-01 02:00") == 50 - 5
     expected = bandit.history(since="2026-03-01 02:00")
     read = {
-        "csv": lambda: pandas.read_csv(path, parse_dates=["at"]),
+        "csv": lambda: pandas.read_csv(path, parse_dates=["at"], float_precision="round_trip"),
         "jsonl": lambda: read_lines(path),
         "parquet": lambda: pandas.read_parquet(path),
         "arrow": lambda: pandas.read_feather(path),

@@ -76,7 +76,7 @@ def test_a_bandit_from_the_shell(run):
 def test_report(played, tmp_path):
     code, out, err = played("report", "--json", "report.json", "--plot", "report.png")
     assert (code, err) == (0, "")
-    assert "removed by window" in out
+    assert "dropped by window" in out
     content = json.loads((tmp_path / "report.json").read_text())
     red, green = content["arms"]
     assert (red["active"], green["active"]) == (True, False)

@@ -199,7 +199,7 @@ def test_links_stay_links(run, tmp_path):
         (["compare", "FEWA", "--json", os.devnull], [os.devnull, "not a file"]),
         (["compare", "FEWA", "--json", "x" * 300], ["xxx", "cannot be written"]),
         (["compare", "FEWA", "--json", "a.png", "--plot", "./a.png"], ["a.png", "same file"]),
-        (["compare"], ["policies", "--help"]),
+        (["compare"], ["Missing argument", "--help"]),
         (["compare", "FEWA", "--colour", "red"], ["--colour"]),
         (["compete"], ["'compete'"]),
         (["policies", "Foo"], ["'Foo'", "FEWA, ", "MOSS, "]),

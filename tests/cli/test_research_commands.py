@@ -7,7 +7,7 @@ import xarray
 
 from own_modules import problem_text, write_module
 from rotting import UCB1, cli, problems, simulate
-from rotting.cli.tables import Sheet
+from rotting._output.sheets import Sheet
 
 GAME = ("UCB1", "--problem", "two_arm(L=2, horizon=400)", "--runs", "3")
 
@@ -114,13 +114,12 @@ def test_latex_escapes_what_it_must(run):
     assert not any(line.startswith(("±", "two_arm")) for line in out.splitlines())  # all else is a comment
 
 
-def test_names_cannot_break_out_of_tables(capsys):
+def test_names_cannot_break_out_of_tables():
     """A problem's name may be any text: one with a line break left its comment, and LaTeX would have run the rest."""
     sheet = Sheet("a\n\\input{b}", ("problem",), (), notes=["c\r\nd"])
     sheet.add("[1] x\ny")
     for form, lines in (("latex", 9), ("markdown", 7)):
-        sheet.print(form)
-        out = capsys.readouterr().out.rstrip("\n")
+        out = sheet.written(form)
         assert len(out.split("\n")) == lines
         assert not any(line.startswith(("\\input", "[", "d", "y")) for line in out.split("\n"))
 
@@ -194,3 +193,9 @@ def test_mistakes_in_filters_get_one_line(run, swept, arguments, says):
     answer = run(*arguments)
     assert answer.code == 2
     assert says in answer.err
+
+
+def test_one_policy_is_not_compared_with_nothing(run):
+    answer = run("compare", "UCB1", "--runs", "2", "--horizon", "20", "--significance")
+    assert answer.code == 2
+    assert "expected two policies or more" in answer.err

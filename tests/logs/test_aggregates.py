@@ -125,3 +125,10 @@ def test_names_of_ad_platforms(columns, chosen):
     found = choose_columns(columns, None, None, None, None)
     expected = chosen or (columns[1], columns[4] if "Results" in columns else "Conversions", columns[0], "Impressions")
     assert (found.arm, found.reward, found.time, found.impressions) == expected
+
+
+def test_what_did_not_happen_is_no_reward():
+    from rotting.logs.columns import choose_columns
+
+    with pytest.raises(LogError, match="no column looks like the reward"):
+        choose_columns(["time", "ad", "not_clicked"], None, None, None, None)

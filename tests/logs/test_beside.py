@@ -39,6 +39,9 @@ def test_currencies_beside_the_amounts():
     mixed = EXPORT.assign(Currency=["USD", "EUR"] * 40)
     with pytest.raises(LogError, match=r"different currencies \(column 'Currency': 'EUR', 'USD'\)"):
         read_log(mixed, reward="Revenue")
+    with pytest.raises(LogError, match=r"different currencies \(column 'ccy': 'eur', 'usd'\)"):
+        read_log(EXPORT.assign(ccy=["usd", "eur"] * 40), reward="Revenue")
+    assert read_log(EXPORT.assign(market=["USD", "west"] * 40), reward="Revenue").exposures == 76_000
     assert read_log(mixed, reward="Clicks").exposures == 76_000
     assert read_log(EXPORT.assign(Currency="USD"), reward="Revenue").exposures == 76_000
 
@@ -112,3 +115,39 @@ def test_an_arm_that_is_the_sum_of_the_others_is_refused():
 def test_thousands_of_impressions_are_asked_for():
     with pytest.raises(LogError, match="seems to hold thousands of exposures"):
         read_log(EXPORT.rename(columns={"Impressions": "Impressions (thousands)"}))
+
+
+def test_sums_since_the_launch_are_refused():
+    days = EXPORT.assign(
+        Impressions=[1000 + 7 * (row % 13) for row in range(80)], Clicks=[30 + row % 11 for row in range(80)]
+    )
+    running = days.assign(**days.groupby("Ad")[["Impressions", "Clicks"]].cumsum())
+    with pytest.raises(LogError, match=r"'Clicks': never fall.*sums since the launch; expected sums of each day"):
+        read_log(running)
+    few = [pandas.concat([each[:16].assign(Ad=each.Ad + str(copy)) for copy in range(2)]) for each in (days, running)]
+    notes = [[note for note in read_log(each).notes if "since the launch" in note] for each in few]
+    assert list(map(len, notes)) == [0, 1]
+    assert read_log(days).exposures == days.Impressions.sum()
+
+
+def test_exposures_that_are_broken_down_twice_are_refused():
+    days = EXPORT.assign(Impressions=[1000 + 7 * row for row in reversed(range(80))])
+    halves = days.assign(Impressions=days.Impressions // 2, Clicks=days.Clicks // 2)
+    rests = days.assign(Impressions=days.Impressions - halves.Impressions, Clicks=days.Clicks - halves.Clicks)
+    parts = [
+        ("device", "mobile", halves),
+        ("device", "desktop", rests),
+        ("place", "US", halves),
+        ("place", "UK", rests),
+    ]
+    twice = pandas.concat([each.assign(breakdown=name, part=value) for name, value, each in parts])
+    with pytest.raises(LogError, match=r"'breakdown': each of its values has the same sums.*would count several times"):
+        read_log(twice, reward="Clicks")
+    assert read_log(twice[twice.breakdown == "device"], reward="Clicks").exposures == days.Impressions.sum()
+
+
+@pytest.mark.parametrize("columns", [["Day", "Ad", "Impressions", "Clicks"], ["Ad", "Impressions", "Clicks"]], ids=len)
+def test_sums_of_one_day_show_no_change(columns):
+    with pytest.raises(LogError, match=r"sums of one time only.*export the log by day"):
+        read_log(EXPORT[:2].assign(Clicks=[60, 20])[columns])
+    assert read_log(EXPORT[:4][columns]).exposures == 3800

@@ -5,7 +5,7 @@ import pandas
 import pytest
 
 from rotting.logs import make_log
-from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE, _go_with_the_site, checked_alone, falls_alone
+from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE, checked_alone, falls_alone
 from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
 from rotting.logs.wearout import discoveries
@@ -155,13 +155,6 @@ def test_an_arm_that_would_show_by_itself_what_the_others_show_must_do_so():
         together, together, together < 0, weighed, strict=False
     )  # nobody is called: nothing to compare with
     assert (none == 0.01).all()
-
-
-def test_arms_that_fall_with_the_site_are_not_called_with_those_that_stand_out():
-    falling, beside = np.array([0.001, 0.02, 0.02, 0.001]), np.array([0.0001, 0.7, 0.3, 0.7])
-    assert _go_with_the_site(falling, beside).tolist() == [False, True, False, False]
-    beside[0] = 0.2  # nobody stands out: all fall alike
-    assert not _go_with_the_site(falling, beside).any()
 
 
 def odd_log(kind):

@@ -30,3 +30,13 @@ def test_lists_inside_rows_are_no_column(tmp_path):
     (tmp_path / "log.json").write_text(json.dumps(rows))
     with pytest.raises(LogError):
         read_log(tmp_path / "log.json")
+
+
+def test_numbers_and_texts_of_one_value_are_one_arm(tmp_path):
+    rows = [
+        {**row, "ad": {"x": 1, "y": 2}[row["ad"]] if number < 30 else {"x": "1", "y": "2"}[row["ad"]]}
+        for number, row in enumerate(FLAT)
+    ]
+    (tmp_path / "log.json").write_text(json.dumps(rows))
+    log = read_log(tmp_path / "log.json")
+    assert {arm.name: arm.exposures for arm in log.arms} == {"1": 28_406, "2": 28_406}

@@ -193,3 +193,11 @@ def test_numbers_that_are_no_numbers_name_no_arm(kind, tmp_path):
     log = read_log(frame if kind == "frame" else tmp_path / "log.parquet")
     assert [(arm.name, arm.exposures) for arm in log.arms] == [("7.0", 50)]
     assert log.dropped == {"no arm": 10}
+
+
+@pytest.mark.parametrize("index", [["time"], ["time", "creative"], None], ids=str)
+def test_the_index_of_a_frame_is_not_lost(index):
+    shuffled = SMALL.rename(columns={"timestamp": "time"}).sample(frac=1, random_state=1)
+    log = read_log(shuffled.set_index("time").rename_axis(index=None) if index is None else shuffled.set_index(index))
+    assert log.columns.time == "time"
+    assert sums_of(log) == sums_of(read_log(shuffled))

@@ -52,6 +52,7 @@ GOOD = 'runs = 1\npolicies = ["FEWA"]\nproblems = ["ten_arm"]\n'
         (GOOD + "runs = 2", 4, ""),
         ("", 1, "policies is missing"),
         (GOOD + "runz = 3", 4, "'runz' is not part of a plan"),
+        (GOOD + "delay = 20", 4, "sweeps do not"),
         (GOOD.replace("1", "0"), 1, "runs=0 is out of range; expected a whole number >= 1"),
         (GOOD.replace("1", '"1"'), 1, "runs='1'"),
         (GOOD.replace("1", "true"), 1, "runs=True"),

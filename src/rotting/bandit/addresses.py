@@ -15,8 +15,10 @@ from rotting.errors import literal
 
 def checked_url(text: object) -> URL:
     """Return an address of a database; refuse what cannot hold bandits."""
+    if not isinstance(text, str | URL):  # SQLAlchemy 2.0 takes them for addresses
+        raise _bad_address("is not the address of a database", text)
     try:
-        url = make_url(text)  # type: ignore[arg-type]
+        url = make_url(text)
     except (ArgumentError, AttributeError, TypeError, ValueError):
         raise _bad_address("is not the address of a database", text) from None
     if url.drivername in ("postgresql", "postgres"):

@@ -66,10 +66,15 @@ class Report:
             "holdout": None if self.holdout is None else dataclasses.asdict(self.holdout),
         }
 
-    def _repr_html_(self) -> str:
-        from rotting.bandit.showing import report_html
+    def __str__(self) -> str:
+        from rotting.bandit.showing import report_sheet
 
-        return report_html(self)
+        return report_sheet(self).written("text")
+
+    def _repr_html_(self) -> str:
+        from rotting.bandit.showing import report_sheet
+
+        return report_sheet(self).html()
 
     def figure(self) -> Figure:
         """Draw each arm's value against its exposures."""

@@ -9,11 +9,11 @@ import typer
 
 from rotting.cli.options import InputError, whole_option
 from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
-from rotting.cli.tables import add_row, make_console, make_table
+from rotting.cli.tables import add_row, make_console, make_table, print_sheet
 from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
-    from rotting.bandit import ArmReport, Bandit, HoldoutReport, Report
+    from rotting.bandit import Bandit
 
 app = typer.Typer(help="A durable decision maker: named arms, late rewards, and a log in a database.")
 
@@ -86,7 +86,9 @@ def report(
                 bandit.refuse_own_file(path)
         content = bandit.report()
     if not to_stdout:
-        _print_report(content)
+        from rotting.bandit.showing import report_sheet
+
+        print_sheet(report_sheet(content))
     if json is not None:
         write_json(json, content.to_dict())
     if plot is not None:
@@ -166,43 +168,3 @@ def _read_rewards(file: Path) -> list[tuple[str, float]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = literal(getattr(error, "strerror", None) or str(error))
         raise InputError(f"cannot be read: {reason}", name="file", value=str(file)) from None
-
-
-def _print_report(content: Report) -> None:
-    windows = list(content.arms[0].means)
-    titles = [f"last {window}" if window != "all" else "all" for window in windows]
-    numbers = ["shows", "pending", "rewards", *titles, "worn from", "to"]
-    table = make_table("arm", *numbers, "filter", numbers=numbers)
-    for arm in content.arms:
-        means = [_shown(arm.means[window]) for window in windows]
-        counts = [f"{count:,}" for count in (arm.shows, arm.pending, arm.rewards)]
-        add_row(table, arm.arm, *counts, *means, _shown(arm.wear_start), _shown(arm.wear_now), _verdict(arm))
-    console = make_console()
-    console.print(f"{content.bandit}: {content.policy}", markup=False, soft_wrap=True)
-    console.print(table)
-    if content.holdout is not None:
-        console.print(_lift(content.holdout), soft_wrap=True)
-    if content.estimated_sigma is not None:
-        console.print(f"sigma is estimated: {content.estimated_sigma:.4g}.", soft_wrap=True)
-    console.print('"last 10": mean of the last 10 rewards. "worn": ends of the non-increasing fit.', soft_wrap=True)
-
-
-def _lift(holdout: HoldoutReport) -> str:
-    policy, held = (f"{mean:.4g}" if mean is not None else "unknown" for mean in holdout.means)
-    text = f"holdout ({holdout.share:.2%} of decisions): the policy earns {policy}, the holdout {held} per reward"
-    if holdout.lift is None:
-        return f"{text}."
-    interval = "" if holdout.low is None else f", 95 % interval {holdout.low:.4g} to {holdout.high:.4g}"
-    return f"{text}; lift {holdout.lift:.4g}{interval}."
-
-
-def _verdict(arm: ArmReport) -> str:
-    if not arm.available:
-        return "retired"
-    if arm.active is None:
-        return ""
-    return "active" if arm.active else f"removed by window {arm.window:,}"
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"

@@ -24,7 +24,7 @@ from rotting.cli.options import (
     whole_option,
 )
 from rotting.cli.output import checked_output, checked_plot, write_figure, write_json
-from rotting.cli.tables import print_differences, print_summaries
+from rotting.cli.tables import print_differences, print_sheet
 
 if TYPE_CHECKING:
     import xarray
@@ -70,7 +70,7 @@ def compare(
     from rotting.simulation import simulate
     from rotting.simulation.delays import as_delay
     from rotting.simulation.fit import check_fit
-    from rotting.simulation.significance import baseline_among
+    from rotting.simulation.significance import baseline_among, enough_to_compare
     from rotting.simulation.traces import TRACES
 
     late = parsed("--delay", as_delay, delay)
@@ -80,6 +80,8 @@ def compare(
         check_fit(policy, played, horizon)
     if baseline is not None:
         baseline_among(list(map(str, compared)), baseline)
+    if significance or baseline is not None:
+        enough_to_compare(compared)
     kept = () if trace is None else tuple(TRACES)
     _say_size(kept, len(compared), runs, played.n_arms, horizon or played.horizon)
     with enough_memory(runs):
@@ -106,12 +108,9 @@ def _check_files(plot: Path | None, json: Path | None, trace: Path | None) -> No
 
 def _print(dataset: xarray.Dataset, wanted: bool, baseline: str | None, form: str) -> None:
     from rotting.simulation.significance import significance
-    from rotting.simulation.summary import summarise
+    from rotting.simulation.tables import comparison_sheet
 
-    runs, said = dataset.sizes["run"], dataset.attrs
-    late = f", {said['delay']}" if "delay" in said else ""
-    title = f"{said['problem']}: {said['horizon']} rounds, {runs} run{'s' * (runs > 1)}, seed {said['seed']}{late}"
-    print_summaries(title, summarise(dataset), runs, form)
+    print_sheet(comparison_sheet(dataset), form)
     if wanted or baseline is not None:
         typer.echo()
         print_differences(significance(dataset, baseline), form)

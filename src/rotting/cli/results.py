@@ -10,7 +10,7 @@ import typer
 from rotting.cli.options import Baseline, Form, InputError, Significance
 from rotting.cli.output import checked_plot, write_figure
 from rotting.cli.sweep import progress_of
-from rotting.cli.tables import Sheet, print_differences, print_summaries
+from rotting.cli.tables import print_differences, print_sheet
 
 if TYPE_CHECKING:
     import xarray
@@ -48,12 +48,15 @@ def results(
     files = [checked_plot(file, option) for option, file in wanted.items() if file is not None]
     if len(set(map(Path.resolve, files))) < len(files):
         raise InputError(f"several figures are to go into the same file {str(files[0])!r}; expected different ones")
+    from rotting.simulation.significance import enough_to_compare
     from rotting.sweeps import figures, open_results, ranking
     from rotting.sweeps.results import chosen
 
     if not _say_progress(folder, form):
         return
     dataset = chosen(open_results(folder), problem or (), policy or ())
+    if significance or baseline is not None:
+        enough_to_compare(dataset["policy"].values.tolist())
     final = ranking.final_regret(dataset)
     limit = None if every else SHOWN
     _print_rankings(final, dataset["horizon"].values.tolist(), limit, form)
@@ -102,12 +105,16 @@ def _print_ranking(title: str, rows: list[PolicySummary], limit: int | None, run
     if not rows:
         typer.echo(f"{title}: no run is finished by every policy yet", err=form != "text")
         return
-    print_summaries(title, rows[:limit], runs, form)
+    from rotting.simulation.tables import summary_sheet
+
+    print_sheet(summary_sheet(title, rows[:limit], runs), form)
     if limit is not None and len(rows) > limit:
         typer.echo(f"{len(rows) - limit} more: --all shows them.", err=form != "text")
 
 
 def _print_best(found: list[Best], form: str) -> None:
+    from rotting._output.sheets import Sheet
+
     numbers = ("tried", "mean regret", "above best")
     sheet = Sheet("Best parameters on each problem", ("problem", "best of its kind", *numbers), numbers)
     for best in found:
@@ -115,7 +122,7 @@ def _print_best(found: list[Best], form: str) -> None:
         above = "best" if row.best else f"{row.difference:,.4g}"
         sheet.add(best.problem, row.policy, str(best.settings), f"{row.mean:,.4g}", above, bold=row.best)
     typer.echo()
-    sheet.print(form)
+    print_sheet(sheet, form)
 
 
 def _print_significance(final: xarray.DataArray, baseline: str | None, limit: int | None, form: str) -> None:

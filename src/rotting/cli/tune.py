@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rotting.cli.options import MAX_COUNT, Device, Form, InputError, Runs, Seed, Threads, parsed, whole_option
-from rotting.cli.tables import Sheet
+from rotting.cli.tables import print_sheet
 
 if TYPE_CHECKING:
-    from rotting.sweeps.tuning import Tuning
+    pass
 
 
 def tune(
@@ -37,7 +36,7 @@ def tune(
     from rotting.policies import parse_policy
     from rotting.problems import parse_problem
     from rotting.simulation.fit import check_fit
-    from rotting.sweeps.tuning import default_grid, expand
+    from rotting.sweeps.tuning import default_grid, expand, tuning_sheet
     from rotting.sweeps.tuning import tune as search
 
     start = parsed("policy", parse_policy, policy)
@@ -46,7 +45,8 @@ def tune(
     for candidate in expand(start, values):
         for each in played:
             check_fit(candidate, each, horizon)
-    _print_tuning(search(start, played, values, runs, seed, horizon, threads, device=device), form)
+    found = search(start, played, values, runs, seed, horizon, threads, device=device)
+    print_sheet(tuning_sheet(found), form)
 
 
 def _grid(texts: list[str]) -> dict[str, list[object]]:
@@ -72,22 +72,3 @@ def _grid_values(text: str) -> tuple[str, list[object]]:
         return name.strip(), ast.literal_eval(f"[{values}]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise InputError(f"--grid {text!r}: {values!r} cannot be read as values; {expected}") from None
-
-
-def _print_tuning(found: Tuning, form: str) -> None:
-    names = [str(problem) for problem in found.problems]
-    numbers = ("runs", *(f"regret on {name}" for name in names), "score")
-    sheet = Sheet("", ("policy", *numbers), numbers)
-    for trial in found.trials:
-        regrets = [f"{regret:,.4g}" for regret in trial.regret]
-        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=trial is found.trials[0])
-    sheet.notes += [
-        "Score: regret over what all candidates had on average, mean over problems.",
-        f"Best: {found.best!r}",
-    ]
-    if found.lead_low is not None and not math.isnan(found.lead_low):
-        tie = " (a tie)" if found.lead_low <= 0 else ""
-        lead = f"{found.lead_low:+.3f} to {found.lead_high:+.3f}"
-        sheet.notes.append(f"The runner-up's score is {lead} above (95 %, paired){tie}.")
-    sheet.notes.append(f"Warning: {found.warning}")
-    sheet.print(form)

@@ -10,7 +10,11 @@ from rotting.cli.options import InputError
 
 
 def warm_up() -> None:
-    """Compile every policy now, once per machine, for images and CI: nobody has to wait for the compiler later."""
+    """Compile every policy now, once per machine, for images and CI: nobody has to wait for the compiler later.
+
+    That is: agents and bandits, and simulations of rested arms with Gaussian noise. Other dynamics and noise, late
+    rewards and traces are compiled when they are first played.
+    """
     from rotting._core.compiling import is_kept, kernel_folder
     from rotting._output.progress import progress_bar
     from rotting.simulation.warming import compilations
@@ -27,4 +31,4 @@ def warm_up() -> None:
             progress.describe(f"compiling {name}")
             compile_it()
             progress.advance()
-    typer.echo(f"Everything is compiled, in {kernel_folder()} ({time.monotonic() - began:.0f} s).")
+    typer.echo(f"Every policy is compiled, in {kernel_folder()} ({time.monotonic() - began:.0f} s).")

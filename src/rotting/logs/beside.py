@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 SAMPLE = 200  # rows that show whether a column holds dates
 _DATE = re.compile(r"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}\b.*|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}\b.*")
 _PARTS_OF_TIME = frozenset({"year", "quarter", "month", "week", "hour"})
+# Codes of currencies tell such a column whatever it is called.
+_USUAL = (
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KES KRW MXN MYR NGN NOK NZD "
+    "PEN PHP PLN QAR RON SAR SEK SGD THB TRY TWD UAH USD VND ZAR"
+)
+_CODES = frozenset(_USUAL.split())
 _ZONES = frozenset({"timezone", "tz", "time_zone"})
 # Inside these, names of ads may repeat.
 _ABOVE_ARMS = ("campaign", "campaign_name", "campaign_id", "ad_group", "adgroup", "ad_set_name", "adset_name")
@@ -87,10 +93,12 @@ def _refuse_currencies(source: Source, columns: Columns) -> None:
     """Refuse amounts in several currencies, where a column beside them names it."""
     if not is_money(columns.reward):
         return
+    texts = {name for name, kind in zip(source.rows.columns, source.rows.types, strict=True) if str(kind) == "VARCHAR"}
     for column in source.columns:
-        if column not in (columns.arm, columns.reward) and "currency" in words_of(column):
+        named = "currency" in words_of(column)
+        if column not in (columns.arm, columns.reward) and (named or column in texts):
             found = sorted(value for value in _texts(source.rows, column) if value)
-            if len(found) > 1:
+            if len(found) > 1 and (named or _CODES.issuperset(map(str.upper, found))):
                 listed = ", ".join(map(quoted, found[:4]))
                 problem = f"is in different currencies (column {quoted(column)}: {listed})"
                 hint = "convert the amounts first, or leave the rows of one currency"

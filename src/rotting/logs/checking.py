@@ -19,6 +19,9 @@ FEW_MISSING = 0.05
 HOUR = 3600
 # An export of which so many rows have no arm or time is not read; an arm that is the sum of others so often is no arm.
 MOST_EMPTY, ENOUGH_TIMES = 0.1, 5
+# So many steps from one row of an arm to the next, none of which leads down, are no chance; nor are they growth, if
+# one arm alone has nearly as many (two weeks have weekends), and the last sums are so many times the first.
+ENOUGH_STEPS, ENOUGH_GROWTH = 14, 3.0
 # So large a share of rows in one of so many slices of time is worth a word.
 NEARLY_ALL, SLICES = 0.99, 20
 
@@ -47,12 +50,14 @@ def check_rows(
         refuse_merged_cells(database, columns)
         refuse_hidden_total(database, columns)
     notes = settle_missing_rewards(database, columns, reading)
-    notes += check_clicks(database, columns) if columns.aggregated else []
+    notes += check_clicks(database, columns) + check_running_totals(database, columns) if columns.aggregated else []
     notes += check_names(database, columns) + far_times(database)
     duplicates, backwards = irregularities(database, columns, drop_duplicates)
     dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
     if totals:
         dropped["total of other rows"] = totals
+    if columns.aggregated:
+        refuse_one_time(database)
     return Checked(rows, dropped, duplicates, backwards, tuple(notes))
 
 
@@ -103,6 +108,14 @@ def drop_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> int:
     return dropped + count(database, "DELETE FROM log WHERE is_total")
 
 
+def refuse_one_time(database: duckdb.DuckDBPyConnection) -> None:
+    """Refuse sums of a whole campaign: with one time per arm, differences of arms would look like changes."""
+    times = "SELECT count(DISTINCT coalesce(time, rowid)) AS own FROM log GROUP BY arm"
+    if count(database, f"SELECT max(own) FROM ({times})") == 1:
+        problem = "each arm has sums of one time only, which show no change"
+        raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
+
+
 def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[str]) -> None:
     """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice."""
     for number, column in enumerate(segments):
@@ -117,12 +130,32 @@ def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[
                 (SELECT DISTINCT arm, time FROM log))
             """
         ).fetchall()
+        if not found and _is_repeated_by(database, name):
+            raise LogError(
+                "each of its values has the same sums in all rows of an arm and time",
+                owner=f"column {column!r}",
+                hint="leave the rows of one value: all exposures would count several times",
+            )
         if found:
             raise LogError(
                 f"rows of {quoted(found[0][0])} are the sums of the others",
                 owner=f"column {column!r}",
                 hint="remove these rows, or the others: all exposures would count twice",
             )
+
+
+def _is_repeated_by(database: duckdb.DuckDBPyConnection, segment: str) -> bool:
+    """Say whether the same exposures are broken down twice, by device and again by country, told apart by a column."""
+    [[cells, repeated, amounts]] = database.execute(
+        f"""
+        WITH sums AS (SELECT arm, time, {segment}, sum(impressions) AS shown, sum(reward) AS earned FROM log
+            GROUP BY ALL),
+        cells AS (SELECT count(*) AS parts, min(shown) = max(shown) AND min(earned) = max(earned) AS alike,
+            any_value(shown) AS shown FROM sums GROUP BY arm, time)
+        SELECT count(*), count(*) FILTER (alike AND parts > 1), count(DISTINCT shown) FROM cells
+        """
+    ).fetchall()
+    return bool(cells >= ENOUGH_TIMES and repeated == cells and amounts > cells / 2)
 
 
 def refuse_merged_cells(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
@@ -165,6 +198,35 @@ def refuse_hidden_total(database: duckdb.DuckDBPyConnection, columns: Columns) -
             owner=f"arm column {columns.arm!r}",
             hint="remove its rows, such as those of a campaign above its ads: all exposures would count twice",
         )
+
+
+def check_running_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+    """Refuse sums since the launch instead of sums of the day: they never fall. Say so where there are few of them."""
+    if columns.time is None:
+        return []
+    [[steps, longest, falls, earned_more, growth]] = database.execute(
+        """
+        WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
+            WHERE arm NOT NULL AND time NOT NULL AND reward NOT NULL AND impressions > 0 GROUP BY ALL),
+        steps AS (SELECT arm, shown, shown - lag(shown) OVER past AS more, earned - lag(earned) OVER past AS earned_more
+            FROM cells WINDOW past AS (PARTITION BY arm ORDER BY time)),
+        arms AS (SELECT count(more) AS steps, count(*) FILTER (more < 0 OR earned_more < 0) AS falls,
+            count(*) FILTER (earned_more > 0) AS earned_more, min(shown) AS low, max(shown) AS high
+            FROM steps GROUP BY arm)
+        SELECT sum(steps), max(steps), sum(falls), sum(earned_more), sum(high) / sum(low) FROM arms
+        """
+    ).fetchall()
+    if not steps or steps < ENOUGH_STEPS or falls or 10 * earned_more < steps or growth < ENOUGH_GROWTH:
+        return []
+    found = "never fall from one time to the next, in any arm"
+    if longest < ENOUGH_STEPS - 1:
+        return [f"Impressions and {columns.reward!r} {found}: if these are sums since the launch, all is wrong."]
+    raise LogError(
+        f"{found}: they seem to be sums since the launch",
+        owner=f"impressions and {columns.reward!r}",
+        expected="sums of each day or hour alone",
+        hint="export them by day, or subtract the row before",
+    )
 
 
 def check_clicks(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:

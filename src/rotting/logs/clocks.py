@@ -75,6 +75,12 @@ def time_of(kind: str, column: str, date_format: str | None, role: str = "time")
     return f"coalesce({number}, {moment})", clock
 
 
+def unit_of(column: str) -> str:
+    """Return SQL for how many units of a number are a second, if it is a date since 1970 in one of them."""
+    ranges = (f"{FIRST_DATE * each} AND {LAST_DATE * each} THEN {each}" for each in UNITS.values())
+    return f"(CASE {' '.join(f'WHEN {column} BETWEEN {each}' for each in ranges)} END)"
+
+
 def settle_times(database: duckdb.DuckDBPyConnection, column: str, date_format: str | None) -> list[str]:
     """Put all times of the log on one clock, in seconds where they are dates; return what must be said about it."""
     said = _read_other_texts(database, column, date_format)
@@ -226,11 +232,9 @@ def _settle_numbers(database: duckdb.DuckDBPyConnection, column: str, alone: boo
     """Turn numbers that are dates into seconds since 1970. Row numbers and the like stay as they are, if alone."""
     if alone and (form := _settle_digits(database, column)):
         return [f"Numbers in column {column!r} were read as dates: {form}."]
-    unit = "CASE " + "".join(
-        f"WHEN time BETWEEN {FIRST_DATE * factor} AND {LAST_DATE * factor} THEN {factor} " for factor in UNITS.values()
-    )
+    unit = unit_of("time")
     found = database.execute(
-        f"SELECT {unit} END AS unit, min(time), max(time), min(rowid) + 1 FROM log "
+        f"SELECT {unit} AS unit, min(time), max(time), min(rowid) + 1 FROM log "
         f"WHERE clock = {NUMBER} AND time IS NOT NULL GROUP BY 1"
     ).fetchall()
     dates = {factor: low for factor, low, _, _ in found if factor is not None}
@@ -246,7 +250,7 @@ def _settle_numbers(database: duckdb.DuckDBPyConnection, column: str, alone: boo
             hint="correct the log or choose another column with {time}",
         )
     if set(dates) != {1.0}:
-        database.execute(f"UPDATE log SET time = time / ({unit} END) WHERE clock = {NUMBER} AND time IS NOT NULL")
+        database.execute(f"UPDATE log SET time = time / {unit} WHERE clock = {NUMBER} AND time IS NOT NULL")
     if len(dates) < 2:
         return []
     names = " and ".join(name for name, factor in UNITS.items() if factor in dates)

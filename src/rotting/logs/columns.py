@@ -30,8 +30,8 @@ COUNTED = frozenset(_COUNTED.split())
 # Names that may mean the number of exposures of a row, or something else: asked for, and never guessed.
 _PERHAPS = "impression views viewed sends sent delivered deliveries shown shows trials visitors recipients reach"
 PERHAPS_IMPRESSIONS = frozenset(_PERHAPS.split())
-# Words of columns that are no sums of rewards: rates, prices and what was paid.
-_OTHERS = "rate ctr cvr cpc cpm cpa roas cost spend spent amount per avg average share through"
+# Words of columns that are no sums of rewards: rates, prices, what was paid, and what did not happen.
+_OTHERS = "rate ctr cvr cpc cpm cpa roas cost spend spent amount per avg average share through not non without"
 _NO_REWARD = frozenset(_OTHERS.split())
 NO_IMPRESSIONS = "none"
 # A column that is added where a log has several files: which of them a row is from.

@@ -28,8 +28,6 @@ NAMED = 0.7
 PROPORTIONAL, SURE = 0.98, 0.95
 # Arms which fall beside all others, whatever those follow, may be wrong so much less often than all of them together.
 BESIDE_SHARE = 0.25
-# Once an arm falls beside all others at this level, those that do not must fall more clearly than this.
-STANDS_OUT, CLEAR_FALL = 0.05, 0.005
 # An arm whose fall would be this many standard errors, if it fell like the others, must fall by itself at this level.
 SHOWS, AT_LEAST = 2.0, 0.2
 
@@ -118,19 +116,12 @@ def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray
     """
     falling, rising = _own_tests(weighed)
     beside = _tests_beside(weighed)
-    falling = np.where(_go_with_the_site(falling, beside), np.maximum(falling, beside), falling)
 
     def combined(own: np.ndarray, other: np.ndarray) -> np.ndarray:
         either = np.minimum(np.maximum(own, calendar), np.maximum(other / BESIDE_SHARE, own))
         return np.asarray(np.minimum(1.0, either))
 
     return combined(falling, beside), combined(rising, 1 - beside)
-
-
-def _go_with_the_site(falling: np.ndarray, beside: np.ndarray) -> np.ndarray:
-    """Say which arms may fall only because all do: others stand out, they do not, and their fall is not clear."""
-    stands_out = beside.min() / BESIDE_SHARE <= STANDS_OUT / len(beside)
-    return np.asarray((beside > 0.5) & (falling > CLEAR_FALL) & stands_out)
 
 
 def _own_tests(weighed: Weighed) -> tuple[np.ndarray, np.ndarray]:

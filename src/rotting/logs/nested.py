@@ -15,7 +15,8 @@ DEEPEST = 5  # structures inside structures that are opened
 def flat(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     """Return rows whose structures are columns of their own, called `outer.inner`.
 
-    An answer of an interface, one row with one list of rows (`{"data": [...]}`), becomes that list.
+    Values that JSON writes in several ways, such as 1 here and "1" there, become their texts. An answer of an
+    interface, one row with one list of rows (`{"data": [...]}`), becomes that list.
     """
     for _ in range(DEEPEST):
         kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
@@ -30,7 +31,15 @@ def flat(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
             )
         else:
             break
-    return rows
+    kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+    if "JSON" not in kinds.values():
+        return rows
+    return rows.project(
+        ", ".join(
+            f"{in_sql(column)} ->> '$' AS {in_sql(column)}" if kind == "JSON" else in_sql(column)
+            for column, kind in kinds.items()
+        )
+    )
 
 
 def _fields(rows: duckdb.DuckDBPyRelation, column: str) -> str:

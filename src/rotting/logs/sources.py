@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rotting.errors import MissingExtra, literal, quoted
 from rotting.logs.columns import FILE, LogError, in_sql
@@ -305,7 +305,17 @@ def _frame(database: duckdb.DuckDBPyConnection, frame: PandasFrame | Convertible
     if convert is None:
         raise LogError("is no frame", owner=name, expected=expected)
     try:
-        database.register("frame", convert())
+        database.register("frame", _with_index(convert()))
         return database.table("frame")
     except (duckdb.Error, TypeError, ImportError) as error:
         raise _unreadable(name, error, expected) from None
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a frame with its index among the columns, if it has names or holds times: DuckDB would leave it out."""
+    import pandas
+
+    if isinstance(frame.index, pandas.DatetimeIndex) and frame.index.name is None:
+        frame = frame.rename_axis(index="time")
+    named = [name for name in frame.index.names if name is not None]
+    return frame if not named or set(named) & set(frame.columns) else frame.reset_index()

@@ -346,10 +346,12 @@ def reward_wait(database: duckdb.DuckDBPyConnection, reading: Reading) -> float 
     if count(database, "SELECT count(*) FROM log WHERE lost_time"):
         raise LogError("holds times that cannot be read", owner=owner, expected=clocks.READABLE)
     found = database.execute(
-        """
-        WITH bounds AS (SELECT min(time) AS first, max(time) AS last FROM log)
+        f"""
+        WITH bounds AS (SELECT min(time) AS first, max(time) AS last FROM log),
+        rewards AS (SELECT time, reward, reward_time / CASE WHEN first < {clocks.FIRST_DATE} THEN 1
+            ELSE coalesce({clocks.unit_of("reward_time")}, 1) END AS reward_time FROM log, bounds)
         SELECT quantile_cont(reward_time - time, $1), avg((reward_time < time)::INTEGER), any_value(last - first)
-        FROM log, bounds WHERE reward > 0 AND reward_time NOT NULL AND time < (first + last) / 2
+        FROM rewards, bounds WHERE reward > 0 AND reward_time NOT NULL AND time < (first + last) / 2
         """,
         [ARRIVED],
     ).fetchone()

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import xarray
 
-from rotting._output.notebooks import card, number
 from rotting.errors import BadValue
 from rotting.simulation.figures import regret_figure
 from rotting.simulation.replay import Replay, replay_of
 from rotting.simulation.replay_figures import differences_figure, drops_figure, pulls_figure
-from rotting.simulation.summary import PolicySummary, summarise
+from rotting.simulation.significance import Difference, significance
+from rotting.simulation.summary import PolicySummary, final_regret, finished_runs, summarise
+from rotting.simulation.tables import comparison_sheet, differences_sheet
 
 if TYPE_CHECKING:
     import pandas
@@ -49,14 +50,56 @@ class ResultAccessor:
         return summarise(self._dataset)
 
     def frame(self) -> pandas.DataFrame:
-        """Return the summary as a table of pandas, one row per policy."""
+        r"""Return the summary as a table of pandas, one row per policy."""
         import pandas
 
         return pandas.DataFrame([dataclasses.asdict(row) for row in self.summary()])
 
+    def table(self, form: str = "text", times: bool = False) -> str:
+        r"""Return the summary as a table: mean regret and how much it is above the best, with 95 % intervals.
+
+        Parameters
+        ----------
+        form
+            "text", "markdown", or "latex" (for the package booktabs).
+        times
+            Whether to add the time per decision, where it was kept.
+
+        Examples
+        --------
+        >>> import rotting
+        >>> problem = rotting.problems.two_arm(L=2)
+        >>> result = rotting.simulate([rotting.Uniform(), rotting.Oracle()], problem, horizon=100, runs=8)
+        >>> print(result.rotting.table("markdown"))
+        **two\_arm(L=2, horizon=10000): 100 rounds, 8 runs, seed 0**
+        <BLANKLINE>
+        | policy | mean regret | 10 % | 90 % | above best |
+        | --- | ---: | ---: | ---: | ---: |
+        | **Oracle()** | **0.0 ± 0.0** | **0.0** | **0.0** | **best** |
+        | Uniform() | 48.1 ± 4.6 | 41.1 | 54.0 | 48.1 ± 4.6 |
+        <BLANKLINE>
+        ±: 95 % intervals over runs; 10 % and 90 %: quantiles of the runs.
+        Regret against the oracle (greedy: optimal).
+        """
+        return comparison_sheet(self._dataset, times).written(form)
+
+    def significance(self, baseline: str | None = None) -> list[Difference]:
+        """Return the paired differences between policies, with p values after Holm's correction.
+
+        Parameters
+        ----------
+        baseline
+            The label or the name of a policy that the others are compared with (default: all pairs).
+        """
+        return significance(self._dataset, baseline)
+
+    def significance_table(self, form: str = "text", baseline: str | None = None) -> str:
+        """Return which differences between policies are more than chance, as a table; parameters as above."""
+        return differences_sheet(self.significance(baseline)).written(form)
+
     def plot_regret(self) -> Figure:
         """Draw regret over time: means, and the region from 10 % to 90 % of the runs."""
-        return regret_figure(self._dataset)
+        return regret_figure(self._finished())
 
     def plot_differences(self, against: str | None = None) -> Figure:
         """Draw regret minus that of one policy, run by run, with 95 % intervals.
@@ -72,7 +115,7 @@ class ResultAccessor:
         if base not in labels:
             expected = f"one of {', '.join(labels)}"
             raise BadValue("is not in this result", name="against", value=against, expected=expected)
-        return differences_figure(self._dataset, base)
+        return differences_figure(self._finished(), base)
 
     def plot_pulls(self, policy: str | None = None, run: int = 0, problem: Problem | None = None) -> Figure:
         """Draw the pulls of each arm over the rounds of one run, which is played again.
@@ -101,37 +144,12 @@ class ResultAccessor:
         """Return one run, round by round: arms, rewards, and explanations of so many rounds."""
         return replay_of(self._dataset, policy, run, problem, explain)
 
-    def __repr__(self) -> str:
-        shown = self.frame()[
-            ["policy", "mean", "mean_low", "mean_high", "difference", "difference_low", "difference_high"]
-        ]
-        return f"{self._title()}: regret, and above the best, with 95 % intervals\n{shown.to_string(index=False)}"
+    def _finished(self) -> xarray.Dataset:
+        """Return the runs that every policy has finished: a sweep under way has others, too."""
+        return self._dataset.isel(run=finished_runs(final_regret(self._dataset)))
 
-    def _title(self) -> str:
-        runs, horizon = self._dataset.sizes["run"], self._dataset.attrs["horizon"]
-        return f"{self._dataset.attrs['problem']}, {runs} runs of {horizon} rounds"
+    def __repr__(self) -> str:
+        return self.table(times=True)
 
     def _repr_html_(self) -> str:
-        columns = ("policy", "mean regret", "95 % interval", "10 % to 90 % of the runs", "above the best", "95 %")
-        rows = [
-            [
-                row.policy,
-                number(row.mean),
-                _interval(row.mean_low, row.mean_high),
-                _interval(row.quantile_10, row.quantile_90),
-                "best" if row.best else number(row.difference),
-                "" if row.best else _interval(row.difference_low, row.difference_high),
-            ]
-            for row in self.summary()
-        ]
-        return card(
-            self._title(),
-            columns,
-            rows,
-            columns[1:],
-            f"Regret against {self._dataset.attrs.get('oracle', 'the oracle')}.",
-        )
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None else f"{number(low)} to {number(high)}"
+        return comparison_sheet(self._dataset).html()

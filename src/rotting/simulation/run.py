@@ -63,9 +63,13 @@ class Run:
         self.t += 1
         return float(self._pull(self.problem.arrays, self._journal, self._streams.noise[arm], arm, self.t))
 
-    def values(self) -> np.ndarray:
-        """Return the mean reward of each arm if it were pulled next: what no policy is told."""
-        memory, arrays = self._journal.memory, self.problem.arrays
+    def value(self, arm: int) -> float:
+        """Return the mean reward of an arm if it were pulled next: what no policy is told."""
+        arm = whole_number("arm", arm, minimum=0, maximum=self.problem.n_arms - 1)
         value: Callable[..., float] = value_now  # compiled code is not typed
         with np.errstate(over="ignore"):
-            return np.array([value(arrays, memory, arm, self.t + 1) for arm in range(self.problem.n_arms)], float)
+            return float(value(self.problem.arrays, self._journal.memory, arm, self.t + 1))
+
+    def values(self) -> np.ndarray:
+        """Return the mean reward of each arm if it were pulled next."""
+        return np.array([self.value(arm) for arm in range(self.problem.n_arms)], float)

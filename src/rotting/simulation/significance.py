@@ -71,6 +71,8 @@ def significance(results: xarray.Dataset | Sequence[xarray.Dataset], baseline: s
     UCB1(sigma=1) - Oracle(): 7, True
     """
     listed: list[xarray.Dataset] = [results] if hasattr(results, "data_vars") else list(results)  # type: ignore[list-item]
+    for dataset in listed:
+        enough_to_compare(dataset["policy"].values.tolist())
     found = [difference for dataset in listed for difference in _differences(dataset, baseline)]
     corrected = iter(holm([row.p for row in found if row.p is not None]))
     found = [row if row.p is None else replace(row, adjusted=next(corrected)) for row in found]
@@ -89,6 +91,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
         corrected[index] = largest
     return corrected
+
+
+def enough_to_compare(labels: Sequence[object]) -> None:
+    """Refuse to compare a policy with nothing."""
+    if len(labels) < 2:
+        raise BadValue("a single policy differs from no other", expected="two policies or more")
 
 
 def baseline_among(labels: Sequence[str], baseline: str) -> str:

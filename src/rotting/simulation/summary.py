@@ -36,6 +36,7 @@ class PolicySummary:
     difference_low: float | None
     difference_high: float | None
     nanoseconds_per_decision: float  # NaN where no times were kept
+    runs: int  # that every policy has finished: the others do not count
 
 
 def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
@@ -60,6 +61,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     Oracle() 0.0 True 0.0
     """
     regret = final_regret(dataset)
+    regret = regret[:, finished_runs(regret)]
     means = regret.mean(axis=1)
     best = int(np.argmin(means))
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
@@ -82,9 +84,18 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
                 difference_low=difference_low,
                 difference_high=difference_high,
                 nanoseconds_per_decision=float(nanoseconds[index]),
+                runs=regret.shape[1],
             )
         )
     return rows
+
+
+def finished_runs(regret: np.ndarray) -> np.ndarray:
+    """Say of each run whether every policy has finished it, given regret[policy, run]; refuse a result without any."""
+    finished: np.ndarray = np.isfinite(regret).all(axis=0)
+    if not finished.any():
+        raise BadValue("no run is finished by every policy", hint="go on with the sweep, or select what is finished")
+    return finished
 
 
 def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:

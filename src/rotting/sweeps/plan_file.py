@@ -44,6 +44,8 @@ problems = [
 """
 
 _KEYS = ("runs", "seed", "horizon", "rounds", "imports", "policies", "problems")
+# What only a single comparison can do.
+_ELSEWHERE = dict.fromkeys(("delay", "trace"), "rotting compare and rotting.simulate have it, sweeps do not")
 _REQUIRED = ("policies", "problems", "runs")
 MAX_COMBINATIONS = 100_000
 
@@ -99,7 +101,7 @@ def _content(text: str, name: str) -> dict[str, Any]:
 def _plan(content: dict[str, Any], folder: Path) -> Plan:
     for key in content:
         if key not in _KEYS:
-            unknown = BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS))
+            unknown = BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS), hint=_ELSEWHERE.get(key))
             raise _MistakeError(unknown, _assignment(key))
     for key in _REQUIRED:
         if key not in content:

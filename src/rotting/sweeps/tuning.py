@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from rotting._core.validation import whole_number
+from rotting._output.sheets import Sheet
 from rotting.errors import BadType, BadValue
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike
@@ -52,6 +54,35 @@ class Tuning:
     def best(self) -> Policy:
         """The policy with the parameters found."""
         return self.trials[0].policy
+
+    def table(self, form: str = "text") -> str:
+        """Return the candidates, the best first, as "text", "markdown" or "latex"."""
+        return tuning_sheet(self).written(form)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return tuning_sheet(self).html()
+
+
+def tuning_sheet(found: Tuning) -> Sheet:
+    """Return what a search has found as a table, with what is to be said of it."""
+    numbers = ("runs", *(f"regret on {problem}" for problem in found.problems), "score")
+    sheet = Sheet("", ("policy", *numbers), numbers)
+    for trial in found.trials:
+        regrets = [f"{regret:,.4g}" for regret in trial.regret]
+        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=trial is found.trials[0])
+    sheet.notes += [
+        "Score: regret over what all candidates had on average, mean over problems.",
+        f"Best: {found.best!r}",
+    ]
+    if found.lead_low is not None and not math.isnan(found.lead_low):
+        tie = " (a tie)" if found.lead_low <= 0 else ""
+        lead = f"{found.lead_low:+.3f} to {found.lead_high:+.3f}"
+        sheet.notes.append(f"The runner-up's score is {lead} above (95 %, paired){tie}.")
+    sheet.notes.append(f"Warning: {found.warning}")
+    return sheet
 
 
 def tune(

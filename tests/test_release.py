@@ -1,0 +1,44 @@
+"""What a release needs: one version, told alike everywhere, and a trial of every extra."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import rotting
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_version_is_told_alike_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "version" not in project  # it is read from the package
+    citation = (ROOT / "CITATION.cff").read_text()
+    [(cited, released)] = re.findall(r"^version: (\S+).*\ndate-released: (\S+)$", citation, re.MULTILINE)
+    headings = re.findall(r"^## \[(.+?)\](?: - (\S+))?$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == ("Unreleased", "")
+    assert headings[1] == (rotting.__version__, released) == (cited, released)
+
+
+def loaded(name):
+    """Return a tool as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_extra_for_users_is_tried():
+    trials = loaded("release_check").TRIALS
+    assert {file.stem for file in (ROOT / "tools" / "trials").glob("*.py")} == set(trials)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    tried = {extra for listed in trials.values() for extra in listed.split(",") if extra}
+    assert extras.keys() - tried == {"test", "lint", "docs", "release", "bench"}
+
+
+def test_the_lowest_versions_are_those_of_the_project():
+    lowest = loaded("lowest")
+    assert lowest.lowest("psycopg[binary]>=3.2,<4") == "psycopg[binary]==3.2"
+    listed = lowest.requirements()
+    assert {line.partition("==")[0] for line in listed} >= {"numpy", "zarr", "duckdb", "uvicorn[standard]"}
+    assert not any(line.startswith("rotting") for line in listed)
