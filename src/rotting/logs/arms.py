@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from rotting.logs.recommending import (
     action_per_unit,
     chances,
     estimate,
+    estimates,
     settled,
 )
 from rotting.logs.wearout import TAILS, Band, discoveries
@@ -95,11 +97,11 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     recovering = discoveries(findings.recovering) & findings.rotting
     chance, fresh = chances(values.ahead), float(np.mean(values.first))
     some = draws[:: max(len(draws) // max(MOST_CURVES // len(log.arms), LEAST_CURVES), 1)]
+    curves = _curves(bands, log, some)
+    told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings.rotting)
     result = []
-    for index, (arm, band) in enumerate(zip(log.arms, bands, strict=True)):
+    for index, (arm, curve, own) in enumerate(zip(log.arms, curves, told, strict=True)):
         is_rotting = bool(findings.rotting[index])
-        told = _told_per_unit if log.per_unit else _told
-        own = told(values, index, arm, log, is_rotting)
         if log.per_unit:
             action = action_per_unit(is_rotting)
         else:
@@ -118,47 +120,49 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
                 action_reason=action.reason,
                 rising=bool(rising[index]),
                 recovering=bool(recovering[index]),
-                curve=_curve(band, log.offset, some, index, float(arm.cells.time.min())),
+                curve=curve,
                 **own,
             )
         )
     return result
 
 
-def _told(values: _Values, index: int, arm: Arm, log: Log, is_rotting: bool) -> dict[str, Any]:
-    """Return the numbers of one arm."""
-    first, last, ahead = (
-        estimate(each[:, index]).shifted(log.offset) for each in (values.first, values.last, values.ahead)
-    )
-    places = values.drop_at[:, index]
-    dropped = is_rotting and float(np.mean(places < arm.exposures)) > 0.5
-    # Half of a value that is counted from far above 0 is no matter of wear-out.
-    tells = is_rotting and not log.offset
-    half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
-    return {
-        "half_life": half,
-        "half_life_low": low,
-        "half_life_high": high,
-        "half_life_beyond_log": half is not None and half > arm.exposures,
-        "value_first": first.point,
-        "value_last": last.point,
-        "value_lost": first.point - last.point,
-        "first": first,
-        "last": last,
-        "next_1000": ahead,
-        "drop_at": round(float(np.median(places))) if dropped else None,
-    }
+def _told(values: _Values, log: Log, rotting: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of each arm."""
+    drawn = [estimates(each) for each in (values.first, values.last, values.ahead)]
+    for index, (arm, is_rotting) in enumerate(zip(log.arms, rotting.tolist(), strict=True)):
+        first, last, ahead = (each[index].shifted(log.offset) for each in drawn)
+        places = values.drop_at[:, index]
+        dropped = is_rotting and float(np.mean(places < arm.exposures)) > 0.5
+        # Half of a value that is counted from far above 0 is no matter of wear-out.
+        tells = is_rotting and not log.offset
+        half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
+        yield {
+            "half_life": half,
+            "half_life_low": low,
+            "half_life_high": high,
+            "half_life_beyond_log": half is not None and half > arm.exposures,
+            "value_first": first.point,
+            "value_last": last.point,
+            "value_lost": first.point - last.point,
+            "first": first,
+            "last": last,
+            "next_1000": ahead,
+            "drop_at": round(float(np.median(places))) if dropped else None,
+        }
 
 
-def _told_per_unit(values: _Values, index: int, arm: Arm, log: Log, is_rotting: bool) -> dict[str, Any]:
-    """Return the numbers of one arm where exposures are counted per unit: what it earned lately, and nothing else.
+def _told_per_unit(values: _Values, log: Log) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of each arm where exposures are counted per unit: what it earned lately, and nothing else.
 
     The panel counts exposures of all users together: it tells no speed per user, and its first and last values mix
     users who tire with users who leave.
     """
     unknown = ("half_life", "half_life_low", "half_life_high", "value_first", "value_last", "value_lost")
-    coming = recent_mean(arm, log) or estimate(values.ahead[:, index]).shifted(log.offset)
-    return dict.fromkeys((*unknown, "first", "last", "drop_at")) | {"half_life_beyond_log": False, "next_1000": coming}
+    for arm, ahead in zip(log.arms, estimates(values.ahead), strict=True):
+        coming = recent_mean(arm, log) or ahead.shifted(log.offset)
+        nothing = dict.fromkeys((*unknown, "first", "last", "drop_at"))
+        yield nothing | {"half_life_beyond_log": False, "next_1000": coming}
 
 
 def in_agreement(arm: ArmDiagnosis, advice: Recommendation | None) -> ArmDiagnosis:
@@ -200,9 +204,16 @@ def half_life_of(draws: np.ndarray, exposures: float) -> tuple[float | None, flo
     return (float(middle) if told else None), float(low), upper
 
 
-def _curve(band: Band, offset: float, draws: list[Draw], arm: int, start: float) -> dict[str, list[float]]:
-    """Return what a figure of the arm needs: what was measured, and the mean of the draws."""
-    time = start + (1 - start) * band.exposure / max(float(band.exposure[-1]), 1.0)
-    model = np.mean([draw.values(arm, band.exposure, time) for draw in draws], axis=0)
-    curve = {"exposure": band.exposure.tolist(), "model": (model + offset).tolist()}
-    return curve | {name: (getattr(band, name) + offset).tolist() for name in ("mean", "fit", "low", "high")}
+def _curves(bands: list[Band], log: Log, draws: list[Draw]) -> Iterator[dict[str, list[float]]]:
+    """Yield what a figure of each arm needs: what was measured, and the mean of the draws."""
+    sizes = [len(band.exposure) for band in bands]
+    times = []
+    for band, arm in zip(bands, log.arms, strict=True):
+        start = float(arm.cells.time.min())
+        times.append(start + (1 - start) * band.exposure / max(float(band.exposure[-1]), 1.0))
+    numbers, time = np.repeat(np.arange(len(bands)), sizes), np.concatenate(times)
+    exposure = np.concatenate([band.exposure for band in bands])
+    model = np.mean([draw.values(numbers, exposure, time) for draw in draws], axis=0) + log.offset
+    for band, own in zip(bands, np.split(model, np.cumsum(sizes)[:-1]), strict=True):
+        curve = {"exposure": band.exposure.tolist(), "model": own.tolist()}
+        yield curve | {name: (getattr(band, name) + log.offset).tolist() for name in ("mean", "fit", "low", "high")}

@@ -36,7 +36,7 @@ from rotting.logs.sentences import (
 )
 from rotting.logs.sources import LogSource
 from rotting.logs.staging import Reading
-from rotting.logs.wearout import isotonic_band
+from rotting.logs.wearout import isotonic_bands
 
 VERDICTS = (ROTTING, FALLS_WITH_CALENDAR, FALLS_TOGETHER, NOT_ROTTING, CONSTANT_REWARDS)
 # A fall of all arms together is named if it is so many standard errors from nothing.
@@ -204,7 +204,7 @@ def diagnose(
         read = read_log(log, arm, reward, time, unit, drop_duplicates, progress.stage, impressions, how, before, after)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
-        bands = [isotonic_band(each, findings.log, generator) for each in findings.log.arms]
+        bands = isotonic_bands(findings.log.arms, findings.log, generator)
         draws = values_of(findings, seed)
         gains: list[Gain] = []
         replay: list[Gain] = []

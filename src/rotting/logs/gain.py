@@ -142,13 +142,11 @@ def _rewards(
     draw: Draw, period: Period, policies: Mapping[str, Policy], sigma: float, binary: bool, seed: int
 ) -> np.ndarray:
     """Return the mean reward per 1000 exposures of the allocation that is kept, and of every policy."""
-    from rotting.simulation import simulate
+    from rotting.simulation.simulator import mean_rewards
 
     problem = problem_of(draw, period, sigma, binary)
-    played = simulate(policies, problem, runs=RUNS, seed=seed, rounds=1, progress=False)
-    lost = played["regret"].isel(round=-1).mean("run").values
-    earned = float(played["oracle_reward"].values[-1]) - lost
-    return np.concatenate([[kept_reward(draw, period)], earned / problem.horizon * PER])
+    earned = mean_rewards(policies, problem, period.rounds, RUNS, seed)
+    return np.concatenate([[kept_reward(draw, period)], earned / period.rounds * PER])
 
 
 def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str = "log") -> Problem:

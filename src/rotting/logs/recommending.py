@@ -215,5 +215,16 @@ def chances(values: np.ndarray) -> np.ndarray:
 
 def estimate(draws: np.ndarray) -> Estimate:
     """Return the mean and the 90 % interval of draws."""
-    low, high = np.quantile(draws, (0.05, 0.95))
-    return Estimate(float(draws.mean()), float(low), float(high))
+    return estimates(draws[:, None])[0]
+
+
+def estimates(draws: np.ndarray) -> list[Estimate]:
+    """Return the mean and the 90 % interval of each column of draws.
+
+    >>> estimates(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))[0].point
+    2.0
+    """
+    rows = np.ascontiguousarray(draws.T)
+    low, high = np.quantile(rows, (0.05, 0.95), axis=1)
+    points = rows.mean(axis=1)
+    return [Estimate(*each) for each in zip(points.tolist(), low.tolist(), high.tolist(), strict=True)]
