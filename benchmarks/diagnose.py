@@ -4,7 +4,7 @@
     python benchmarks/diagnose.py table rows   # some of it; the rest of the file stays
     python benchmarks/diagnose.py table=10     # with fewer logs per row
 
-The generators are in log_generators.py and other_generators.py, beside this file.
+The generators are in log_generators.py, other_generators.py and any_generators.py, beside this file.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import any_generators
 import log_generators
 import other_generators
 
 from rotting._core.files import replacing
 from rotting.logs import make_log
+from rotting.logs.arms import half_life_of
+from rotting.logs.caveats import find_caveats
 from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
 from rotting.logs.findings import Findings, find_wear_out
 from rotting.logs.fitting import period_ahead, values_of
 from rotting.logs.gain import Period, compared_policies, estimate_gains
 from rotting.logs.noise import sigma_of
+from rotting.logs.outlook import wearing_out
 from rotting.logs.panel import make_panel
 from rotting.logs.reading import Log, read_log
 from rotting.problems import Problem
@@ -43,6 +47,7 @@ from rotting.simulation import simulate
 
 RESULTS = Path(__file__).with_name("diagnose.json")
 FIRST_SEED = 10_000
+UNSURE = "fall with the calendar"  # in the caveat of logs that cannot tell wear-out from a site that falls
 POWER_SETTINGS = {"arms": 5, "exposures": 2000, "start": 0.10, "end": 0.04}
 
 
@@ -66,9 +71,11 @@ def judged(name: str, seed: int) -> dict[str, Any]:
     """Return the calls of one log of a generator."""
     generator = getattr(log_generators, name)
     unit = "user_id" if generator in log_generators.PER_USER else None
-    found = findings_of(read_log(generator(np.random.default_rng(FIRST_SEED + seed)), unit=unit))
+    log = read_log(generator(np.random.default_rng(FIRST_SEED + seed)), unit=unit)
+    found = findings_of(log)
     return {
         "called": found.rotting.tolist(),
+        "said": any(UNSURE in caveat for caveat in find_caveats(log, (), found, (), None)),
         "rising": float(np.mean(found.rising < 0.01)),
         "driver": found.driver.name,
     }
@@ -83,6 +90,7 @@ def table(count: int = 20) -> dict[str, Any]:
             "logs": count,
             "arms_called": float(np.mean([np.mean(row["called"]) for row in rows])),
             "logs_with_a_call": float(np.mean([any(row["called"]) for row in rows])),
+            "logs_that_say_it_may_be_the_calendar": float(np.mean([row["said"] for row in rows])),
             "arms_rising": float(np.mean([row["rising"] for row in rows])),
             "drivers": dict(Counter(row["driver"] for row in rows)),
         }
@@ -90,18 +98,28 @@ def table(count: int = 20) -> dict[str, Any]:
     return found
 
 
-def judged_other(name: str, seed: int) -> tuple[list[bool], list[bool]]:
-    """Return which arms of one log of the second family were called, and which wear out."""
-    frame, truth = getattr(other_generators, name)(np.random.default_rng(FIRST_SEED + seed))
+def judged_other(generator: Callable[[np.random.Generator], Any], seed: int) -> tuple[list[bool], list[bool]]:
+    """Return which arms of one log of the other families were called, and which wear out."""
+    frame, truth = generator(np.random.default_rng(FIRST_SEED + seed))
     log = read_log(frame)
     return findings_of(log).rotting.tolist(), [truth[arm.name] for arm in log.arms]
 
 
 def others(count: int = 20) -> dict[str, Any]:
     """Return, for the second family, the power, and the share of calls of arms that do not wear out."""
+    return judged_family(other_generators.OTHERS, count)
+
+
+def anything(count: int = 40) -> dict[str, Any]:
+    """Return the same for the third family, in which everything is drawn at random."""
+    return judged_family(any_generators.ANY, count)
+
+
+def judged_family(generators: Iterable[Callable[[np.random.Generator], Any]], count: int) -> dict[str, Any]:
+    """Return the power, and the share of calls of arms that do not wear out, for each generator."""
     found = {}
-    for generator in other_generators.OTHERS:
-        rows = each_of(functools.partial(judged_other, generator.__name__), range(count))
+    for generator in generators:
+        rows = each_of(functools.partial(judged_other, generator), range(count))
         called = np.concatenate([row[0] for row in rows])
         worn = np.concatenate([row[1] for row in rows])
         false = [np.array(calls) & ~np.array(truth) for calls, truth in rows]
@@ -118,7 +136,8 @@ def others(count: int = 20) -> dict[str, Any]:
 def oracle(count: int = 20) -> dict[str, Any]:
     """Return the power of a test that knows the true curve, against a calendar that falls exponentially, at 5 %.
 
-    `alike` also knows that all arms have one level; `levels_unknown` does not. No method can do better at that level.
+    `alike` also knows that all arms have one level, `levels_differ` that their logarithms have a spread of 0.15, and
+    `levels_unknown` nothing about them. No method that knows as much or less can do better at that level.
     """
     from scipy.special import ndtr
 
@@ -132,23 +151,25 @@ def oracle(count: int = 20) -> dict[str, Any]:
     found = {}
     for name, (generate, curve) in curves.items():
         apart = np.array([_apart(generate(np.random.default_rng(seed)), curve) for seed in range(count)])
-        alike, unknown = ndtr(apart - 1.645).mean(axis=0)
-        found[name] = {"alike": float(alike), "levels_unknown": float(unknown)}
+        powers = ndtr(apart - 1.645).mean(axis=0)
+        found[name] = dict(zip(("alike", "levels_differ", "levels_unknown"), map(float, powers), strict=True))
     return found
 
 
-def _apart(frame: Any, curve: Any) -> tuple[float, float]:
-    """Return how many standard errors the truth is from the nearest calendar: levels known to be alike, and not."""
+def _apart(frame: Any, curve: Any) -> list[float]:
+    """Return how many standard errors the truth is from the nearest calendar, by what is known about levels."""
     panel = make_panel(read_log(frame))
     value = curve(panel.exposure / 2000)
     value = value / np.average(value, weights=panel.count)
     root, target = np.sqrt(panel.count * value / panel.variance), np.log(value)
     distances = []
-    for levels in (np.ones((len(value), 1)), np.eye(panel.arms)[panel.arm]):
-        design = np.column_stack([levels, panel.time]) * root[:, None]
-        rest = target * root - design @ np.linalg.lstsq(design, target * root, rcond=None)[0]
+    for spread in (1e-6, 0.15, 1e6):
+        design = np.column_stack([np.eye(panel.arms)[panel.arm], np.ones(len(value)), panel.time]) * root[:, None]
+        penalty = np.eye(panel.arms, panel.arms + 2) / spread
+        both, aim = np.vstack([design, penalty]), np.append(target * root, np.zeros(panel.arms))
+        rest = aim - both @ np.linalg.lstsq(both, aim, rcond=None)[0]
         distances.append(float(np.sqrt(rest @ rest)))
-    return distances[0], distances[1]
+    return distances
 
 
 def calibration(count: int = 60) -> dict[str, Any]:
@@ -166,26 +187,39 @@ def power(count: int = 60) -> dict[str, Any]:
     return {"settings": settings, "logs": count, "power": float(np.mean(shares))}
 
 
-def _half_lives(exposures: int, rate: float, seed: int) -> tuple[float, float, float]:
+def _half_lives(exposures: int, rate: float, seed: int) -> list[tuple[bool, bool, bool, float]]:
+    """Return, for each arm: is it called, is a half-life told, does its interval hold the truth, estimate / truth."""
     frame = log_generators.wearing(np.random.default_rng(FIRST_SEED + seed), exposures=exposures, rate=rate)
     truth = exposures * np.log(2) / -np.log(0.4)
     each = findings_of(read_log(frame))
-    draws = np.array([draw.half_lives() for draw in values_of(each, seed)])
-    low, middle, high = np.quantile(draws, (0.05, 0.5, 0.95), axis=0, method="inverted_cdf")
-    inside = float(np.mean((low <= truth) & (truth <= high)))
-    return inside, float(np.median(middle) / truth), float(np.mean(each.rotting))
+    draws = np.array([draw.half_lives() for draw in wearing_out(values_of(each, seed))])
+    rows = []
+    for called, own in zip(each.rotting, draws.T, strict=True):
+        told, low, high = half_life_of(own, exposures)
+        inside = (low or 0.0) <= truth <= (np.inf if high is None else high)
+        rows.append((bool(called), told is not None, inside, (told or np.nan) / truth))
+    return rows
 
 
 def half_lives(count: int = 20) -> dict[str, Any]:
-    """Return how often 90 % intervals of half-lives hold the truth, and how far estimates are off."""
+    """Return how often 90 % intervals of half-lives hold the truth, how often one is told, and how far it is off.
+
+    The intervals are those of all arms; the page gives those of the arms that are called.
+    """
     found = {}
     for exposures, rate in ((500, 0.1), (2000, 0.1), (500, 0.01), (2000, 0.01)):
-        inside, ratios, told = np.array(each_of(functools.partial(_half_lives, exposures, rate), range(count))).T
+        rows = np.array(each_of(functools.partial(_half_lives, exposures, rate), range(count))).reshape(-1, 4)
+        called, told, inside, ratio = rows[:, 0] > 0, rows[:, 1] > 0, rows[:, 2] > 0, rows[:, 3]
         found[f"{exposures} exposures, {rate:.0%}"] = {
-            "coverage": float(np.mean(inside)),
-            "median_ratio": float(np.median(ratios)) if np.isfinite(np.median(ratios)) else None,  # None: not told
-            "arms_called": float(np.mean(told)),
+            "logs": count,
+            "arms_called": float(called.mean()),
+            "told": float((called & told).mean()),
+            "coverage": float(inside.mean()),
+            "coverage_where_told": float(inside[told].mean()) if told.any() else None,
+            "coverage_where_called_and_told": float(inside[called & told].mean()) if (called & told).any() else None,
+            "median_ratio": float(np.median(ratio[told])) if told.any() else None,
         }
+        print(exposures, rate, found[f"{exposures} exposures, {rate:.0%}"], flush=True)
     return found
 
 
@@ -351,7 +385,8 @@ def year(arms: int = 2000) -> dict[str, Any]:
 
 
 PARTS = {
-    part.__name__: part for part in (table, others, calibration, power, oracle, half_lives, driver, gain, year, rows)
+    part.__name__: part
+    for part in (table, others, anything, calibration, power, oracle, half_lives, driver, gain, year, rows)
 }
 
 

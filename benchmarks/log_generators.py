@@ -121,7 +121,7 @@ def autocorrelated(rng: np.random.Generator, length: float = 60.0, spread: float
 
 def weekdays(rng: np.random.Generator, days: float = 28.0, launches: str = "together") -> pandas.DataFrame:
     frame = shown(rng, days=days, launches=launches)
-    weekday = frame["timestamp"].dt.dayofweek.to_numpy()
+    weekday = frame["timestamp"].dt.day_of_week.to_numpy()
     return finished(frame, clicks(rng, np.where(weekday >= 5, 0.14, 0.09)))
 
 

@@ -50,7 +50,7 @@ def levels(rng: np.random.Generator, arms: int, rate: float, spread: float = 0.2
 
 def weekends_and_trend(rng: np.random.Generator, kind: str = "lives", fall: float = 0.4) -> tuple:
     time, arm = times(rng, 6, 1800, kind)
-    weekend = (FIRST_DAY + pandas.to_timedelta(time * 56, unit="D")).dayofweek >= 5
+    weekend = (FIRST_DAY + pandas.to_timedelta(time * 56, unit="D")).day_of_week >= 5
     rate = levels(rng, 6, 0.08, 0.25)[arm] * (1 - fall * time) * np.where(weekend, 1.3, 0.9)
     return log_of(time, arm, clicks(rng, rate), 56, set())
 

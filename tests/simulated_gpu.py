@@ -110,8 +110,9 @@ def said(policy: object, **chosen: object) -> str:
 
 def small_memory() -> dict[str, list]:
     """Play with room for two runs at a time, and with a memory that is fuller than it says."""
-    whole = rotting.simulate(rotting.EffFEWA(), problem(), **GAME, device="cuda")
-    one_run = batches.grouped([_cell(rotting.EffFEWA())])[0].run_bytes
+    whole = rotting.simulate(rotting.FEWA(), problem(), **GAME, device="cuda")
+    group = batches.grouped([_cell(rotting.FEWA())])[0]
+    for_two = group.needed(2, lanes=2) + group.run_bytes // 2
     batches_begun, usual = [], playing.to_device
 
     def counted(cells, parts, *rest):
@@ -123,12 +124,12 @@ def small_memory() -> dict[str, list]:
 
     playing.to_device = counted
     found, room = {}, {}
-    for name, memory, runs in (("planned", int(2.5 * one_run / 0.85), 99), ("met", 1 << 30, 2)):
+    for name, memory, runs in (("planned", int(for_two / 0.85), 99), ("met", 1 << 30, 2)):
         batches_begun.clear()
         room["runs"] = runs
         device.free_memory = lambda memory=memory: memory
         told: list[int] = []
-        again = rotting.simulate(rotting.EffFEWA(), problem(), **GAME, device="cuda", progress=told.append)
+        again = rotting.simulate(rotting.FEWA(), problem(), **GAME, device="cuda", progress=told.append)
         found[name] = [again.identical(whole.assign(seconds=again.seconds)), list(batches_begun), sum(told)]
     playing.to_device = usual
     return found

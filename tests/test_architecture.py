@@ -1,6 +1,7 @@
 """Dependencies point one way: from what users see down to what everything rests on."""
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -82,6 +83,12 @@ def imports(source: str, module: str, package: bool = False) -> list[tuple[str, 
 
 
 def modules() -> Imports:
+    """Return what every module of the package imports; tests may add to it."""
+    return dict(_modules())
+
+
+@cache
+def _modules() -> Imports:
     found = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         parts = file.relative_to(PACKAGE).with_suffix("").parts

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy
 
+from rotting.bandit.database import Database
+
 NO_SERVER = "PostgreSQL NOT TESTED: found no initdb and postgres on PATH or in /usr/lib/postgresql/*/bin"
 
 
@@ -114,3 +116,14 @@ def tamper():
         engine.dispose()
 
     return change
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a clock that stands still until it is set."""
+
+    class Clock:
+        now = 1_000_000.0
+
+    monkeypatch.setattr(Database, "clock", lambda _: Clock.now)
+    return Clock

@@ -12,7 +12,6 @@ from rotting.bandit import (
     UnknownArm,
     UnknownDecision,
 )
-from rotting.bandit.database import Database
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -135,17 +134,6 @@ def test_late_rewards_enter_in_the_order_they_arrive(url):
 
 
 # Missing rewards.
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Return a clock that stands still until it is set."""
-
-    class Clock:
-        now = 1_000_000.0
-
-    monkeypatch.setattr(Database, "clock", lambda _: Clock.now)
-    return Clock
 
 
 def test_overdue_decisions_get_the_default_reward(url, clock):

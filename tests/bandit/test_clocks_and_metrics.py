@@ -8,19 +8,9 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BanditError, CannotCopy, Decide, Reward, StorageError
-from rotting.bandit.database import Database
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    class Clock:
-        now = 1_000_000.0
-
-    monkeypatch.setattr(Database, "clock", lambda _: Clock.now)
-    return Clock
 
 
 def test_a_clock_that_was_ahead_heals(url, clock):

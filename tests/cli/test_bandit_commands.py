@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pandas
 import pytest
 
 from rotting import Bandit, cli
@@ -12,16 +13,9 @@ URL = "sqlite:///bandits.db"
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Return a function that runs a command in an empty folder and returns (exit code, output, complaints)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(command, *arguments):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(["bandit", command, URL, "hero", *arguments])
-        return stopped.value.code, *capsys.readouterr()
-
-    return run
+def run(run):
+    """Return a function that runs a command for a bandit, in an empty folder."""
+    return lambda command, *arguments: run("bandit", command, URL, "hero", *arguments)
 
 
 @pytest.fixture
@@ -135,7 +129,6 @@ def test_init_takes_every_setting(run):
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
 def test_export(played, tmp_path, name):
-    import pandas
 
     assert played("export", name) == (0, f"Wrote {name}: 62 events\n", "")
     read = pandas.read_csv if name.endswith("csv") else lambda file: pandas.read_json(file, lines=True)
@@ -175,7 +168,8 @@ def test_export(played, tmp_path, name):
         ),
         (("init", "--arm", "red", "--policy", "Fewa("), "policy 'Fewa(' cannot be read"),
         (("init", "--arm", "red", "--epsilon", "lots"), "--epsilon 'lots': expected a number"),
-        (("init",), "Missing option '--arm'"),
+        (("init",), "--arm is missing; expected one for each arm, or --warm-start with a log"),
+        (("init", "--warm-start", "nowhere.csv"), "log 'nowhere.csv': cannot be read"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -296,3 +290,18 @@ def test_segments(played, capsys):
     assert "push/de" in out
     assert "2 segments of push/{country}" in out
     assert json.loads(run("segments", "--json", "-")[1])["totals"]["red"]["rewards"] == 2
+
+
+def test_a_bandit_begins_with_a_log(run, tmp_path):
+    names = ['it\'s "red"', "bl\u00e5 & $HOME"]
+    log = tmp_path / "my log.csv"
+    arms = [names[place % 2] for place in range(80)]
+    pandas.DataFrame({"time": range(80), "arm": arms, "reward": [0, 1, 1, 0] * 20}).to_csv(log, index=False)
+    code, out, err = run("init", "--warm-start", str(log))
+    assert (code, err) == (0, "")
+    assert "with 2 arms" in out
+    assert "It knows 80 rewards of other origin." in out
+    with Bandit.open(URL, "hero") as bandit:
+        assert sorted(bandit.arms) == sorted(names)
+        assert any("my log.csv" in text for text in bandit.history()["details"].dropna())
+        assert bandit.verify().rewards == 80

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from typing import NamedTuple
 
 import pytest
 from matplotlib.figure import Figure
@@ -21,25 +20,6 @@ from rotting.simulation.summary import summarise
 
 QUICK = ("--problem", "two_arm(L=2)", "--horizon", "60", "--runs", "4")
 POLICIES = list(rotting.policies.POLICIES)
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Return a function that runs a command in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(arguments)
-        return Outcome(stopped.value.code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Commands for research: own modules, traces, late rewards, tables for papers."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 import typer
@@ -10,25 +8,6 @@ import xarray
 from own_modules import problem_text, write_module
 from rotting import UCB1, cli, problems, simulate
 from rotting._output.sheets import Sheet
-
-
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(arguments)
-        return Answer(stopped.value.code or 0, *capsys.readouterr())
-
-    return run
-
 
 GAME = ("UCB1", "--problem", "two_arm(L=2, horizon=400)", "--runs", "3")
 

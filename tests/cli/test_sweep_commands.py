@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rotting import cli, open_results
+from rotting import open_results
 from rotting.sweeps.plan_file import EXAMPLE, read_plan
 from rotting.sweeps.running import run_plan
 
@@ -19,16 +19,9 @@ problems = ["ten_arm", { problem = "two_arm", L = [1, 2] }]
 
 
 @pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Return a function that runs a command in a folder with a plan and gives (code, out, err)."""
-    monkeypatch.chdir(tmp_path)
+def run(run, tmp_path):
+    """Return a function that runs a command in a folder with a plan."""
     (tmp_path / "plan.toml").write_text(PLAN)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stopped:
-            cli.main(arguments)
-        return (stopped.value.code, *capsys.readouterr())
-
     return run
 
 

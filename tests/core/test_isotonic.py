@@ -35,3 +35,10 @@ def test_many_rows_at_once_are_the_fits_of_each():
     values, weights = generator.normal(size=(50, 32)), generator.integers(1, 50, 32).astype(float)
     each = np.stack([non_increasing_fit(row, weights) for row in values])
     assert non_increasing_fits(values, weights) == pytest.approx(each, abs=1e-12)
+
+
+def test_many_rows_with_weights_of_their_own_are_the_fits_of_each():
+    generator = np.random.default_rng(1)
+    values, weights = generator.normal(size=(50, 7)), generator.integers(1, 50, (50, 7)).astype(float)
+    each = np.stack([non_increasing_fit(*row) for row in zip(values, weights, strict=True)])
+    assert non_increasing_fits(values, weights) == pytest.approx(each, abs=1e-12)

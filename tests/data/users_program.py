@@ -55,6 +55,6 @@ agent.update(arm, 1.0)
 agent.update_many([0, 1], [0.5, 0.5])
 text: str = str(agent.explain())
 try:
-    best(rotting.problems.two_arm(L=1.0))
+    best(rotting.problems.two_arm(L=1.0, horizon=500))
 except RottingError as error:
     print(error.name, error.hint)

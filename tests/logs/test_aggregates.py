@@ -6,6 +6,7 @@ import pytest
 
 import rotting
 from rotting.logs import LogError
+from rotting.logs.findings import find_wear_out
 from rotting.logs.noise import sigma_of
 from rotting.logs.reading import read_log
 
@@ -28,8 +29,11 @@ def export(days=60, ads=4, wears=False, revenue=False, seed=0):
 @pytest.mark.parametrize("revenue", [False, True])
 @pytest.mark.parametrize("wears", [False, True])
 def test_falling_impressions_are_no_wear_out_and_falling_rates_are(wears, revenue):
-    diagnosis = rotting.diagnose(export(wears=wears, revenue=revenue))
-    assert [arm.rotting for arm in diagnosis.arms] == [wears] * 4
+    assert find_wear_out(read_log(export(wears=wears, revenue=revenue))).rotting.tolist() == [wears] * 4
+
+
+def test_the_page_says_that_rows_are_sums():
+    diagnosis = rotting.diagnose(export(days=20, ads=2))
     assert any("Each row stands for many exposures (column 'impressions')" in text for text in diagnosis.caveats)
 
 
@@ -121,3 +125,10 @@ def test_names_of_ad_platforms(columns, chosen):
     found = choose_columns(columns, None, None, None, None)
     expected = chosen or (columns[1], columns[4] if "Results" in columns else "Conversions", columns[0], "Impressions")
     assert (found.arm, found.reward, found.time, found.impressions) == expected
+
+
+def test_what_did_not_happen_is_no_reward():
+    from rotting.logs.columns import choose_columns
+
+    with pytest.raises(LogError, match="no column looks like the reward"):
+        choose_columns(["time", "ad", "not_clicked"], None, None, None, None)

@@ -7,6 +7,7 @@ import pytest
 import rotting
 from rotting.errors import BadValue
 from rotting.logs import make_log
+from rotting.logs.caveats import find_caveats
 from rotting.logs.cleaning import delay_share, set_bursts_aside
 from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
@@ -32,21 +33,44 @@ def test_test_clicks_at_launch_are_set_aside():
     assert all(38 <= burst.exposures <= 45 for burst in findings.bursts)
     assert not findings.rotting.any()
     assert findings.rotting_otherwise["bursts"] == 4
+    said = " ".join(find_caveats(findings.log, (), findings, (), None))
+    assert "if they are true, arms wear out within them" in said
 
 
 def test_a_burst_in_the_middle_is_found_where_it_is():
-    _, [burst] = set_bursts_aside(read_log(with_burst(constant(), "creative 3", 321, 30)))
+    _, [burst], _ = set_bursts_aside(read_log(with_burst(constant(), "creative 3", 321, 30)))
     assert burst.arm == "creative 3"
     assert burst.first_exposure == pytest.approx(321, abs=3)
     assert burst.rewards == pytest.approx(30, abs=3)
     assert 0.1 < burst.share_of_rewards < 0.4
 
 
+def test_a_start_that_fades_is_wear_out_and_no_burst():
+    """From 60 % to 5 % within the first 50 exposures of every arm, launched one after the other."""
+    frame, generator = constant(exposures=1500, seed=3), np.random.default_rng(3)
+    number = frame.groupby("creative").cumcount().to_numpy()
+    rate = 0.05 + 0.55 * np.exp(-number / 25)
+    log = read_log(frame.assign(click=(generator.random(len(frame)) < rate).astype(int)))
+    findings = find_wear_out(log, simple=True)
+    assert findings.bursts == ()
+    assert findings.rotting.all()
+    assert any("fade rather than stop" in caveat for caveat in find_caveats(log, (), findings, (), None))
+
+
+def test_clicks_that_stop_are_a_burst_even_if_not_every_exposure_has_one():
+    frame, generator = constant(exposures=1500, seed=3), np.random.default_rng(3)
+    tested = frame.groupby("creative").cumcount().to_numpy() < 40
+    clicks = np.where(tested, generator.random(len(frame)) < 0.7, frame["click"])
+    _, bursts, fades = set_bursts_aside(read_log(frame.assign(click=clicks.astype(int))))
+    assert len(bursts) == 4
+    assert not fades
+
+
 @pytest.mark.parametrize("settings", [{}, {"effect": "wear-out", "start": 0.5, "end": 0.05}, {"start": 0.01}])
 def test_ordinary_logs_have_no_bursts(settings):
     settings = {"arms": 4, "exposures": 1000, "effect": "none", "end": 0.005, "seed": 4} | settings
     log = read_log(make_log(**settings))
-    same, bursts = set_bursts_aside(log)
+    same, bursts, _ = set_bursts_aside(log)
     assert bursts == ()
     assert same is log
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pandas
@@ -12,9 +13,10 @@ import rotting
 from browser import open_page
 from rotting.errors import BadValue
 from rotting.logs import Diagnosis, caveats, gain, make_log
+from rotting.logs.answers import in_order
 from rotting.logs.figures import arms_figure
 from rotting.logs.gain import KEEP
-from rotting.logs.report import arm_rows, in_order, report_page
+from rotting.logs.report import arm_rows, report_page
 
 NASTY = "<script>alert('x')</script> & \u00fcber"
 
@@ -111,8 +113,9 @@ def test_one_arm(end):
     assert ("cannot tell" in found.summary) == (end == 0.05)  # there is nothing to compare it with
     page = report_page(found)
     assert "Nothing: with one arm there is nothing to choose between." in page
-    assert "arms" not in page.split("What would be gained")[0].split("<body")[1].lower()
-    assert "What to do" not in page
+    words = re.sub(r"base64,[^\"']*", "", page)  # pictures hold all letters
+    assert "arms" not in words.split("What would be gained")[0].split("<body")[1].lower()
+    assert ("Launch a fresh one" in page) == (end == 0.05)
 
 
 def test_half_lives_beyond_the_log_are_marked():
@@ -147,7 +150,7 @@ def test_rewards_far_from_zero_say_the_same(offset, scale):
     assert 0 <= found.gain_of("oracle").gain.high < 100 * scale
     assert any("fall towards the smallest" in caveat for caveat in found.caveats)
     first, last = (float(text.split(" ")[0].replace(",", "")) for text in arm_rows(found)[0][6:8])
-    assert first - last == pytest.approx(in_order(found)[0].value_lost, rel=0.02)
+    assert first - last == pytest.approx(in_order(found.arms)[0].value_lost, rel=0.02)
 
 
 def test_arms_that_fall_at_once_are_mentioned():

@@ -4,10 +4,11 @@ import numpy as np
 import pandas
 import pytest
 
-from rotting.logs import diagnose, make_log
-from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE
+from rotting.logs import make_log
+from rotting.logs.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE, checked_alone, falls_alone
 from rotting.logs.findings import find_wear_out
 from rotting.logs.reading import read_log
+from rotting.logs.wearout import discoveries
 
 
 def found(frame, **options):
@@ -78,9 +79,11 @@ def test_a_steady_arm_does_not_do_the_opposite_of_the_others(first, later, calle
             rows.append((pandas.Timestamp(2024, 3, 1) + pandas.Timedelta(days=day), f"ad {arm}", 1900))
             rows[-1] += (int(generator.binomial(1900, rate)),)
             shown += 1900
-    found_arms = diagnose(pandas.DataFrame(rows, columns=["Day", "Ad", "Impressions", "Clicks"])).arms
-    [steady] = [arm for arm in found_arms if arm.arm == "ad 2"]
-    assert not getattr(steady, called)
+    log = read_log(pandas.DataFrame(rows, columns=["Day", "Ad", "Impressions", "Clicks"]))
+    findings = find_wear_out(log, simple=True)
+    rising = discoveries(findings.rising) & ~findings.rotting
+    steady = [arm.name for arm in log.arms].index("ad 2")
+    assert not {"rotting": findings.rotting, "rising": rising}[called][steady]
 
 
 def test_an_arm_that_comes_back_is_noticed():
@@ -106,6 +109,76 @@ def test_wandering_values_are_not_taken_for_wear_out():
     findings = found(frame)
     assert findings.dispersion > 3
     assert not findings.rotting.any()
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.005])
+def test_steady_arms_beside_worn_ones_are_not_called_where_noise_is_low(noise):
+    """A straight line is none of the shapes: what the model makes of it must not be blamed on the other arms."""
+    generator, frames = np.random.default_rng(2), []
+    for arm in range(6):
+        time = np.sort(0.1 * arm + (1 - 0.1 * arm) * generator.random(600))
+        value = (3 + 0.3 * arm) * (1 - 0.5 * np.arange(600) / 600 * (arm < 3))
+        reward = value + noise * generator.standard_normal(600)
+        frames.append(pandas.DataFrame({"arm": f"arm {arm}", "reward": reward, "time": time}))
+    log = read_log(pandas.concat(frames).sort_values("time"))
+    called = dict(zip([arm.name for arm in log.arms], find_wear_out(log, simple=True).rotting, strict=True))
+    assert {name for name, one in called.items() if one} == {"arm 0", "arm 1", "arm 2"}
+
+
+def test_one_arm_does_not_tell_what_wears_it_out():
+    frame = launched(EXPOSURE, arms=1)
+    findings = found(frame)
+    assert findings.driver.name == CANNOT_TELL
+    assert "one arm alone" in findings.driver.reason
+
+
+def test_an_arm_by_itself_falls_or_does_not():
+    """Values fall by a quarter over 400 exposures, which is what is left of exp(-x / 1500) then."""
+    weighed = found(launched(EXPOSURE, arms=3, exposures=400, falling=(0, 1))).weighed
+    fall, error = falls_alone(weighed)
+    z = fall / error
+    assert (z > 2).sum() == 2
+    assert np.abs(z).min() < 2
+    assert fall[z > 2] == pytest.approx(0.27, abs=3 * error.max())
+
+
+def test_an_arm_that_would_show_by_itself_what_the_others_show_must_do_so():
+    weighed = found(launched(EXPOSURE, arms=6, exposures=1500, falling=(0, 1, 2, 3))).weighed
+    fall, error = falls_alone(weighed)
+    steady = np.argsort(fall / error)[:2]
+    together = np.full(6, 0.01)
+    checked, rising = checked_alone(together, together, together < 0.05, weighed, strict=False)
+    assert (np.delete(checked, steady) == 0.01).all()
+    assert (checked[steady] > 0.05).all()
+    assert (rising == 0.01).all()
+    none, _ = checked_alone(
+        together, together, together < 0, weighed, strict=False
+    )  # nobody is called: nothing to compare with
+    assert (none == 0.01).all()
+
+
+def odd_log(kind):
+    """Return a log in which nothing wears out, of an odd kind."""
+    generator = np.random.default_rng(4)
+    sizes = {"unequal": (35, 1000, 60_000), "thin": (30,) * 5, "two": (300, 300)}.get(kind, (400,) * 4)
+    arm = np.repeat([f"arm {number}" for number in range(len(sizes))], sizes)
+    time = generator.random(len(arm)) * 28
+    if kind == "gap":
+        time += np.where(time > 10, 60, 0)
+    elif kind == "instants":
+        time = np.floor(time / 4)
+    clicked = generator.random(len(arm)) < 0.1 * (1 - 0.4 * time / time.max())
+    frame = pandas.DataFrame({"arm": arm, "reward": clicked.astype(int), "time": time})
+    if kind == "no reward":
+        frame["reward"] = 0
+    return frame.sort_values("time", kind="stable")
+
+
+@pytest.mark.parametrize("kind", ["unequal", "thin", "two", "gap", "instants", "no reward"])
+def test_odd_logs_of_a_falling_site_have_no_worn_arms(kind):
+    findings = found(odd_log(kind))
+    assert not findings.rotting.any()
+    assert np.isfinite(findings.falling).all()
 
 
 def test_constant_and_tiny_logs_have_findings():

@@ -67,6 +67,10 @@ def test_times_of_rewards_tell_how_late_they_come():
     frame["bought_at"] = (frame["ts"] + delay).where(frame["reward"] == 1)
     log = read_log(frame, reading=Reading(reward_time="bought_at"))
     assert log.reward_wait == pytest.approx(3 * 48 * 3600, rel=0.3)  # 95 % of an exponential: three times its mean
+    numbers = {name: (frame[name] - pandas.Timestamp(0)) / pandas.Timedelta("1ms") for name in ("ts", "bought_at")}
+    for form in (numbers, {"bought_at": numbers["bought_at"]}):  # milliseconds, in both columns or beside dates
+        again = read_log(frame.assign(**form), reading=Reading(reward_time="bought_at"))
+        assert again.reward_wait == pytest.approx(log.reward_wait)
     late = find_wear_out(log, simple=True).late
     assert late.cut == pytest.approx(6 / 40, rel=0.3)
     with pytest.raises(LogError, match="before those of the exposures"):

@@ -3,7 +3,9 @@
 import pytest
 
 from rotting.logs.gain import EQUAL, KEEP, ORACLE, Estimate, Gain
-from rotting.logs.recommending import action_for, recommend
+from rotting.logs.recommending import Subject, action_for, recommend
+
+CLICKS = Subject(["a", "b"], 0.3, True, True)
 
 
 def row(policy, gain, low):
@@ -20,14 +22,14 @@ ROWS = [
 
 
 def test_the_advice_is_the_first_of_the_table():
-    advice = recommend(["a", "b"], 0.3, True, rotting=True, gains=ROWS)
+    advice = recommend(CLICKS, ROWS)
     assert (advice.label, advice.played_as) == ("UCB1", "UCB1")
     assert "gains most, 3 (1 to 7) per 1000 exposures" in advice.reason
 
 
 def test_nothing_is_advised_that_is_not_sure_to_gain():
     rows = [row(KEEP, 0.0, 0.0), row("FEWA", 2.0, -0.5), row("UCB1", 1.0, -3.0), row(ORACLE, 9.0, 8.0)]
-    advice = recommend(["a", "b"], 0.3, True, rotting=True, gains=rows)
+    advice = recommend(CLICKS, rows)
     assert advice.label == KEEP
     assert "the best of what was tried, FEWA, might gain 2 (-0.5 to 5)" in advice.reason
     assert advice.policy.startswith("FEWA(")
@@ -36,15 +38,15 @@ def test_nothing_is_advised_that_is_not_sure_to_gain():
 @pytest.mark.parametrize("batch", [1, 7])
 def test_what_stands_for_thompson_sampling_is_said(batch):
     name = "Gaussian Thompson sampling" if batch > 1 else "Thompson sampling"
-    advice = recommend(["a", "b"], 0.3, True, False, [row(KEEP, 0.0, 0.0), row(name, 2.0, 1.0)], batch)
+    advice = recommend(CLICKS, [row(KEEP, 0.0, 0.0), row(name, 2.0, 1.0)], batch)
     assert (advice.label, advice.played_as) == ("Thompson sampling", name)
     assert advice.policy.startswith("BetaThompson(")
     assert ("in its place: a pull there is the mean of 7 rewards" in advice.reason) == (batch > 1)
 
 
 def test_without_gains_the_assumptions_decide():
-    assert recommend(["a", "b"], 0.3, False, rotting=True, gains=[]).label == "FEWA"
-    assert recommend(["a", "b"], 0.3, False, rotting=False, gains=[]).label == "Thompson sampling"
+    assert recommend(Subject(["a", "b"], 0.3, False, True), []).label == "FEWA"
+    assert recommend(Subject(["a", "b"], 0.3, False, False), []).label == "Thompson sampling"
 
 
 @pytest.mark.parametrize(
@@ -64,4 +66,4 @@ def test_what_to_do_with_an_arm(rotting, recovering, chance, lost, expected):
 
 def test_large_gains_are_written_in_full():
     rows = [row(KEEP, 0.0, 0.0), row("FEWA", 1234.5, 101.0)]
-    assert "1,230 (101 to 2,470) per 1000" in recommend(["a", "b"], 0.3, False, rotting=True, gains=rows).reason
+    assert "1,230 (101 to 2,470) per 1000" in recommend(Subject(["a", "b"], 0.3, False, True), rows).reason

@@ -120,3 +120,60 @@ def test_a_row_per_measure_is_refused():
     rows = [(day, ad, name, n) for day in days for ad in "ab" for name, n in (("Impressions", 900), ("Clicks", 40))]
     with pytest.raises(LogError, match="'Metric' tells impressions from other measures"):
         read_log(pandas.DataFrame(rows, columns=["Day", "Ad", "Metric", "Value"]))
+
+
+def sales(linked, amount="{}", **more):
+    """Return impressions, clicks and purchases with amounts, and what each ad sold."""
+    frame, _ = events(linked)
+    clicked = frame[frame["event"] == "Click"]
+    bought = clicked[::3].assign(event="purchase", revenue=range(1, len(clicked[::3]) + 1))
+    bought["ts"] += pandas.Timedelta("1h")
+    truth = bought.groupby("ad").revenue.sum().to_dict()
+    bought["revenue"] = [amount.format(value) for value in bought.revenue]
+    return pandas.concat([frame, bought]).sort_values("ts", kind="stable").assign(**more), truth
+
+
+@pytest.mark.parametrize("amount", ["{}", "${}.00"])
+@pytest.mark.parametrize("linked", [True, False])
+def test_amounts_of_events_belong_to_impressions(linked, amount):
+    frame, truth = sales(linked, amount)
+    log = read_log(frame, reward="revenue")
+    assert {arm.name: arm.exposures for arm in log.arms} == {"a": 200, "b": 200}
+    assert {arm.name: arm.cells.total.sum() for arm in log.arms} == truth
+
+
+def test_amounts_beside_impressions_are_refused():
+    frame, _ = sales(linked=True)
+    with pytest.raises(LogError, match="has amounts in rows of 'impression' and of other events"):
+        read_log(frame.fillna({"revenue": "3"}), reward="revenue")
+
+
+@pytest.mark.parametrize("names", [("Ad Viewed", "Ad Clicked"), ("view_promotion", "select_promotion")])
+def test_names_of_events_are_told_by_their_words(names):
+    frame, clicks = events(linked=False)
+    frame["event"] = frame["event"].map({"impression": names[0], "Click": names[1]})
+    assert {arm.name: arm.cells.total.sum() for arm in read_log(frame).arms} == clicks
+
+
+def test_two_events_that_could_be_exposures_are_asked_for():
+    """E-mail tools list what was sent and what was delivered: both together would count twice."""
+    frame, clicks = events(linked=False)
+    sent = frame[frame["event"] == "impression"]
+    both = pandas.concat([frame.replace("impression", "delivered"), sent.assign(event="sent")]).replace("Click", "open")
+    with pytest.raises(LogError, match=r"'delivered', 'sent'.*counts as the exposure with impressions="):
+        read_log(both)
+    log = read_log(both, impressions="delivered")
+    assert {arm.name: (arm.exposures, arm.cells.total.sum()) for arm in log.arms} == {
+        arm: (200, number) for arm, number in clicks.items()
+    }
+
+
+def test_dates_side_by_side():
+    days = pandas.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d")
+    wide = {f"{day} {what}": [n, n + 1] for day in days for what, n in (("Impressions", 100), ("Clicks", 7))}
+    log = read_log(pandas.DataFrame({"Ad": ["x", "y"], **wide}))
+    assert {arm.name: (arm.exposures, arm.cells.total.sum()) for arm in log.arms} == {
+        "x": (4000, 280),
+        "y": (4040, 320),
+    }
+    assert log.counted.seconds == 39 * 86_400

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rotting.logs import make_log
 from rotting.logs.counting import Cells
 from rotting.logs.reading import read_log
-from rotting.logs.wearout import isotonic_band, merged
+from rotting.logs.wearout import isotonic_bands, merged
 
 
 def cells_of(rewards):
@@ -31,8 +31,7 @@ def test_merging_keeps_counts_and_totals(rewards, bins):
 @pytest.mark.parametrize("effect", ["wear-out", "wear-in", "none"])
 def test_bands_hold_the_fit_and_never_rise(effect):
     log = read_log(make_log(arms=2, exposures=800, effect=effect, seed=11))
-    for arm in log.arms:
-        band = isotonic_band(arm, log, np.random.default_rng(0))
+    for band in isotonic_bands(log.arms, log, np.random.default_rng(0)):
         assert np.all(band.low <= band.fit)
         assert np.all(band.fit <= band.high)
         for bound in (band.low, band.fit, band.high):
@@ -46,8 +45,7 @@ def test_the_band_holds_the_truth():
     log = read_log(frame)
     truth = dict(zip(frame.attrs["truth"].arms, frame.attrs["truth"].curves, strict=True))
     inside = []
-    for arm in log.arms:
-        band = isotonic_band(arm, log, np.random.default_rng(0))
+    for arm, band in zip(log.arms, isotonic_bands(log.arms, log, np.random.default_rng(0)), strict=True):
         value = truth[arm.name](band.exposure.astype(int))
         inside.append((band.low <= value) & (value <= band.high))
     assert 0.80 < np.mean(inside) < 0.98

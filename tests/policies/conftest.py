@@ -1,6 +1,7 @@
 import pytest
 
 import rotting
+from every_policy import CASES, build, title
 from rotting.policies import POLICIES, Policy
 from rotting.problems import Constant, stationary
 
@@ -12,7 +13,7 @@ NEEDS = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def build_policy():
     """Return a function that makes a policy of the package, ready for four arms."""
 
@@ -22,3 +23,14 @@ def build_policy():
 
     assert rotting.FEWA in POLICIES.values()
     return build
+
+
+@pytest.fixture(params=CASES, ids=title)
+def case(request):
+    """Return a policy's name and parameters: one of every policy and of its variants."""
+    return request.param
+
+
+@pytest.fixture
+def policy(case):
+    return build(case)

@@ -7,7 +7,7 @@ from reference import raw_ucb_plus
 from reference.worlds import WORLDS, rewards_in
 from rotting import EffRAWUCB, EffRAWUCBPlus, RAWUCBPlus
 from rotting.policies._engine import bonuses
-from rotting.policies._engine.share_bonus import ShareBonus, begin_round, bonus_settings, no_share_bonus
+from rotting.policies._engine.share_bonus import ShareBonus, ShareParameters, begin_round, no_share_bonus
 from rotting.policies.raw_ucb import RAWUCB
 from side_by_side import assert_same_run, assert_survives_extremes
 
@@ -99,7 +99,7 @@ def test_rises_never_exceed_the_bonus(t, beta):
     made = ShareBonus(*no_share_bonus())
     rounds = (max(2, round(t / 1.003)), t) if t > 400 else (t,)
     for now in rounds:  # the table may be a little old
-        begin_round.py_func(made, bonus_settings(1.4, 1.0, beta, True), now, 2)
+        begin_round.py_func(made, ShareParameters(beta).bonus_settings(1.4, 1.0), now, 2)
     windows = np.unique(np.geomspace(1, t, 200).astype(int))
     exact = np.array([h * bonuses.bonus_at(made, float(h)) for h in windows])
     safe = 1 + 1e-12

@@ -25,6 +25,7 @@ from rotting.problems import (
     parse_problem,
 )
 from rotting.problems import oracle_kernels as kernels
+from small_games import RoundRobin
 
 checked = settings(deadline=None, max_examples=15, derandomize=True)
 
@@ -135,23 +136,11 @@ def test_simulations_play_it_and_name_its_oracle(name):
         np.testing.assert_array_equal(result.pulls.sel(policy="Oracle()", run=0), greedy.pulls)
 
 
-class Turns:
-    """Pull the arms in turn; a Python class plays by another way through the loop."""
-
-    def __init__(self, n_arms):
-        self.n_arms, self.t = n_arms, 0
-
-    def select(self):
-        return self.t % self.n_arms
-
-    def update(self, arm, reward):
-        self.t += 1
-
-
 @pytest.mark.parametrize("name", DYNAMICS)
 def test_python_classes_meet_the_same_problem(name):
+    """A Python class plays by another way through the loop."""
     problem = PROBLEMS[name]
-    result = rotting.simulate(Turns, problem, horizon=30, runs=2, rounds=30, progress=False)
+    result = rotting.simulate(RoundRobin, problem, horizon=30, runs=2, rounds=30, progress=False)
     for run in range(2):
         arms = [t % problem.n_arms for t in range(30)]
         earned = np.cumsum(literal_means(problem, arms, begun(problem, run=run)))

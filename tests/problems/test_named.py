@@ -29,6 +29,7 @@ from rotting.problems import (
 from rotting.problems import oracle_kernels as kernels
 from rotting.problems.curves import Power
 from rotting.problems.kernel import draw_reward
+from small_games import RoundRobin
 
 
 @pytest.mark.parametrize("horizon", [10_000, 8, 9, 10, 11, 1, 4001])
@@ -214,20 +215,9 @@ def test_candy_canes():
     assert abs(best.mean() - 917) < 3 * best.std() / math.sqrt(200)
     expected = 100 * np.mean([kaggle(level, 20) for level in range(101)])
     assert expected == pytest.approx(762.03, abs=0.01)
-    in_turn = simulate(InTurn, problem, runs=200, rounds=[2000], progress=False)
+    in_turn = simulate(RoundRobin, problem, runs=200, rounds=[2000], progress=False)
     earned = (in_turn.oracle_reward - in_turn.regret.isel(policy=0)).values[:, -1]
     assert abs(earned.mean() - expected) < 3 * earned.std() / math.sqrt(200)
-
-
-class InTurn:
-    def __init__(self, n_arms):
-        self.n_arms, self.t = n_arms, 0
-
-    def select(self):
-        return self.t % self.n_arms
-
-    def update(self, arm, reward):
-        self.t += 1
 
 
 def test_given_levels_and_uniform_numbers_rewards_are_those_of_river():

@@ -16,6 +16,8 @@ def filter_width(t, alpha, sigma, delta0):
 def passing(active, sums, limit):
     """Return the active arms whose sum lies within `limit` (inclusive) of the largest; `sums` belong to `active`."""
     largest = max(sums)
+    if not largest - min(sums) > limit:
+        return active
     return [arm for arm, total in zip(active, sums, strict=True) if not largest - total > limit]
 
 
@@ -37,12 +39,15 @@ class FEWA:
         window_sums = [history.sums(arm) for arm in history.arms]
         active = list(history.arms)
         self.dropped = [None] * len(active)
+        shortest = min(pulls)  # of the active arms
         h = 1
         while True:
             before = active
             active = passing(before, [window_sums[arm][h - 1] for arm in before], theta * math.sqrt(h))
-            for arm in set(before) - set(active):
-                self.dropped[arm] = h
-            if h in [pulls[arm] for arm in active]:
+            if len(active) < len(before):
+                for arm in set(before) - set(active):
+                    self.dropped[arm] = h
+                shortest = min(pulls[arm] for arm in active)
+            if h == shortest:
                 return min(active, key=lambda arm: (pulls[arm], arm))
             h += 1

@@ -11,8 +11,13 @@ BITS = 200
 
 def window_sums(rewards):
     """Return [W(1), W(2), ..., W(N)], W(h) = math.fsum of the last h rewards, but in O(N) instead of O(N^2)."""
-    exact = accumulate(whole(reward) for reward in reversed(rewards))
-    return [math.ldexp(float(total), -BITS) for total in exact]  # float() of an integer rounds correctly
+    return _rounded_sums([whole(reward) for reward in rewards])
+
+
+def _rounded_sums(wholes):
+    """Return the same, of rewards in units of 2^-BITS."""
+    # float() of an integer rounds correctly.
+    return [math.ldexp(float(total), -BITS) for total in accumulate(reversed(wholes))]
 
 
 def whole(reward):
@@ -27,10 +32,12 @@ class Histories:
 
     def __init__(self, n_arms):
         self.rewards = [[] for _ in range(n_arms)]
+        self._wholes = [[] for _ in range(n_arms)]
         self._sums = [[] for _ in range(n_arms)]
 
     def append(self, arm, reward):
         self.rewards[arm].append(reward)
+        self._wholes[arm].append(whole(reward))
 
     @property
     def t(self):
@@ -51,5 +58,5 @@ class Histories:
     def sums(self, arm):
         """Return [W(1), ..., W(N)] of an arm; they only change when it is pulled."""
         if len(self._sums[arm]) != self.pulls(arm):
-            self._sums[arm] = window_sums(self.rewards[arm])
+            self._sums[arm] = _rounded_sums(self._wholes[arm])
         return self._sums[arm]

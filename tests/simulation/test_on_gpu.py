@@ -5,7 +5,7 @@ import pytest
 
 import rotting
 import simulated_gpu
-from rotting.paper.every_policy import PROBLEMS, policies_for
+from rotting.paper.every_policy import LEFT_OUT, PROBLEMS, policies_for
 from rotting.policies import Oracle
 from rotting.problems import NAMED, Drop, Exponential, Problem
 
@@ -26,6 +26,18 @@ def test_every_policy_decides_as_on_the_cpu(name):
         mine, theirs = on_gpu.sel(policy=label), on_cpu.sel(policy=label)
         np.testing.assert_array_equal(mine.pulls, theirs.pulls, err_msg=label)
         # These problems' means are constants between jumps: no logarithm or power, so not a bit differs.
+        np.testing.assert_array_equal(mine.regret, theirs.regret, err_msg=label)
+
+
+def test_policies_for_other_rewards_decide_as_on_the_cpu():
+    """Clicks of arms that drop, for the policies that are made for rewards in [0, 1], or for other kinds of arms."""
+    policies = {name: policy for name, policy in simulated_gpu.everybody().items() if name in LEFT_OUT}
+    assert len(policies) == len(LEFT_OUT)
+    problem = Problem([0.4, Drop(0.7, 0.2, 60), 0.1, Drop(0.5, 0.3, 200)], noise="bernoulli")
+    on_cpu, on_gpu = both(policies, problem, horizon=1500, runs=RUNS, rounds=10)
+    for label in policies:
+        mine, theirs = on_gpu.sel(policy=label), on_cpu.sel(policy=label)
+        np.testing.assert_array_equal(mine.pulls, theirs.pulls, err_msg=label)
         np.testing.assert_array_equal(mine.regret, theirs.regret, err_msg=label)
 
 

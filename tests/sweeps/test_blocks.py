@@ -99,39 +99,42 @@ def test_numpy_and_unzip_read_blocks():
     assert zipfile.ZipFile(io.BytesIO(encoded)).testzip() is None
 
 
-ENCODED = compute(SMALL, range(4))
+@pytest.fixture(scope="module")
+def encoded():
+    return compute(SMALL, range(4))
 
 
 @settings(max_examples=200, deadline=None)
-@given(place=st.integers(0, len(ENCODED) - 1), bit=st.integers(0, 7))
-def test_any_changed_bit_is_noticed(place, bit):
-    changed = bytearray(ENCODED)
-    changed[place] ^= 1 << bit
+@given(data=st.data(), bit=st.integers(0, 7))
+def test_any_changed_bit_is_noticed(encoded, data, bit):
+    changed = bytearray(encoded)
+    changed[data.draw(st.integers(0, len(encoded) - 1))] ^= 1 << bit
     with pytest.raises(DamagedFile):
         decode(SMALL, range(4), bytes(changed))
 
 
 @settings(max_examples=50, deadline=None)
-@given(length=st.integers(0, len(ENCODED) - 1))
-def test_any_truncation_is_noticed(length):
+@given(data=st.data())
+def test_any_truncation_is_noticed(encoded, data):
+    length = data.draw(st.integers(0, len(encoded) - 1))
     with pytest.raises(DamagedFile):
-        decode(SMALL, range(4), ENCODED[:length])
+        decode(SMALL, range(4), encoded[:length])
 
 
-def test_longer_and_other_files_are_noticed():
-    for other in (ENCODED + b"\0", ENCODED * 2, b"", b"hello", bytes(len(ENCODED))):
+def test_longer_and_other_files_are_noticed(encoded):
+    for other in (encoded + b"\0", encoded * 2, b"", b"hello", bytes(len(encoded))):
         with pytest.raises(DamagedFile):
             decode(SMALL, range(4), other)
 
 
-def test_a_sound_block_in_the_wrong_place_is_noticed():
+def test_a_sound_block_in_the_wrong_place_is_noticed(encoded):
     with pytest.raises(DamagedFile, match="other runs"):
-        decode(SMALL, range(4, 8), ENCODED)
+        decode(SMALL, range(4, 8), encoded)
     with pytest.raises(DamagedFile, match="other runs"):
-        decode(SMALL, range(3), ENCODED)
+        decode(SMALL, range(3), encoded)
     other = Plan((FEWA(), UCB1()), SMALL.problems, 7, seed=3, rounds=5)
     with pytest.raises(DamagedFile, match="another plan"):
-        decode(other, range(4), ENCODED)
+        decode(other, range(4), encoded)
 
 
 def test_ten_arms_at_the_default_rounds():

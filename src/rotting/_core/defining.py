@@ -25,15 +25,25 @@ IN_PROBLEMS: dict[str, type] = {}
 def plain_function(
     error: type[RottingError], owner: str, name: str, function: Any, arguments: tuple[str, ...]
 ) -> FunctionType | None:
-    """Return the plain function behind what was given, which may be compiled already (None as it is)."""
+    """Return the plain, untyped function behind what was given, which may be compiled already (None as it is)."""
     if function is None:
         return None
     function = getattr(function, "py_func", function)
-    if not isinstance(function, FunctionType) or len(inspect.signature(function).parameters) != len(arguments):
+    # Numba would refuse other names of arguments, too, but could not say why.
+    if not isinstance(function, FunctionType) or tuple(inspect.signature(function).parameters) != arguments:
         raise error(
             "is not such a function", owner=owner, name=name, value=function, expected=f"{name}({', '.join(arguments)})"
         )
-    return function
+    return _without_annotations(function) if function.__annotations__ else function
+
+
+def _without_annotations(function: FunctionType) -> FunctionType:
+    """Return the same function, untyped: numba compares signatures to the letter, and ours have no annotations."""
+    plain = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    plain.__module__, plain.__qualname__, plain.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    return plain
 
 
 def own_tuple_class(owner: type, base: type, role: str) -> type:

@@ -31,8 +31,9 @@ def init(
     url: Url,
     name: Name,
     arms: Annotated[
-        list[str], typer.Option("--arm", help="An arm to begin with; give one per arm.", show_default=False)
-    ],
+        list[str] | None,
+        typer.Option("--arm", help="An arm to begin with; give one per arm.", show_default="those of --warm-start"),
+    ] = None,
     policy: Annotated[str, typer.Option(help="How to decide; see: rotting policies.")] = "EffFEWA(sigma=0.5)",
     sigma: Annotated[str | None, typer.Option(help='"auto": estimate the noise from the rewards.')] = None,
     epsilon: Epsilon = None,
@@ -47,6 +48,10 @@ def init(
     max_exposures: MaxExposures = None,
     exposure_period: ExposurePeriod = None,
     update_arms: Annotated[bool, typer.Option("--update-arms", help="Add the arms that it does not have.")] = False,
+    warm_start: Annotated[
+        str | None,
+        typer.Option(help="A log with a row per exposure: begin with its rewards, as events of the bandit's own log."),
+    ] = None,
 ) -> None:
     """Make a bandit; doing it again with the same settings changes nothing, and `change` changes them."""
     from rotting.bandit import Bandit
@@ -63,9 +68,13 @@ def init(
         "max_exposures": max_exposures,
         "exposure_period": exposure_period,
     }
-    made: Any = {"sigma": sigma, "count": count, "seed": seed, **_settings(given)}
-    with Bandit.open(url, name, parse_policy(policy), arms, update_arms=update_arms, **made) as bandit:
-        typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.")
+    if not arms and warm_start is None:
+        raise InputError("--arm is missing; expected one for each arm, or {warm_start} with a log that names them")
+    made: Any = {"sigma": sigma, "count": count, "seed": seed, "warm_start": warm_start, **_settings(given)}
+    with Bandit.open(url, name, parse_policy(policy), arms or None, update_arms=update_arms, **made) as bandit:
+        known = sum(arm.imported for arm in bandit.report().arms)
+        begun = f" It knows {known:,} rewards of other origin." if known else ""
+        typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.{begun}")
 
 
 def change(

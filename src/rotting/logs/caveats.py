@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from rotting.logs.arms import ArmDiagnosis
 from rotting.logs.counting import LEAST_EXPOSURES, MOST_ARMS
 from rotting.logs.driver import CALENDAR, CANNOT_TELL
-from rotting.logs.findings import Findings
+from rotting.logs.findings import DEPENDENT, Findings
 from rotting.logs.gain import MOST_PLAYED, Gain
 from rotting.logs.reading import Log
 from rotting.logs.wearout import FALSE_DISCOVERIES
 
-# The calendar is mentioned if it is more likely than this; dependence, if rewards vary this much more than by chance.
-WORTH_MENTIONING, DEPENDENT = 0.05, 1.3
+WORTH_MENTIONING = 0.05  # the calendar is mentioned if it is more likely than this
 DAY = 86_400.0
+_LAUNCHES = " Some lie at launch: if they are true, arms wear out within them, and that is not looked at here."
 
 
 def find_caveats(
@@ -46,10 +46,13 @@ def _about_causes(findings: Findings) -> Iterator[str]:
     calendar = driver.probabilities[CALENDAR]
     falls = findings.rotting.any() or findings.common_fall > 2
     if falls and (calendar > WORTH_MENTIONING or driver.name == CANNOT_TELL):
-        yield (
-            f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
-            "likely. Arms that are launched at other times, or rest for a while, would tell: launch a fresh one now."
-        )
+        if len(findings.log.arms) == 1:
+            yield "Season, site or audience may be the cause as well: a second arm, launched now, would tell."
+        else:
+            yield (
+                f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
+                "likely. Arms launched at other times, or that rest for a while, would tell: launch a fresh one now."
+            )
     if findings.dispersion > DEPENDENT:
         yield (
             f"Rewards of an arm come in stretches of good and bad luck: they vary {findings.dispersion:.1f} times as "
@@ -74,6 +77,13 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
             f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
             f"With them, {findings.rotting_otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
+            + _LAUNCHES
+            * any(burst.first_exposure == 0 for burst in findings.bursts)
+        )
+    if findings.starts_fade:
+        yield (
+            "Rewards come far more often in the first exposures of an arm, and fade rather than stop: they were kept, "
+            "as wear-out. If they were tests before the launch, leave those rows out and ask again."
         )
     if log.counted.segment is not None:
         yield (

@@ -18,6 +18,10 @@ from rotting.logs.reading import Log
 # not do it once in a thousand such logs; and no more than this share of an arm's exposures.
 BURST_RATE, BURST_FACTOR, RARITY, LARGEST_BURST = 0.5, 5.0, 1e-3, 0.1
 BLOCKS = 16
+# What comes often at launch and fades is no burst but wear-out. To be set aside, clicks at launch must be explained
+# better by a rate that stops than by one that decays: by so much log-likelihood, over so many times their length.
+LAUNCH, AROUND, STOPS = 10, 4.0, 3.0
+LENGTHS = np.geomspace(0.1, 4.0, 40)  # of what stops and what fades that are tried, likewise
 # Mean delays of rewards that are tried, as shares of the log's time, and the evidence that it takes.
 DELAYS, CLEAR_EVIDENCE = (0.02, 0.04, 0.08, 0.15, 0.3), 3.0
 COMPLETE = 0.95  # the end is cut off where fewer of the rewards have arrived
@@ -37,16 +41,63 @@ class Burst:
     share_of_rewards: float  # of the arm
 
 
-def set_bursts_aside(log: Log) -> tuple[Log, tuple[Burst, ...]]:
-    """Return the log without bursts, and what was set aside. Only 0/1 rewards can be judged so."""
+def set_bursts_aside(log: Log) -> tuple[Log, tuple[Burst, ...], bool]:
+    """Return the log without bursts, what was set aside, and whether starts that fade were kept.
+
+    Only 0/1 rewards can be judged so.
+    """
     if not log.binary or log.per_unit:
-        return log, ()
+        return log, (), False
     arms, bursts = [], []
-    for arm in log.arms:
-        inside = _burst_cells(arm.cells, len(log.arms))
+    found = [_burst_cells(arm.cells, len(log.arms)) for arm in log.arms]
+    fades = starts_fade(log, found)
+    for arm, inside in zip(log.arms, found, strict=True):
+        if fades:
+            inside = inside & ~_at_launch(arm.cells, inside)
         bursts += _described(arm, inside)
         arms.append(arm if not inside.any() else dataclasses.replace(arm, cells=arm.cells.where(~inside)))
-    return (with_arms(log, arms), tuple(bursts)) if bursts else (log, ())
+    return with_arms(log, arms) if bursts else log, tuple(bursts), fades
+
+
+def starts_fade(log: Log, found: list[np.ndarray]) -> bool:
+    """Say whether what looks like bursts at launch fades rather than stops, all arms together: then it is wear-out.
+
+    Tests and bots click at one rate and stop; arms that wear out quickly pass through every rate between the first and
+    the usual one. Both explanations have a rate and a length of their own for each arm.
+    """
+    gains = []
+    for arm, inside in zip(log.arms, found, strict=True):
+        launch = _at_launch(arm.cells, inside)
+        if launch.any():
+            gains.append(_gain_of_fading(arm.cells, float(arm.cells.count[launch].sum())))
+    return bool(gains) and sum(gains) > -STOPS
+
+
+def _at_launch(cells: Cells, inside: np.ndarray) -> np.ndarray:
+    """Return which cells lie in a burst that begins within the arm's first exposures."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int))).reshape(-1, 2)
+    chosen = np.zeros(len(inside), dtype=bool)
+    for first, end in edges:
+        if cells.exposure[first] < LAUNCH or cells.exposure[first] < cells.count[first:end].sum():
+            chosen[first:end] = True
+    return chosen
+
+
+def _gain_of_fading(cells: Cells, length: float) -> float:
+    """Return by how much the log-likelihood is higher if the first rate decays to the usual one than if it stops."""
+    near = cells.exposure < AROUND * length
+    count, total, exposure = cells.count[near], cells.total[near], cells.exposure[near]
+    usual = _usual_rate(cells)
+
+    def likelihood(rate: np.ndarray) -> np.ndarray:
+        rate = np.clip(rate, 1e-6, 1 - 1e-6)
+        return np.asarray((total * np.log(rate) + (count - total) * np.log1p(-rate)).sum(axis=-1))
+
+    first = np.linspace(usual, 1.0, 25)[1:, None, None]
+    lengths = (LENGTHS * length)[:, None]
+    stops = np.where(exposure < lengths, first, usual)
+    fades = usual + (first - usual) * np.exp(-exposure / lengths)
+    return float(likelihood(fades).max() - likelihood(stops).max())
 
 
 def with_arms(log: Log, arms: list[Arm]) -> Log:
@@ -124,7 +175,9 @@ def find_late_rewards(weighed: Weighed) -> LateRewards | None:
     if not panel.multiplicative:
         return None
     best = max(each.log_evidence for each in weighed.fits)
-    evidence = [fit(_late(panel, delay), Hypothesis("time", np.inf)).log_evidence for delay in DELAYS]
+    trend = Hypothesis("time", np.inf)
+    [start] = [each for each in weighed.fits if each.hypothesis == trend]
+    evidence = [fit(_late(panel, delay), trend, start).log_evidence for delay in DELAYS]
     if max(evidence) < best + CLEAR_EVIDENCE:
         return None
     delay = DELAYS[int(np.argmax(evidence))]

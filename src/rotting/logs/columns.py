@@ -10,24 +10,32 @@ from rotting.errors import BadValue, quoted
 
 # The likeliest names first.
 USUAL_NAMES = {
-    "arm": "arm item_id item creative_id creative ad_id ad_name ad template_id template variant banner_id banner "
-    "article_id product_id content_id asset_id asset video_id video keyword campaign_id campaign_name campaign "
-    "exercise_id message_id option action choice",
-    "reward": "reward click clicked clicks link_clicks is_click conversion conversions converted purchase purchases "
-    "purchased sales results revenue conv_value opened opens open rating score success correct value label outcome",
-    "time": "timestamp time datetime event_time ts date created_at shown_at at day hour reporting_starts start_date "
-    "round step",
+    "arm": "arm item_id item creative_id creative_name creative ad_id ad_name ad template_id template variant "
+    "variation treatment banner_id banner article_id product_id content_id asset_id asset video_id video keyword "
+    "anzeige annonce anuncio annuncio advertentie sku asin pin exercise_id message_id subject option action choice",
+    "reward": "reward click clicked clicks link_clicks is_click klicks clics conversion conversions converted purchase "
+    "purchases purchased sales results revenue conv_value opened opens open rating score success correct value label "
+    "outcome",
+    "time": "timestamp time datetime event_time ts date created_at shown_at at day hour reporting_starts date_start "
+    "start_date datum jour fecha week month round step",
     "unit": "user_id user unit_id unit visitor_id customer_id session_id device_id member_id uid",
-    "impressions": "impressions impr displays exposures",
+    "impressions": "impressions impr displays exposures impressionen impresiones impressioni",
     "probability": "probability propensity",
 }
+# Taken for the arm only where there is nothing finer: campaigns hold many ads.
+COARSE_ARMS = "campaign_id campaign_name campaign"
+# Rewards that are numbers of something, and no amounts of money.
+_COUNTED = "click clicked clicks klicks clics conversion conversions converted purchases opened opens open installs"
+COUNTED = frozenset(_COUNTED.split())
 # Names that may mean the number of exposures of a row, or something else: asked for, and never guessed.
-_PERHAPS = "impression views viewed sends sent delivered deliveries shown shows trials"
+_PERHAPS = "impression views viewed sends sent delivered deliveries shown shows trials visitors recipients reach"
 PERHAPS_IMPRESSIONS = frozenset(_PERHAPS.split())
-# Words of columns that are no sums of rewards: rates, prices and what was paid.
-_OTHERS = "rate ctr cvr cpc cpm cpa roas cost spend spent amount per avg average share through"
+# Words of columns that are no sums of rewards: rates, prices, what was paid, and what did not happen.
+_OTHERS = "rate ctr cvr cpc cpm cpa roas cost spend spent amount per avg average share through not non without"
 _NO_REWARD = frozenset(_OTHERS.split())
 NO_IMPRESSIONS = "none"
+# A column that is added where a log has several files: which of them a row is from.
+FILE = "number of the file"
 
 
 class LogError(BadValue):
@@ -46,6 +54,8 @@ class Columns:
     possible_unit: str | None = None  # looks like a unit, but was not given as one
     impressions: str | None = None  # how many exposures a row stands for; None where every row is one
     possible_impressions: str | None = None  # may be that, but its name does not say so for sure
+    every_row: bool = False  # whether it was said that every row is one exposure
+    other_rewards: tuple[str, ...] = ()  # that could be meant as well as the one that was guessed
 
     @property
     def aggregated(self) -> bool:
@@ -102,6 +112,11 @@ def choose_columns(
     if "impressions" in chosen and "unit" in chosen:
         problem = "cannot be counted per unit, since each row stands for many exposures"
         raise LogError(problem, name="unit", value=unit, hint="leave out {unit}")
+    if words_of(chosen.get("impressions", "")) & {"thousand", "thousands", "000", "k", "millions"}:
+        problem = f"column {quoted(chosen['impressions'])} seems to hold thousands of exposures"
+        raise LogError(
+            problem, expected="numbers of exposures", hint="multiply them, or name a column with {impressions}"
+        )
     known = every_row or "impressions" in chosen
     perhaps = None if known else next((column for column in rest if _may_count(column)), None)
     return Columns(
@@ -113,6 +128,8 @@ def choose_columns(
         possible_unit,
         chosen.get("impressions"),
         perhaps,
+        every_row,
+        _alike(chosen["reward"], rest) if "reward" in guessed else (),
     )
 
 
@@ -134,20 +151,40 @@ def _existing(role: str, given: str, columns: list[str]) -> str:
 
 def _guess(role: str, columns: list[str]) -> str | None:
     """Return the column whose name is the likeliest for a role: by the whole name, or else by a word of it."""
-    names = USUAL_NAMES[role].split()
     if role in ("reward", "impressions"):
-        columns = [column for column in columns if not _words(column) & _NO_REWARD and "%" not in column]
+        columns = [column for column in columns if not words_of(column) & _NO_REWARD and "%" not in column]
+    found = _named_so(USUAL_NAMES[role].split(), columns, by_word=role != "impressions")
+    if found is None and role == "arm":
+        found = _named_so(COARSE_ARMS.split(), columns, by_word=True)
+    if found is None and role == "impressions":
+        found = next((column for column in columns if split_name(column)[:1] in (["impressions"], ["impr"])), None)
+    return found
+
+
+def _named_so(names: list[str], columns: list[str], by_word: bool) -> str | None:
+    """Return the first column that has one of these names, the likeliest first."""
     for name in names:
         for column in columns:
-            if "_".join(_split(column)) == name:
+            # Inside a structure, "metrics.clicks", the last part is the name.
+            if name in ("_".join(split_name(column)), "_".join(split_name(column.rpartition(".")[2]))):
                 return column
-    if role == "impressions":
-        return next((column for column in columns if _split(column)[:1] in (["impressions"], ["impr"])), None)
-    for name in names:
+    for name in names if by_word else ():
         for column in columns:
-            if name in _words(column):
+            if name in words_of(column):
                 return column
     return None
+
+
+def _alike(reward: str, others: list[str]) -> tuple[str, ...]:
+    """Return the columns that count the same thing as the reward, in another way.
+
+    >>> _alike("Unique clicks", ["Clicks (all)", "Cost per click", "Day"])
+    ('Clicks (all)',)
+    """
+    if "_".join(split_name(reward)) in USUAL_NAMES["reward"].split():
+        return ()
+    meant = words_of(reward) & COUNTED
+    return tuple(column for column in others if words_of(column) & meant and not words_of(column) & _NO_REWARD)
 
 
 def names_rate(column: str) -> bool:
@@ -156,7 +193,7 @@ def names_rate(column: str) -> bool:
     >>> names_rate("CTR (all)"), names_rate("Clicks (all)")
     (True, False)
     """
-    return bool(_words(column) & {"rate", "ctr", "cvr"})
+    return bool(words_of(column) & {"rate", "ctr", "cvr"})
 
 
 def _may_count(column: str) -> bool:
@@ -165,16 +202,36 @@ def _may_count(column: str) -> bool:
     >>> _may_count("Views"), _may_count("impression_id")
     (True, False)
     """
-    words = _words(column)
+    words = words_of(column)
     return bool(words & PERHAPS_IMPRESSIONS) and not words & {"id", "uuid", "key"}
 
 
-def _split(column: str) -> list[str]:
+def is_money(reward: str) -> bool:
+    """Say whether a reward may be an amount of money, by its name.
+
+    >>> is_money("Revenue"), is_money("Link clicks")
+    (True, False)
+    """
+    return not words_of(reward) & COUNTED or bool(words_of(reward) & {"value", "revenue", "amount"})
+
+
+def split_name(column: str) -> list[str]:
+    """Return the words of a column's name, in small letters and in order."""
     return [word for word in re.split(r"[^a-z0-9]+", column.lower()) if word]
 
 
-def _words(column: str) -> set[str]:
-    return set(_split(column))
+def words_of(column: str) -> set[str]:
+    """Return the words of a column's name."""
+    return set(split_name(column))
+
+
+def in_sql(column: str) -> str:
+    """Return a column's name as SQL writes it: there are no parameters for names.
+
+    >>> in_sql('an "ad" so')
+    '"an ""ad"" so"'
+    """
+    return '"' + column.replace('"', '""') + '"'
 
 
 def _listed(columns: list[str]) -> str:

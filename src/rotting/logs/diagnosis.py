@@ -13,18 +13,19 @@ from rotting._core.randomness import checked_seed
 from rotting._output.files import write_json, write_text
 from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
-from rotting.logs.arms import ArmDiagnosis, diagnose_arms
+from rotting.logs.arms import ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
 from rotting.logs.caveats import find_caveats
 from rotting.logs.cleaning import Burst
 from rotting.logs.clocks import LAST_DATE
 from rotting.logs.driver import CALENDAR
+from rotting.logs.estimates import Estimate
 from rotting.logs.findings import Findings, detectable_loss, find_wear_out
 from rotting.logs.fitting import period_ahead, period_of_log, values_of
 from rotting.logs.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
 from rotting.logs.noise import sigma_of
 from rotting.logs.periods import Comparison
 from rotting.logs.reading import Log, read_log
-from rotting.logs.recommending import Recommendation, recommend
+from rotting.logs.recommending import Recommendation, Subject, recommend
 from rotting.logs.sentences import (
     CONSTANT_REWARDS,
     FALLS_TOGETHER,
@@ -35,13 +36,15 @@ from rotting.logs.sentences import (
 )
 from rotting.logs.sources import LogSource
 from rotting.logs.staging import Reading
-from rotting.logs.wearout import isotonic_band
+from rotting.logs.wearout import isotonic_bands
 
 VERDICTS = (ROTTING, FALLS_WITH_CALENDAR, FALLS_TOGETHER, NOT_ROTTING, CONSTANT_REWARDS)
 # A fall of all arms together is named if it is so many standard errors from nothing.
 CLEAR_FALL = 2.5
+MOST_WARM = 100_000  # rows of a log that a bandit is advised to begin with: each is an event of its own log
 MONTH = 30 * 86_400.0
 EARLIEST_DATE = 3e8  # seconds since 1970; smaller times are no dates
+MOST_INDENTED = 100  # arms; the file of more is for programs only
 JSON_NAME, PAGE_NAME = "diagnosis.json", "report.html"
 
 
@@ -66,6 +69,10 @@ class Diagnosis:
     arms: tuple[ArmDiagnosis, ...]
     detectable_loss: float | None  # the share that an arm must lose over the log to be called in 4 of 5 cases
     fresh_arms_per_month: float | None  # that the observed half-lives ask for
+    fresh_value: (
+        Estimate | None
+    )  # the mean reward of a fresh arm, if it is like those of the log; None if none wears out
+    per_unit: bool  # exposures were counted for each user, say
     set_aside: tuple[Burst, ...]
     periods: Comparison | None  # what arms earned before one date and from another on, if asked for
     log: str
@@ -107,7 +114,7 @@ class Diagnosis:
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        write_json(target / JSON_NAME, self.as_json())
+        write_json(target / JSON_NAME, self.as_json(), 2 if len(self.arms) <= MOST_INDENTED else None)
         write_text(target / PAGE_NAME, report_page(self))
         return target / JSON_NAME, target / PAGE_NAME
 
@@ -197,7 +204,7 @@ def diagnose(
         read = read_log(log, arm, reward, time, unit, drop_duplicates, progress.stage, impressions, how, before, after)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
-        bands = [isotonic_band(each, findings.log, generator) for each in findings.log.arms]
+        bands = isotonic_bands(findings.log.arms, findings.log, generator)
         draws = values_of(findings, seed)
         gains: list[Gain] = []
         replay: list[Gain] = []
@@ -210,11 +217,27 @@ def diagnose(
 
             gains, replay = played(period_ahead(read)), played(period_of_log(read))
     arms = diagnose_arms(read, findings, bands, draws)
-    return _diagnosis(read, arms, findings, gains, replay, seed)
+    given = (arm, reward, time, impressions, missing_reward, decimal, date_format, encoding, null)
+    path = _warm_path(log, read) if given.count(None) == len(given) else None
+    return _diagnosis(read, arms, findings, gains, replay, seed, fresh_value(read, findings, draws), path)
+
+
+def _warm_path(source: LogSource, log: Log) -> str | None:
+    """Return the path of a log that a bandit can begin with: a file with a row per exposure, not too long."""
+    if not isinstance(source, str | os.PathLike) or log.columns.aggregated or log.per_unit or log.rows > MOST_WARM:
+        return None
+    return os.fspath(source)
 
 
 def _diagnosis(
-    log: Log, arms: list[ArmDiagnosis], findings: Findings, gains: list[Gain], replay: list[Gain], seed: int
+    log: Log,
+    arms: list[ArmDiagnosis],
+    findings: Findings,
+    gains: list[Gain],
+    replay: list[Gain],
+    seed: int,
+    fresh: Estimate | None,
+    path: str | None,
 ) -> Diagnosis:
     sigma = sigma_of(log)
     verdict = _verdict(sigma, findings)
@@ -222,11 +245,14 @@ def _diagnosis(
     names = [arm.arm for arm in arms]
     choice = sigma > 0 and len(arms) > 1
     rotting = bool(findings.rotting.any())
-    advice = recommend(names, sigma, log.binary, rotting, gains, period.batch) if choice else None
-    power = detectable_loss(findings)
+    subject = Subject(names, sigma, log.binary, rotting, log.currency, path)
+    advice = recommend(subject, gains, period.batch) if choice else None
+    arms = [in_agreement(arm, advice) for arm in arms]
+    # Per unit, the panel tests nothing: users are compared with themselves.
+    power = None if log.per_unit else detectable_loss(findings)
     return Diagnosis(
         verdict=verdict,
-        summary=summary(verdict, arms, findings, advice, gains),
+        summary=summary(verdict, arms, findings, advice, gains, log.currency),
         driver=findings.driver.name,
         driver_reason=findings.driver.reason,
         driver_probabilities=findings.driver.probabilities,
@@ -242,6 +268,8 @@ def _diagnosis(
         arms=tuple(arms),
         detectable_loss=power,
         fresh_arms_per_month=fresh_arms_per_month(log, arms),
+        fresh_value=fresh,
+        per_unit=log.per_unit,
         set_aside=findings.bursts,
         periods=log.periods,
         log=log.name,

@@ -18,16 +18,18 @@ from rotting.logs.model import HOPELESS, MANY_ARMS, Fit, Hypothesis, axis_column
 from rotting.logs.panel import Panel
 
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
-# Prior probabilities of the explanations and of shapes. Two causes at once are less likely than one.
-PRIORS = {EXPOSURE: 0.35, AGE: 0.25, CALENDAR: 0.35, "exposure and calendar": 0.05}
+# Prior probabilities of the explanations, about a third each, and of shapes. Two causes are less likely than one.
+PRIORS = {EXPOSURE: 0.29, AGE: 0.33, CALENDAR: 0.33, "exposure and calendar": 0.05}
 SHAPES = {np.inf: 0.4, 0.5: 0.3, 0.15: 0.2, 0.05: 0.1}
 CALENDAR_SHAPES = {np.inf: 0.5, -0.3: 0.15, 0.5: 0.2, 0.15: 0.1, 0.05: 0.05}
 # An explanation is named if it is this likely.
 NAMED = 0.7
 # Where exposures and time are more nearly proportional than this, it must be this likely: arms fall at unlike speeds.
 PROPORTIONAL, SURE = 0.98, 0.95
-# The share of false alarms that is spent on arms which fall beside all others.
-BESIDE_SHARE = 0.1
+# Arms which fall beside all others, whatever those follow, may be wrong so much less often than all of them together.
+BESIDE_SHARE = 0.25
+# An arm whose fall would be this many standard errors, if it fell like the others, must fall by itself at this level.
+SHOWS, AT_LEAST = 2.0, 0.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,14 +91,16 @@ class Weighed:
         return total
 
 
-def weigh(panel: Panel) -> Weighed:
-    """Fit all hypotheses to a panel."""
+def weigh(panel: Panel, start: Weighed | None = None) -> Weighed:
+    """Fit all hypotheses to a panel, from the fits to a similar one if there are any."""
+    starts = {} if start is None else {each.hypothesis: each for each in start.fits}
     fits, drivers, priors = [], [], []
     for driver, prior in PRIORS.items():
         axis = {AGE: "age", CALENDAR: "time"}.get(driver, "exposure")
         shapes = CALENDAR_SHAPES if driver == CALENDAR else SHAPES
         for shape, share in shapes.items() if panel.arms < MANY_ARMS else list(shapes.items())[:2]:
-            fits.append(fit(panel, Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR))))
+            hypothesis = Hypothesis(axis, shape, trend=driver not in (EXPOSURE, AGE, CALENDAR))
+            fits.append(fit(panel, hypothesis, starts.get(hypothesis)))
             drivers.append(EXPOSURE if axis == "exposure" else driver)
             priors.append(prior * share)
     return Weighed(panel, tuple(fits), tuple(drivers), np.array(priors))
@@ -107,14 +111,14 @@ def arm_tests(weighed: Weighed, calendar: float) -> tuple[np.ndarray, np.ndarray
 
     `calendar` is the p-value of the calendar as the only cause. An arm falls if it is likely to fall given any other
     cause, and the calendar is ruled out as well; or if it falls beside all others, whatever they fall with, and by
-    itself, too: beside arms that wear out (or in), a steady one seems to rise (or fall).
+    itself, too: beside arms that wear out (or in), a steady one seems to rise (or fall). Of logs in which only the
+    calendar moves values, at most 5 % are wrong about all arms, and 1 to 2 % about one.
     """
     falling, rising = _own_tests(weighed)
     beside = _tests_beside(weighed)
 
     def combined(own: np.ndarray, other: np.ndarray) -> np.ndarray:
-        beside_and_own = np.maximum(other / BESIDE_SHARE, own)
-        either = np.minimum(np.maximum(own, calendar) / (1 - BESIDE_SHARE), beside_and_own)
+        either = np.minimum(np.maximum(own, calendar), np.maximum(other / BESIDE_SHARE, own))
         return np.asarray(np.minimum(1.0, either))
 
     return combined(falling, beside), combined(rising, 1 - beside)
@@ -153,6 +157,45 @@ def _tests_beside(weighed: Weighed) -> np.ndarray:
     return p_value
 
 
+def falls_alone(weighed: Weighed) -> tuple[np.ndarray, np.ndarray]:
+    """Return how much each arm falls along its exposures by itself, whatever the others do, and the standard error.
+
+    As a share of the arm's mean value, averaged over the shapes that exposures may have.
+    """
+    panel = weighed.panel
+    weight, value = panel.count / panel.variance, panel.mean / panel.expected
+    total = np.add.reduceat(weight, panel.first)
+    mean = np.add.reduceat(weight * value, panel.first) / total
+    level = np.maximum(mean, 1e-3) if panel.multiplicative else np.ones(panel.arms)
+    fall, error = np.zeros(panel.arms), np.zeros(panel.arms)
+    for share, own in weighed.among(lambda driver, hypothesis: driver == EXPOSURE and not hypothesis.trend):
+        column = axis_column(panel, own.hypothesis)
+        column = column - (np.add.reduceat(weight * column, panel.first) / total)[panel.arm]
+        square = np.maximum(np.add.reduceat(weight * column**2, panel.first), 1e-300)
+        slope = np.add.reduceat(weight * column * (value - mean[panel.arm]), panel.first) / square
+        fall -= share * slope / level
+        error += share / np.sqrt(square) / level
+    return fall, error
+
+
+def checked_alone(
+    falling: np.ndarray, rising: np.ndarray, called: np.ndarray, weighed: Weighed, strict: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return p-values of "does not fall" and "does not rise", some of them raised to those of the arm by itself.
+
+    An arm is called with the others, being more or less like them. That goes too far for one that would show by itself
+    what the called ones show, and does not; and for all (`strict`) where the model does not explain the log.
+    """
+    from scipy.special import ndtr
+
+    fall, error = falls_alone(weighed)
+    alone = ndtr(-fall / error)
+    typical = float(np.median(fall[called])) if called.any() else 0.0
+    doubtful = (typical > SHOWS * error) & (alone > AT_LEAST)
+    falling = np.where(doubtful | strict, np.maximum(falling, alone), falling)
+    return falling, np.maximum(rising, 1 - alone) if strict else rising
+
+
 def is_separable(panel: Panel) -> bool:
     """Say whether exposures are anything but the time since the first launch: launches or paces differ."""
     weight = panel.count / panel.count.sum()
@@ -167,6 +210,9 @@ def find_driver(weighed: Weighed, falls: bool) -> Driver:
     if not falls:
         return Driver(CANNOT_TELL, "nothing is seen to fall", probabilities)
     name = max(probabilities, key=lambda each: probabilities[each])
+    if weighed.panel.arms == 1:
+        reason = "one arm alone does not tell its exposures, its age and the time apart"
+        return Driver(CANNOT_TELL, reason, probabilities)
     likely = ", ".join(f"{each} {share:.0%}" for each, share in probabilities.items())
     if not is_separable(weighed.panel) and probabilities[name] < SURE:
         reason = "all arms were launched together and shown at one pace, so exposures, age and time are one thing here"

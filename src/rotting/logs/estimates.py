@@ -1,4 +1,4 @@
-"""Numbers with intervals."""
+"""Numbers with intervals, and how amounts of money are written."""
 
 from __future__ import annotations
 
@@ -16,3 +16,14 @@ class Estimate:
     def shifted(self, by: float) -> Estimate:
         """Return the estimate of the number plus a known one."""
         return Estimate(self.point + by, self.low + by, self.high + by)
+
+
+def money(number: str, currency: str) -> str:
+    """Return a number with its currency: signs stand before it, and codes behind it.
+
+    >>> money("3.20", "$"), money("-3.20", "$"), money("3.20", "EUR"), money("3.20", "")
+    ('$3.20', '-$3.20', '3.20 EUR', '3.20')
+    """
+    if not currency or currency.isalpha():
+        return f"{number} {currency}".strip()
+    return f"-{currency}{number[1:]}" if number.startswith("-") else f"{currency}{number}"

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from rotting._output.style import COLOURS, new_figure, plain, thousands, tidy
+from rotting.logs.answers import in_order
 from rotting.logs.gain import KEEP, ORACLE
 from rotting.logs.sentences import finding_of
 
@@ -24,15 +25,13 @@ LONGEST_NAME = 22
 # The axis starts at 0 unless all values are this many times their range away from it.
 FAR_FROM_ZERO = 10
 # Panels share an axis unless one arm is this many times as high as the usual one.
-ALIKE = 4.0
+ALIKE = 2.0
 _NEUTRAL, _ROTTING, _MUTED = COLOURS[0], COLOURS[1], "0.6"
 
 
 def arms_figure(diagnosis: Diagnosis) -> Figure:
     """Return small multiples: the mean rewards of each arm, its isotonic fit and the band around it."""
-    from rotting.logs.report import in_order
-
-    arms = in_order(diagnosis)[:SHOWN_ARMS]
+    arms = in_order(diagnosis.arms)[:SHOWN_ARMS]
     columns = min(COLUMNS, len(arms))
     rows = -(-len(arms) // columns)
     figure = new_figure(7.0, 0.4 + 2.3 * rows)
@@ -68,7 +67,8 @@ def _draw_arm(axes: Axes, arm: ArmDiagnosis, finding: str, binary: bool) -> None
     axes.scatter(x, curve["mean"], s=10, color=_MUTED, linewidth=0)
     axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
     axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
-    axes.plot(x, curve["model"], "--", color="0.3", linewidth=1)
+    if arm.first is not None:  # per unit no curve is behind the numbers
+        axes.plot(x, curve["model"], "--", color="0.3", linewidth=1)
     axes.set_title(f"{plain(_short(arm.arm))}: {finding}", loc="left", fontsize=11, color=colour)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axes.xaxis.set_major_formatter(thousands())

@@ -18,7 +18,7 @@ from rotting.logs.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, find_driver, weigh
+from rotting.logs.driver import CANNOT_TELL, EXPOSURE, Driver, Weighed, arm_tests, checked_alone, find_driver, weigh
 from rotting.logs.noise import sigma_of
 from rotting.logs.panel import Panel, make_panel
 from rotting.logs.reading import Log
@@ -27,6 +27,8 @@ from rotting.logs.wearout import discoveries
 # Lags over which residuals of successive rows of an arm are taken to depend on each other.
 LAGS = 4
 SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cut
+# Rewards that vary this much more than by chance come in stretches, or follow what no explanation has.
+DEPENDENT = 1.3
 # A common fall is seen if it is this many standard errors from nothing.
 SEEN = 1.645
 # Standard errors from nothing at which an arm is called where about half of them wear out, and for a power of 80 %.
@@ -48,6 +50,7 @@ class Findings:
     common_fall: float  # of all arms together, in standard errors
     log: Log  # what was tested: without what was set aside
     bursts: tuple[Burst, ...] = ()
+    starts_fade: bool = False  # rewards come often at launch, and fade: kept, as wear-out
     late: LateRewards | None = None
     rotting_otherwise: dict[str, int] = dataclasses.field(
         default_factory=dict
@@ -61,7 +64,7 @@ def find_wear_out(
 
     `simple` leaves out what a log would have said without each treatment.
     """
-    cleaned, bursts = set_bursts_aside(log)
+    cleaned, bursts, fades = set_bursts_aside(log)
     late = first = None
     if reward_delay is not None:
         late = LateRewards(None, delay_share(reward_delay, log.counted.seconds), "as asked for")
@@ -81,7 +84,7 @@ def find_wear_out(
             otherwise["bursts"] = int(_tested(log if late is None else cut_off(log, late), late).rotting.sum())
         if log.counted.segment is not None:
             otherwise["segment"] = int(_tested(findings.log, late, segments=False).rotting.sum())
-    return dataclasses.replace(findings, bursts=bursts, late=late, rotting_otherwise=otherwise)
+    return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late, rotting_otherwise=otherwise)
 
 
 def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, segments: bool = True) -> Findings:
@@ -94,6 +97,9 @@ def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, se
     weighed, dispersion = weigh_twice(corrected(panel, late), log.binary, first)
     calendar = calendar_p_value(weighed, np.random.default_rng(SEED))
     falling, rising = arm_tests(weighed, calendar)
+    # Where the model does not explain the log to within noise, what it says of an arm may be off.
+    strict = dispersion > DEPENDENT
+    falling, rising = checked_alone(falling, rising, discoveries(falling), weighed, strict)
     if log.per_unit:
         users = log.counted.users
         z = np.zeros(panel.arms) if users is None else users.tires
@@ -118,7 +124,7 @@ def weigh_twice(panel: Panel, binary: bool, first: Weighed | None = None) -> tup
     elif panel.nonnegative and panel.multiplicative:
         variance = variance * value  # sales come less often rather than smaller
     dispersion = _dispersion(panel, first.value, variance)
-    again = weigh(dataclasses.replace(panel, variance=variance * dispersion))
+    again = weigh(dataclasses.replace(panel, variance=variance * dispersion), first)
     return again, dispersion
 
 

@@ -142,13 +142,11 @@ def _rewards(
     draw: Draw, period: Period, policies: Mapping[str, Policy], sigma: float, binary: bool, seed: int
 ) -> np.ndarray:
     """Return the mean reward per 1000 exposures of the allocation that is kept, and of every policy."""
-    from rotting.simulation import simulate
+    from rotting.simulation.simulator import mean_rewards
 
     problem = problem_of(draw, period, sigma, binary)
-    played = simulate(policies, problem, runs=RUNS, seed=seed, rounds=1, progress=False)
-    lost = played["regret"].isel(round=-1).mean("run").values
-    earned = float(played["oracle_reward"].values[-1]) - lost
-    return np.concatenate([[kept_reward(draw, period)], earned / problem.horizon * PER])
+    earned = mean_rewards(policies, problem, period.rounds, RUNS, seed)
+    return np.concatenate([[kept_reward(draw, period)], earned / period.rounds * PER])
 
 
 def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str = "log") -> Problem:
@@ -160,7 +158,7 @@ def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
     times = period.time + (0.0 if own else period.span * pulls / period.exposures)
-    values = np.stack([draw.values(arm, row, times) for arm, row in zip(period.arms, shown, strict=True)])
+    values = draw.values(period.arms[:, None], shown, times)
     if binary:
         values = np.clip(values, 0.0, 1.0)
     return Problem(
@@ -178,12 +176,9 @@ def kept_reward(draw: Draw, period: Period) -> float:
     """Return what an allocation in fixed shares earns over the period, per 1000 exposures."""
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     times = period.time + period.span * pulls / period.exposures
-    earned = 0.0
     now = period.time if draw.hypothesis.axis == "exposure" else times
-    for arm, start, share in zip(period.arms, period.start, period.shares, strict=True):
-        if share > 0:
-            earned += share * float(np.mean(draw.values(arm, start + share * pulls, now)))
-    return PER * earned
+    shown = np.asarray(period.start)[:, None] + period.shares[:, None] * pulls
+    return PER * float(period.shares @ draw.values(period.arms[:, None], shown, now).mean(axis=1))
 
 
 def _interval(draws: np.ndarray) -> Estimate:

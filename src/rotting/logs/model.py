@@ -22,7 +22,7 @@ from rotting.logs.panel import Panel
 from rotting.logs.solving import Design, Solution, solve
 
 # The grids, in units of the logarithm of a value, with prior probabilities. The least spread means "all alike".
-LEVEL_SPREADS = {0.0003: 0.1, 0.03: 0.2, 0.1: 0.25, 0.3: 0.25, 1.0: 0.2}
+LEVEL_SPREADS = {0.0003: 0.1, 0.04: 0.2, 0.1: 0.2, 0.2: 0.2, 0.4: 0.2, 1.0: 0.1}
 SPEED_SPREADS = {0.03: 0.35, 0.2: 0.4, 0.7: 0.25}
 SHARED_SPREADS = {0.01: 0.6, 0.1: 0.3, 0.3: 0.1}
 HATS = 16
@@ -131,18 +131,19 @@ class Fit:
         return np.asarray(score / np.sqrt(np.maximum(square - lost, 1e-9 * square + 1e-300)))
 
 
-def fit(panel: Panel, hypothesis: Hypothesis) -> Fit:
-    """Fit one hypothesis on the grid of spreads."""
+def fit(panel: Panel, hypothesis: Hypothesis, start: Fit | None = None) -> Fit:
+    """Fit one hypothesis on the grid of spreads, from the fit to a similar panel if there is one."""
     design = make_design(panel, hypothesis)
     if panel.arms >= MANY_ARMS:
         some = panel.of_arms(MANY_ARMS)
         weight = _fitted(some, hypothesis, make_design(some, hypothesis)).weight
         design = design.of_members(weight > HOPELESS)
-    return _fitted(panel, hypothesis, design)
+        return _fitted(panel, hypothesis, design)  # of other members, perhaps: the start is of no use
+    return _fitted(panel, hypothesis, design, start)
 
 
-def _fitted(panel: Panel, hypothesis: Hypothesis, design: Design) -> Fit:
-    solution = solve(panel, design)
+def _fitted(panel: Panel, hypothesis: Hypothesis, design: Design, start: Fit | None = None) -> Fit:
+    solution = solve(panel, design, None if start is None else start.solution)
     evidence = solution.evidence + np.log(design.prior)
     highest = evidence.max()
     weight = np.exp(evidence - highest)

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from rotting.errors import quoted
 from rotting.logs.columns import LogError
 
-WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0, "t": 1.0, "f": 0.0}
 # Texts that stand for no number. As the name of an arm only the first two are none.
 MISSING = ("", "\\N", "nan", "na", "null", "none", "n/a", "#n/a")
-_SYMBOLS = r"[$€£¥₹₩₽]|[A-Z]{1,3}\$|(?:USD|EUR|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|INR|BRL|CNY)\b"
+_CODES = "USD|EUR|GBP|CHF|JPY|CAD|AUD|SEK|NOK|DKK|PLN|INR|BRL|CNY|MXN|CZK|HUF|TRY|ZAR|SGD|HKD|NZD"
+_SYMBOLS = rf"[$€£¥₹₩₽₺₫฿]|[A-Z]{{1,3}}\$|(?:{_CODES}|kr|zł|Kč|Ft)\b\.?|Rs\b\.?|Fr\."
 _BLANK = "[ \u00a0\u202f]"  # spreadsheets put one that does not break before € and %
 _NUMBER = re.compile(
     rf"(?P<sign>[-+\u2212]?){_BLANK}*(?P<before>{_SYMBOLS})?{_BLANK}*(?P<inner>[-\u2212]?)"
@@ -24,7 +25,10 @@ _NUMBER = re.compile(
 _SPACES = re.compile("['\u2019 \u00a0\u202f]")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:['\u2019 \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9.,]+")
 _READ_WITH = {
-    ".": re.compile(r"(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+)(?:\.[0-9]*)?|\.[0-9]+"),
+    # In India, two digits stand between the commas above the thousands: 12,34,567.
+    ".": re.compile(
+        r"(?:[0-9]+|[1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.[0-9]*)?|\.[0-9]+"
+    ),
     ",": re.compile(r"(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,[0-9]*)?|,[0-9]+"),
 }
 
@@ -33,7 +37,9 @@ class Written:
     """A number as it is written, apart from its decimal mark."""
 
     def __init__(self, text: str) -> None:
-        stripped = text.strip()
+        self.text = text
+        # Spreadsheets write '12 and ="12" to keep a text as it is.
+        stripped = text.strip().removeprefix("'").removeprefix('="').removesuffix('"')
         self.negative = stripped.startswith("(") and stripped.endswith(")")  # as accountants write it
         matched = _NUMBER.fullmatch(stripped[1:-1] if self.negative else stripped)
         self.digits = ""
@@ -50,7 +56,7 @@ class Written:
         return {mark for mark, form in _READ_WITH.items() if form.fullmatch(self.digits)}
 
     def value(self, mark: str) -> float:
-        """Return the number."""
+        """Return the number, read with one of its marks."""
         digits = self.digits.replace("," if mark == "." else ".", "").replace(",", ".")
         return (-1 if self.negative else 1) * float(digits) / (100 if self.percent else 1)
 

@@ -7,14 +7,17 @@ parameters. Half-lives, values, and what policies would gain are read off the sa
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
-from rotting.logs.driver import CALENDAR, Weighed
-from rotting.logs.drops import find_drops
+from rotting.logs.driver import CALENDAR, EXPOSURE, Weighed
+from rotting.logs.drops import Drops, find_drops
 from rotting.logs.model import Fit, Hypothesis, shaped
+from rotting.logs.steady import NOTHING_FALLS, Steady, fit_steady
 
-DRAWS = 400
+DRAWS, LEAST_DRAWS = 400, 20
+STEADY = "nothing"  # what values follow in draws in which none falls
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Draw:
 def draw_values(
     weighed: Weighed, generator: np.random.Generator, binary: bool, ratio: float, times: int = DRAWS
 ) -> list[Draw]:
-    """Return draws of the values of all arms.
+    """Return draws of the values of all arms: nothing falls, or arms fall smoothly, or at once.
 
     `ratio` is what a reward is worth in units of the capped rewards that the model was fitted to.
     """
@@ -77,47 +80,77 @@ def draw_values(
     launch = panel.time[panel.first] - panel.age[panel.first]
     ages = np.maximum(np.maximum.reduceat(panel.age, panel.first), 1e-9)
     exposures = np.add.reduceat(panel.count, panel.first)
-    drops = find_drops(weighed)
-    chosen = generator.choice(len(weighed.fits), size=times, p=weighed.weights)
+    steady = fit_steady(panel)
+    drops = find_drops(weighed, steady)
+    chances = np.append(*_chances(weighed, steady, drops))
     draws = []
-    for index in np.sort(chosen):
-        fit, driver = weighed.fits[index], weighed.drivers[index]
-        level, fall, trend = _parameters(fit, generator)
-        drop_at, drop_to = np.full(panel.arms, np.inf), np.ones(panel.arms)
-        drops_at_once = drops is not None and generator.random() < drops.probability
-        if drops is not None and drops_at_once:
-            level, fall, drop_at, drop_to = drops.draw(generator)
-        draws.append(
-            Draw(
-                hypothesis=fit.hypothesis,
-                driver=driver,
-                level=level,
-                fall=fall,
-                trend=0.0 if drops_at_once else trend,
-                typical_exposures=panel.typical_exposures,
-                typical_age=panel.typical_age,
-                launch=launch,
-                pace=exposures / ages,
-                shown=exposures,
-                multiplicative=panel.multiplicative,
-                scale=panel.scale * ratio,
-                highest=1.0 if binary else np.inf,
-                drop_at=drop_at,
-                drop_to=drop_to,
-            )
+    for index in np.sort(generator.choice(len(chances), size=times, p=chances)):
+        own = _nothing_drawn(panel.arms)
+        if index < len(weighed.fits):
+            own |= _smooth_drawn(weighed.fits[index], weighed.drivers[index], generator)
+        elif index == len(weighed.fits) or drops is None:
+            own |= {"level": steady.draw(generator), "driver": STEADY}
+        else:
+            own |= dict(zip(("level", "drop_at", "drop_to"), drops.draw(generator), strict=True))
+        draw = Draw(
+            **own,
+            typical_exposures=panel.typical_exposures,
+            typical_age=panel.typical_age,
+            launch=launch,
+            pace=exposures / ages,
+            shown=exposures,
+            multiplicative=panel.multiplicative,
+            scale=panel.scale * ratio,
+            highest=1.0 if binary else np.inf,
         )
+        draws.append(draw)
     return draws
 
 
-def _parameters(fit: Fit, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+def _chances(weighed: Weighed, steady: Steady, drops: Drops | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return how likely each smooth explanation is, and that nothing falls, and that arms drop at once."""
+    smooth = np.log(1 - NOTHING_FALLS) + weighed.logs
+    logs = np.append(smooth, np.log(NOTHING_FALLS) + steady.log_evidence)
+    chances = np.exp(logs - np.logaddexp.reduce(logs))
+    dropping = 0.0 if drops is None else drops.probability
+    chances *= 1 - dropping
+    return chances / (chances.sum() + dropping), np.array([dropping / (chances.sum() + dropping)])
+
+
+def _nothing_drawn(arms: int) -> dict[str, Any]:
+    """Return what a draw has unless it is said: no fall, no trend and no drop."""
+    return {
+        "hypothesis": Hypothesis("exposure", np.inf),
+        "driver": EXPOSURE,
+        "fall": np.zeros(arms),
+        "trend": 0.0,
+        "drop_at": np.full(arms, np.inf),
+        "drop_to": np.ones(arms),
+    }
+
+
+def _smooth_drawn(fit: Fit, driver: str, generator: np.random.Generator) -> dict[str, Any]:
     """Return a level and a fall of each arm, and the common trend, drawn together."""
     member = int(generator.choice(len(fit.weight), p=fit.weight))
     common, own = fit.solution.draw(member, generator)
-    trend = float(common[2]) if fit.hypothesis.trend else 0.0
-    return common[0] + own[:, 0], common[1] + own[:, 1], trend
+    return {
+        "hypothesis": fit.hypothesis,
+        "driver": driver,
+        "level": common[0] + own[:, 0],
+        "fall": common[1] + own[:, 1],
+        "trend": float(common[2]) if fit.hypothesis.trend else 0.0,
+    }
 
 
 def without_calendar(draws: list[Draw]) -> list[Draw]:
+    """Return the draws in which the calendar changes nothing, or all if there are too few of those."""
+    return _if_enough([draw for draw in draws if draw.driver != CALENDAR], draws)
+
+
+def wearing_out(draws: list[Draw]) -> list[Draw]:
     """Return the draws in which arms wear out by themselves, or all if there are too few of those."""
-    own = [draw for draw in draws if draw.driver != CALENDAR]
-    return own if len(own) >= 20 else draws
+    return _if_enough([draw for draw in draws if draw.driver not in (CALENDAR, STEADY)], draws)
+
+
+def _if_enough(some: list[Draw], draws: list[Draw]) -> list[Draw]:
+    return some if len(some) >= LEAST_DRAWS else draws

@@ -14,6 +14,7 @@ from rotting.logs.reading import Log
 TIME_SLICES, EXPOSURE_BINS = 32, 16
 # With more arms, each gets fewer of both, down to the least.
 MOST_ROWS, LEAST_SLICES, LEAST_BINS = 2_400, 5, 4
+SAME_TIME = 1e-8  # of the log's time: cells that are no further apart have one time
 SMALLEST_VARIANCE = 1e-6  # of scaled rewards: those that never change would have none
 
 
@@ -70,7 +71,7 @@ def make_panel(log: Log) -> Panel:
     edges = _slice_edges(times, counts, max(round(fineness * TIME_SLICES), LEAST_SLICES))
     bins = max(round(fineness * EXPOSURE_BINS), LEAST_BINS)
     segments = max(len(log.counted.segments), 1)
-    rows = [_rows_of(arm.cells, edges, bins, segments) for arm in log.arms]
+    rows = [_rows_of(arm.cells, edges, bins, segments, log.per_unit) for arm in log.arms]
     sizes = [len(own["count"]) for own in rows]
     flat = {name: np.concatenate([own[name] for own in rows]) for name in rows[0]}
     arm = np.repeat(np.arange(len(rows)), sizes)
@@ -102,9 +103,13 @@ def _slice_edges(times: np.ndarray, counts: np.ndarray, slices: int) -> np.ndarr
     return np.unique(times[order][inner])
 
 
-def _rows_of(cells: Cells, edges: np.ndarray, bins: int, segments: int) -> dict[str, np.ndarray]:
+def _rows_of(
+    cells: Cells, edges: np.ndarray, bins: int, segments: int, per_unit: bool = False
+) -> dict[str, np.ndarray]:
     """Return the sums of one arm by slice of time and bin of exposures, in order of exposures."""
     before = np.cumsum(cells.count) - cells.count
+    if not per_unit:
+        before = _mean_of_ties(before, cells)
     bin_of = np.minimum((before * bins / cells.count.sum()).astype(np.int64), bins - 1)
     key = np.searchsorted(edges, cells.time, side="right") + (len(edges) + 1) * bin_of
     _, row = np.unique(key, return_inverse=True)
@@ -118,6 +123,19 @@ def _rows_of(cells: Cells, edges: np.ndarray, bins: int, segments: int) -> dict[
     }
     sums = averages | {"count": count, "capped": np.bincount(row, cells.capped)} | by_segment
     return {name: values[order] for name, values in sums.items()}
+
+
+def _mean_of_ties(values: np.ndarray, cells: Cells) -> np.ndarray:
+    """Return the mean of values over cells with one time: a day or a week, within which nobody knows the order.
+
+    Otherwise a log by the week would tell exposures finely and time coarsely, and a falling site would look worn.
+
+    >>> cells = Cells(np.arange(4.0), np.array([0.0, 0.0, 0.5, 1.0]), np.ones(4), np.ones(4), np.ones(4))
+    >>> _mean_of_ties(np.arange(4.0), cells)
+    array([0.5, 0.5, 2. , 3. ])
+    """
+    _, tie = np.unique(np.round(cells.time / SAME_TIME).astype(np.int64), return_inverse=True)
+    return np.asarray((np.bincount(tie, cells.count * values) / np.bincount(tie, cells.count))[tie])
 
 
 def _expected(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:

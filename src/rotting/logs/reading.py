@@ -8,10 +8,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rotting.logs.beside import look_beside
 from rotting.logs.checking import check_rows, refuse_sums_of_segments
 from rotting.logs.clocks import FIRST_DATE
 from rotting.logs.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.overlaps import dimensions, settle_overlaps
 from rotting.logs.periods import Comparison, compare_periods
 from rotting.logs.reshaping import count_events, reshaped
 from rotting.logs.segments import segment_candidates
@@ -127,9 +129,11 @@ def read_log(
         given = {"arm": arm, "reward": reward, "time": time, "unit": unit, "impressions": impressions}
         found = reshaped(opened_source, given)
         source = found.source
-        columns = choose_columns(source.rows.columns, **given | found.roles)
+        columns, said = look_beside(source, choose_columns(source.columns, **given | found.roles))
         candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
-        staged = stage(source.database, source.rows, columns, candidates, reading)
+        staged = stage(source.database, source.rows, columns, candidates, reading, dimensions(source, columns))
+        sums = columns.aggregated and not found.counts_events
+        said += settle_overlaps(source.database, source.files, sums, drop_duplicates)
         if found.counts_events:
             count_events(source.database, columns)
         step("looking for irregular rows")
@@ -153,7 +157,7 @@ def read_log(
             offset=offset,
             counted=counted,
             rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
-            notes=(*source.notes, *staged.notes, *checked.notes),
+            notes=(*source.notes, *staged.notes, *said, *checked.notes),
             currency=staged.currency,
             periods=compare_periods(source.database, columns, before, after),
             reward_wait=reward_wait(source.database, reading),
@@ -184,12 +188,13 @@ def read_rows(
         given = {"arm": arm, "reward": reward, "time": time, "unit": None}
         found = reshaped(opened_source, given)
         source = found.source
-        columns = choose_columns(source.rows.columns, **given | found.roles)
+        columns, _ = look_beside(source, choose_columns(source.columns, **given | found.roles))
         if columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
         chance = probability_column(source.rows.columns, probability)
         stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
+        settle_overlaps(source.database, source.files, sums=False, drop_duplicates=False)
         check_rows(source.database, columns, reading, drop_duplicates=False)
         probability_field = "" if chance is None else ", segment_0::DOUBLE AS probability"
         dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time

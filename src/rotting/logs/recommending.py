@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.logs.estimates import Estimate
+from rotting.logs.estimates import Estimate, money
 from rotting.logs.gain import KEEP, ORACLE, THOMPSON, Gain, compared_policies, thompson_name
 
 if TYPE_CHECKING:
@@ -28,37 +29,61 @@ class Recommendation:
     policy: str  # such as "FEWA(alpha=0.06, sigma=0.24)"
     label: str  # its name in sentences; "keep what you do" if no policy is promised to be better
     reason: str
-    code: str  # to paste
+    code: str  # to paste into Python
+    commands: str  # to paste into a shell: the same as a service
     played_as: str  # the row of the gains that shows it, or stands for it; the reason says if it only stands for it
 
 
-def recommend(
-    arms: Sequence[str], sigma: float, binary: bool, rotting: bool, gains: Sequence[Gain], batch: int = 1
-) -> Recommendation:
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """The log that a recommendation is for."""
+
+    arms: Sequence[str]
+    sigma: float
+    binary: bool
+    rotting: bool
+    currency: str = ""
+    path: str | None = None  # of a file with one row per exposure: a bandit can begin with what it says
+
+
+def recommend(subject: Subject, gains: Sequence[Gain], batch: int = 1) -> Recommendation:
     """Return the first policy of the gains if it surely gains something, and "keep what you do" otherwise.
 
     Without gains (exposures counted per unit), the policy is the one whose assumptions the log supports.
     """
-    scale = float(f"{sigma:.3g}")
-    policies = compared_policies(scale, binary, 1)
+    policies = compared_policies(float(f"{subject.sigma:.3g}"), subject.binary, 1)
+
+    def advise(label: str, policy: Policy, reason: str, played_as: str) -> Recommendation:
+        return Recommendation(
+            repr(policy), label, reason, _code(policy, subject), _commands(policy, subject), played_as
+        )
+
     rows = [row for row in gains if row.policy not in (KEEP, ORACLE)]
     if not rows:
-        label = "FEWA" if rotting else THOMPSON
-        reason = "arms wear out" if rotting else "no arm is seen to wear out, so an ordinary bandit will do"
-        return Recommendation(repr(policies[label]), label, reason, _code(policies[label], arms), label)
+        label = "FEWA" if subject.rotting else THOMPSON
+        reason = "arms wear out" if subject.rotting else "no arm is seen to wear out, so an ordinary bandit will do"
+        return advise(label, policies[label], reason, label)
     best = max(rows, key=lambda row: row.gain.point)
-    label = THOMPSON if best.policy == thompson_name(binary, batch) else best.policy
-    policy = policies[label]
-    point, low, high = (figures(value, 3) for value in (best.gain.point, best.gain.low, best.gain.high))
-    gain = f"{point} ({low} to {high}) per 1000 exposures"
+    label = THOMPSON if best.policy == thompson_name(subject.binary, batch) else best.policy
+    gain = f"{interval_text(best.gain, subject.currency)} per 1000 exposures"
     kept = next(row.reward.point for row in gains if row.policy == KEEP)
     if best.gain.low > WORTH_CHANGING * abs(kept):
         reason = f"of all that was tried it gains most, {gain}"
         if best.policy != label:
             reason += f". The gains show {best.policy} in its place: a pull there is the mean of {batch:,} rewards"
-        return Recommendation(repr(policy), label, reason, _code(policy, arms), best.policy)
+        return advise(label, policies[label], reason, best.policy)
     reason = f"the best of what was tried, {label}, might gain {gain}, or lose: this log promises nothing"
-    return Recommendation(repr(policy), KEEP, reason, _code(policy, arms), best.policy)
+    return advise(KEEP, policies[label], reason, best.policy)
+
+
+def interval_text(value: Estimate, currency: str = "") -> str:
+    """Return an estimate to three digits with its interval, in money if it is money.
+
+    >>> interval_text(Estimate(12.345, -3.0, 2500.0), "$")
+    '$12.3 (-$3 to $2,500)'
+    """
+    point, low, high = (money(figures(each, 3), currency) for each in (value.point, value.low, value.high))
+    return f"{point} ({low} to {high})"
 
 
 def figures(value: float, digits: int = 2) -> str:
@@ -71,28 +96,56 @@ def figures(value: float, digits: int = 2) -> str:
     return f"{float(short):,.0f}" if abs(float(short)) >= 10**digits else short
 
 
-def _code(policy: Policy, arms: Sequence[str]) -> str:
-    """Return code that runs the policy on these arms, durably.
+def _code(policy: Policy, subject: Subject) -> str:
+    """Return code that runs the policy on these arms, durably, beginning with what the log knows where it can.
 
     >>> from rotting.policies import FEWA
-    >>> print(_code(FEWA(sigma=0.25), ["red", "blue"]))
+    >>> print(_code(FEWA(sigma=0.25), Subject(["red", "blue"], 0.25, True, True)))
     from rotting import FEWA, Bandit
     <BLANKLINE>
     bandit = Bandit.open(
-        "sqlite:///bandit.db", "my bandit", FEWA(alpha=0.06, sigma=0.25, delta0=1.0), arms=['red', 'blue']
+        "sqlite:///bandit.db",
+        "my bandit",
+        FEWA(alpha=0.06, sigma=0.25, delta0=1.0),
+        arms=[
+            'red',
+            'blue',
+        ],
     )
     choice = bandit.decide()  # choice.arm: what to show next
     bandit.reward(choice.id, 1.0)  # what it earned; may come later
     """
-    named = repr(list(arms[:SHOWN_NAMES]))
-    rest = f"  # and {len(arms) - SHOWN_NAMES:,} more" if len(arms) > SHOWN_NAMES else ""
+    names = "".join(f"        {name!r},\n" for name in subject.arms[:SHOWN_NAMES])
+    if len(subject.arms) > SHOWN_NAMES:
+        names += f"        # and {len(subject.arms) - SHOWN_NAMES:,} more\n"
+    begins = f"    arms=[\n{names}    ],\n"
+    if subject.path is not None:
+        begins = f"    warm_start={subject.path!r},  # its arms, and what they earned\n"
     imports = ", ".join(sorted(["Bandit", type(policy).__name__], key=lambda name: (not name.isupper(), name)))
     return (
         f"from rotting import {imports}\n\n"
-        f'bandit = Bandit.open(\n    "sqlite:///bandit.db", "my bandit", {policy!r}, arms={named}{rest}\n)\n'
+        f'bandit = Bandit.open(\n    "sqlite:///bandit.db",\n    "my bandit",\n    {policy!r},\n{begins})\n'
         "choice = bandit.decide()  # choice.arm: what to show next\n"
         "bandit.reward(choice.id, 1.0)  # what it earned; may come later"
     )
+
+
+def _commands(policy: Policy, subject: Subject) -> str:
+    r"""Return commands that serve the policy over HTTP, durably.
+
+    >>> from rotting.policies import FEWA
+    >>> print(_commands(FEWA(sigma=0.25), Subject(["red", "it's"], 0.25, True, True, path="my log.csv")))
+    rotting bandit init sqlite:///bandit.db 'my bandit' --policy 'FEWA(alpha=0.06, sigma=0.25, delta0=1.0)' \
+      --warm-start 'my log.csv'
+    rotting serve sqlite:///bandit.db
+    """
+    first = f"rotting bandit init sqlite:///bandit.db 'my bandit' --policy {shlex.quote(repr(policy))}"
+    begins = [f"--arm {shlex.quote(name)}" for name in subject.arms[:SHOWN_NAMES]]
+    if subject.path is not None:
+        begins = [f"--warm-start {shlex.quote(subject.path)}"]
+    elif len(subject.arms) > SHOWN_NAMES:
+        begins.append(f"# --arm ... for {len(subject.arms) - SHOWN_NAMES:,} more")
+    return " \\\n  ".join([first, *begins]) + "\nrotting serve sqlite:///bandit.db"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,6 +186,27 @@ def action_for(rotting: bool, recovering: bool, chance: float, lost: float, fres
     return Action(KEEP_IT, "nothing speaks against it")
 
 
+def action_per_unit(rotting: bool) -> Action:
+    """Return what to do with an arm that users tire of, or do not: it is not worn for those who have not seen it."""
+    if rotting:
+        return Action(REST, "users tire of it: show each of them something else for a while")
+    return Action(KEEP_IT, "nothing speaks against it")
+
+
+def settled(action: Action, advice: Recommendation | None) -> Action:
+    """Return the action that agrees with the advice for all arms together.
+
+    Where no other way of sharing exposures is sure to gain, none is taken from an arm that is only somewhat worse.
+
+    >>> settled(Action(RETIRE, "it is worse"), None).name
+    'retire'
+    """
+    if action.name == RETIRE and advice is not None and advice.label == KEEP:
+        reason = "it is worth less than the best, but showing others in its place is not sure to earn more"
+        return Action(KEEP_IT, reason)
+    return action
+
+
 def chances(values: np.ndarray) -> np.ndarray:
     """Return how likely each arm is to be worth nearly as much as the best, given values[draw, arm]."""
     best = values.max(axis=1, keepdims=True)
@@ -141,5 +215,16 @@ def chances(values: np.ndarray) -> np.ndarray:
 
 def estimate(draws: np.ndarray) -> Estimate:
     """Return the mean and the 90 % interval of draws."""
-    low, high = np.quantile(draws, (0.05, 0.95))
-    return Estimate(float(draws.mean()), float(low), float(high))
+    return estimates(draws[:, None])[0]
+
+
+def estimates(draws: np.ndarray) -> list[Estimate]:
+    """Return the mean and the 90 % interval of each column of draws.
+
+    >>> estimates(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))[0].point
+    2.0
+    """
+    rows = np.ascontiguousarray(draws.T)
+    low, high = np.quantile(rows, (0.05, 0.95), axis=1)
+    points = rows.mean(axis=1)
+    return [Estimate(*each) for each in zip(points.tolist(), low.tolist(), high.tolist(), strict=True)]

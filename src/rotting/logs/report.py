@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from rotting._output.notebooks import card
 from rotting._output.pages import figure, page, table
+from rotting.logs.answers import how_sure, in_order, what_is_worn, what_to_do
+from rotting.logs.estimates import Estimate, money
 from rotting.logs.figures import SHOWN_ARMS, arms_figure, gain_figure
 from rotting.logs.gain import KEEP, PER
-from rotting.logs.recommending import KEEP_IT, REPLACE, REST, RETIRE, figures
+from rotting.logs.recommending import figures
 from rotting.logs.sentences import FALLS_TOGETHER, finding_of, rounded
 
 if TYPE_CHECKING:
     from rotting.logs.arms import ArmDiagnosis
     from rotting.logs.diagnosis import Diagnosis
-    from rotting.logs.estimates import Estimate
 
 SHOWN_ROWS = 100
 ARM_COLUMNS = (
@@ -54,6 +55,10 @@ for (const head of document.querySelectorAll(".sortable th")) {
   });
 }
 </script>"""
+PER_UNIT = (
+    "First and last values are left out: over all users they mix those who tire with those who leave. The next 1000 "
+    "exposures are taken to earn what the last quarter of the log did."
+)
 GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on", "gain over the time of the log")
 
 
@@ -64,10 +69,11 @@ def report_page(diagnosis: Diagnosis) -> str:
         f"<h1>{title}</h1>",
         f'<p class="lead">{escape(diagnosis.summary)}</p>',
         f'<p class="soft">{escape(_about(diagnosis))}</p>',
-        *_advice(diagnosis),
+        *_answers(diagnosis),
         *_arms(diagnosis),
         *_gains(diagnosis),
         *_periods(diagnosis),
+        *_to_run(diagnosis),
         "<h2>What to keep in mind</h2>",
         "<ul>" + "".join(f"<li>{escape(caveat)}</li>" for caveat in diagnosis.caveats) + "</ul>",
         SORTING,
@@ -90,11 +96,13 @@ def _about(diagnosis: Diagnosis) -> str:
 
 
 def _arms(diagnosis: Diagnosis) -> list[str]:
-    shown = in_order(diagnosis)[:SHOWN_ROWS]
+    shown = in_order(diagnosis.arms)[:SHOWN_ROWS]
     rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
+    curve = "" if diagnosis.per_unit else " Dashed: the curve behind half-lives and gains."
+    counted = " of one user" if diagnosis.per_unit else ""
     caption = (
-        "Dots: mean rewards of bins of exposures. Steps: the best fit that never rises, with a 90 % band. Dashed: the "
-        f"curve behind half-lives and gains. Orange: wears out, at a false-discovery rate of 5 %.{rest}"
+        f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
+        f"{curve} Orange: wears out, at a false-discovery rate of 5 %. Look at the scales: panels may differ.{rest}"
     )
     findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
@@ -102,6 +110,7 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
         "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
         figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
         _sortable(ARM_COLUMNS, arm_rows(diagnosis), numbers),
+        *([f'<p class="soft">{PER_UNIT}</p>'] if diagnosis.per_unit else []),
         *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
     ]
 
@@ -110,21 +119,17 @@ def _sortable(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: se
     return f'<div class="sortable">{table(columns, rows[:SHOWN_ROWS], numbers=numbers)}</div>'
 
 
-def in_order(diagnosis: Diagnosis) -> list[ArmDiagnosis]:
-    """Return the arms in an order that helps: those to act on first, the most shown of them first."""
-    order = [REPLACE, REST, RETIRE, KEEP_IT]
-    return sorted(diagnosis.arms, key=lambda arm: (order.index(arm.action), not arm.rotting, -arm.exposures))
-
-
 def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
     """Return the arms as rows of texts, those to act on first."""
     formatted = _value_format(diagnosis)
 
-    def spread(value: Estimate) -> str:
+    def spread(value: Estimate | None) -> str:
+        if value is None:
+            return ""
         return f"{formatted(value.point)} ({formatted(value.low)} to {formatted(value.high)})"
 
     rows = []
-    for arm in in_order(diagnosis):
+    for arm in in_order(diagnosis.arms):
         notes = [
             *(["rises"] if arm.rising else ["recovers"] if arm.recovering else []),
             *([f"drops after {arm.drop_at:,} exposures"] if arm.drop_at is not None else []),
@@ -164,20 +169,11 @@ def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
     """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
         return lambda value: f"{figures(100 * value, 2)}%"
-    values = [value for arm in diagnosis.arms for value in (arm.value_first, arm.value_last)]
+    values = [
+        value.point for arm in diagnosis.arms for value in (arm.first, arm.last, arm.next_1000) if value is not None
+    ]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
-    return lambda value: _money(f"{value:,.{decimals}f}", diagnosis.currency)
-
-
-def _money(number: str, currency: str) -> str:
-    """Return a number with its currency: signs stand before it, and codes behind it.
-
-    >>> _money("3.20", "$"), _money("-3.20", "$"), _money("3.20", "EUR"), _money("3.20", "")
-    ('$3.20', '-$3.20', '3.20 EUR', '3.20')
-    """
-    if not currency or currency.isalpha():
-        return f"{number} {currency}".strip()
-    return f"-{currency}{number[1:]}" if number.startswith("-") else f"{currency}{number}"
+    return lambda value: money(f"{value:,.{decimals}f}", diagnosis.currency)
 
 
 def _decimals(apart: float) -> int:
@@ -245,7 +241,7 @@ def _whole_gain(diagnosis: Diagnosis) -> list[str]:
     gain = diagnosis.gain_of(advice.played_as).gain
     share = diagnosis.gain_exposures / PER
     point, low, high = (
-        _money(f"{share * value:,.0f}", diagnosis.currency) for value in (gain.point, gain.low, gain.high)
+        money(f"{share * value:,.0f}", diagnosis.currency) for value in (gain.point, gain.low, gain.high)
     )
     what = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
     return [
@@ -282,33 +278,27 @@ def _periods(diagnosis: Diagnosis) -> list[str]:
     ]
 
 
-def _advice(diagnosis: Diagnosis) -> list[str]:
-    advice = diagnosis.recommended
-    if advice is None:
-        return []
-    parts = ["<h2>What to do</h2>", *_actions(diagnosis)]
-    if diagnosis.fresh_arms_per_month is not None:
-        parts.append(
-            f"<p>At this pace the arms use up a half-life about {rounded(diagnosis.fresh_arms_per_month)} times a "
-            "month: so many fresh ones a month keep the mean above half of what new ones earn.</p>"
-        )
-    parts.append(f"<p>How to choose among them: <b>{escape(advice.label)}</b>; {escape(advice.reason)}.</p>")
-    intro = "To run it" if advice.label != KEEP else "To try it on a part of the traffic"
+def _answers(diagnosis: Diagnosis) -> list[str]:
+    """Return the first screen: what is worn, how sure that is, and what to do."""
+    worn, sure = " ".join(what_is_worn(diagnosis)), " ".join(how_sure(diagnosis))
+    steps = [f"<li><b>{escape(head)}</b> {escape(rest)}</li>" for head, rest in what_to_do(diagnosis)]
     return [
-        *parts,
-        f"<p>{intro}, with decisions and rewards kept in a database:</p>",
-        f"<pre>{escape(advice.code)}</pre>",
+        f"<h2>What is worn?</h2><p>{escape(worn)}</p>",
+        *([f"<h2>How sure is that?</h2><p>{escape(sure)}</p>"] if sure else []),
+        *([f"<h2>What to do</h2><ul>{''.join(steps)}</ul>"] if steps else []),
     ]
 
 
-def _actions(diagnosis: Diagnosis) -> list[str]:
-    """Return what to do with arms, one sentence for each kind of action."""
-    parts = []
-    for action in (REPLACE, REST, RETIRE, KEEP_IT):
-        names = [arm.arm for arm in in_order(diagnosis) if arm.action == action]
-        if names:
-            shown = ", ".join(names[:SHOWN_ARMS]) + (
-                f" and {len(names) - SHOWN_ARMS:,} more" if len(names) > SHOWN_ARMS else ""
-            )
-            parts.append(f"<li><b>{action.capitalize()}</b> {escape(shown)}</li>")
-    return [f"<ul>{''.join(parts)}</ul>"]
+def _to_run(diagnosis: Diagnosis) -> list[str]:
+    """Return the code and the commands to paste."""
+    advice = diagnosis.recommended
+    if advice is None:
+        return []
+    goal = "To run it" if advice.label != KEEP else f"To try {advice.policy} on a part of the traffic"
+    return [
+        "<h2>For those who write code</h2>",
+        f"<p>{escape(goal)}, with decisions and rewards kept in a database, as a service:</p>",
+        f"<pre>{escape(advice.commands)}</pre>",
+        "<p>or from Python:</p>",
+        f"<pre>{escape(advice.code)}</pre>",
+    ]

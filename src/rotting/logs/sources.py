@@ -5,17 +5,27 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
+import functools
 import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rotting.errors import MissingExtra, literal, quoted
-from rotting.logs.columns import LogError
+from rotting.logs.columns import FILE, LogError, in_sql
 from rotting.logs.folders import check_columns, files_of
-from rotting.logs.textfiles import exact_text, in_utf8, layout, refuse_broken_csv, sheet_as_csv, unzipped
+from rotting.logs.nested import flat
+from rotting.logs.textfiles import (
+    exact_text,
+    in_utf8,
+    layout,
+    refuse_broken_csv,
+    repeated_names,
+    sheet_as_csv,
+    unzipped,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,6 +67,13 @@ class Source:
     rows: duckdb.DuckDBPyRelation
     name: str  # how to call the log
     notes: tuple[str, ...] = ()  # what must be said about how it was opened
+    files: tuple[str, ...] = ()  # the names of its files, if there are several; the column FILE numbers them
+    repeated: frozenset[str] = frozenset()  # names that several columns have, in small letters
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the log itself."""
+        return [column for column in self.rows.columns if column != FILE]
 
 
 @contextlib.contextmanager
@@ -80,7 +97,8 @@ def open_source(
             if isinstance(log, str | os.PathLike):
                 yield _joined(database, parts, name, step)
             else:
-                yield Source(database, _frame(database, log), name)
+                rows = _frame(database, log)
+                yield Source(database, rows, name, repeated=repeated_names(getattr(log, "columns", ())))
     except duckdb.Error as error:
         for part in parts:
             if part.kind == "csv":
@@ -118,19 +136,26 @@ def _parts(log: str, folder: Path, encoding: str | None, name: str) -> list[_Par
 
 def _joined(database: duckdb.DuckDBPyConnection, parts: list[_Part], name: str, step: Callable[[str], None]) -> Source:
     """Return all parts as one relation, in their order; values of several files are texts."""
-    from duckdb import ColumnExpression
+    from duckdb import ColumnExpression, ConstantExpression
 
     found = [_relation(database, part.kind, part.path, part.table, name, step) for part in parts]
-    rows, notes = found[0]
     if len(parts) == 1:
-        return Source(database, rows, name, notes)
-    check_columns({part.called: each.columns for part, (each, _) in zip(parts, found, strict=True)}, name)
-    texts = [ColumnExpression(column).cast("VARCHAR").alias(column) for column in rows.columns]
-    rows = rows.project(*texts)
-    for each, said in found[1:]:
-        rows = rows.union(each.project(*texts))
-        notes += tuple(note for note in said if note not in notes)
-    return Source(database, rows, name, (*notes, f"Read as one log: {len(parts):,} files."))
+        rows, notes, repeated = found[0]
+        return Source(database, rows, name, notes, (), repeated)
+    check_columns({part.called: each[0].columns for part, each in zip(parts, found, strict=True)}, name)
+    columns = found[0][0].columns
+    texts = [ColumnExpression(column).cast("VARCHAR").alias(column) for column in columns]
+    projected = [
+        each[0].project(*texts, ConstantExpression(number).cast("INTEGER").alias(FILE))
+        for number, each in enumerate(found)
+    ]
+    notes = tuple(dict.fromkeys(note for each in found for note in each[1]))
+    notes += (f"Read as one log: {len(parts):,} files.",)
+    files = tuple(Path(part.called).name for part in parts)
+    repeated = frozenset().union(*(each[2] for each in found))
+    return Source(
+        database, functools.reduce(lambda one, other: one.union(other), projected), name, notes, files, repeated
+    )
 
 
 def _ready(path: Path, table: str | None, folder: Path, encoding: str | None, name: str) -> tuple[Path, str]:
@@ -158,24 +183,25 @@ def _relation(
     table: str | None,
     name: str,
     step: Callable[[str], None],
-) -> tuple[duckdb.DuckDBPyRelation, tuple[str, ...]]:
-    """Return the log as a relation, and what must be said about it."""
+) -> tuple[duckdb.DuckDBPyRelation, tuple[str, ...], frozenset[str]]:
+    """Return the log as a relation, what must be said about it, and the names that several of its columns have."""
     if kind == "csv":
-        mark, above = layout(path)
+        found = layout(path)
         # Left to itself, DuckDB may skip a header that does not fit the rows.
-        rows = database.read_csv(str(path), header=True, all_varchar=True, skiprows=above, sep=mark)
-        return rows, (f"Lines above the header were skipped: {above}.",) if above else ()
+        rows = database.read_csv(str(path), header=True, all_varchar=True, skiprows=found.above, sep=found.mark)
+        notes = (f"Lines above the header were skipped: {found.above}.",) if found.above else ()
+        return rows, notes, repeated_names(found.header)
     if kind == "json":
         # Several threads have been seen to change the order of the rows, which is that of time where there is none.
         database.execute("SET threads = 1")
-        return database.read_json(str(path)), ()
+        return flat(database.read_json(str(path))), (), frozenset()
     if kind == "parquet":
-        return database.read_parquet(str(path)), ()
+        return flat(database.read_parquet(str(path))), (), frozenset()
     if kind == "sqlite":
         step("copying the table")
-        return _copy_sqlite(database, path, table, name), ()
+        return _copy_sqlite(database, path, table, name), (), frozenset()
     tables = [row[0] for row in database.execute("SHOW TABLES").fetchall()]
-    return database.table(_table(table, tables, name)), ()
+    return flat(database.table(_table(table, tables, name))), (), frozenset()
 
 
 def _unreadable(name: str, error: Exception, expected: str | None = None) -> LogError:
@@ -243,7 +269,7 @@ def _copy_sqlite(
             found = sqlite.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
             table = _table(wanted, [row[0] for row in found], name)
             # The name is one of the file's own tables; SQL has no parameters for names.
-            rows = sqlite.execute('SELECT * FROM "{}"'.format(table.replace('"', '""')))
+            rows = sqlite.execute(f"SELECT * FROM {in_sql(table)}")
             columns = [column[0] for column in rows.description]
             for piece in iter(lambda: rows.fetchmany(ROWS_AT_ONCE), []):
                 texts = [[exact_text(value) for value in row] for row in piece]
@@ -279,7 +305,17 @@ def _frame(database: duckdb.DuckDBPyConnection, frame: PandasFrame | Convertible
     if convert is None:
         raise LogError("is no frame", owner=name, expected=expected)
     try:
-        database.register("frame", convert())
+        database.register("frame", _with_index(convert()))
         return database.table("frame")
     except (duckdb.Error, TypeError, ImportError) as error:
         raise _unreadable(name, error, expected) from None
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a frame with its index among the columns, if it has names or holds times: DuckDB would leave it out."""
+    import pandas
+
+    if isinstance(frame.index, pandas.DatetimeIndex) and frame.index.name is None:
+        frame = frame.rename_axis(index="time")
+    named = [name for name in frame.index.names if name is not None]
+    return frame if not named or set(named) & set(frame.columns) else frame.reset_index()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import collections
 import csv
+import dataclasses
 import datetime
 import gzip
 import itertools
@@ -44,9 +45,8 @@ def unzipped(path: Path, folder: Path, name: str) -> Path:
 def in_utf8(path: Path, encoding: str | None, folder: Path, name: str) -> Path:
     """Return the file itself if it is UTF-8 as far as its first bytes tell, otherwise a copy that is."""
     with open_bytes(path) as file:
-        start = file.read(4)
-    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    encoding = encoding or ("utf-16" if marked else "utf-8")
+        start = file.read(100)
+    encoding = encoding or _encoding_of(start)
     try:
         if codecs.lookup(encoding).name == "utf-8":
             return path
@@ -66,8 +66,31 @@ def in_utf8(path: Path, encoding: str | None, folder: Path, name: str) -> Path:
     return target
 
 
-def layout(path: Path) -> tuple[str, int]:
-    """Return what stands between the values of a table, and how many lines lie above its header.
+def _encoding_of(start: bytes) -> str:
+    """Return the encoding that the first bytes of a text tell: in UTF-16 every second byte of Latin letters is 0.
+
+    >>> _encoding_of("Day".encode("utf-16")), _encoding_of("Day,Ad".encode("utf-16-be")), _encoding_of(b"Day,Ad")
+    ('utf-16', 'utf-16-be', 'utf-8')
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding, zeros, others in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
+        if zeros and not any(zeros) and all(others):
+            return encoding
+    return "utf-8"
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How a table of text is laid out."""
+
+    mark: str  # between the values
+    above: int  # how many lines lie above the header
+    header: tuple[str, ...]
+
+
+def layout(path: Path) -> Layout:
+    """Return what stands between the values of a table, how many lines lie above its header, and the header.
 
     Ad platforms write a title and dates above the header. Such lines have fewer values than the table, and the header
     has as many, none of which is a number or empty.
@@ -87,15 +110,29 @@ def layout(path: Path) -> tuple[str, int]:
         return (usual[0][1], usual[0][0]) if usual and usual[0][0] > 1 else (0, 0)
 
     best = max(SEPARATORS, key=fit)
-    if fit(best)[1] < 2:
-        return best, 0
     width = fit(best)[1]
+    above = _lines_above(raw, best, width) if width > 1 else 0
+    return Layout(best, above, tuple(next(iter(csv.reader(raw[above:], delimiter=best)), ())))
+
+
+def _lines_above(raw: list[str], mark: str, width: int) -> int:
+    """Return how many lines lie above the header of a table with so many values in a line."""
     for number, line in enumerate(raw):
-        [row] = list(csv.reader([line], delimiter=best)) or [[]]
+        [row] = list(csv.reader([line], delimiter=mark)) or [[]]
         if len(row) >= width:
             is_header = number > 0 and len(row) == width and not any(map(_is_value, row))
-            return best, number if is_header else 0
-    return best, 0
+            return number if is_header else 0
+    return 0
+
+
+def repeated_names(header: Iterable[object]) -> frozenset[str]:
+    """Return the names that several columns have, in small letters.
+
+    >>> sorted(repeated_names(["Day", "Clicks", "clicks "]))
+    ['clicks']
+    """
+    counts = collections.Counter(str(name).strip("\ufeff \t").lower() for name in header)
+    return frozenset(name for name, count in counts.items() if name and count > 1)
 
 
 def _line(file: gzip.GzipFile | BinaryIO) -> bytes:
@@ -120,15 +157,15 @@ def refuse_broken_csv(path: Path, name: str) -> None:
                 hint = "save the file as UTF-8, or name its encoding with {encoding}, such as latin-1 or cp1252"
                 raise LogError(f"line {number} is not UTF-8 text", owner=name, hint=hint) from None
 
-    mark, above = layout(path)
+    found = layout(path)
     with open_bytes(path) as file:
-        reader = csv.reader(itertools.islice(lines(file), above, None), delimiter=mark)
+        reader = csv.reader(itertools.islice(lines(file), found.above, None), delimiter=found.mark)
         width = len(next(reader, []))
         for values in reader:
             if values and len(values) != width:
-                problem = f"line {reader.line_num + above} does not fit the header"
+                problem = f"line {reader.line_num + found.above} does not fit the header"
                 expected = "one header line, and as many values in every line below it"
-                raise LogError(problem, owner=name, expected=expected)
+                raise LogError(problem, owner=name, expected=expected, hint="notes below the table must go")
 
 
 def sheet_as_csv(path: Path, wanted: str | None, folder: Path, name: str) -> Path:
@@ -145,13 +182,18 @@ def sheet_as_csv(path: Path, wanted: str | None, folder: Path, name: str) -> Pat
     target = folder / "sheet.csv"
     with target.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        for row in workbook[wanted or filled[0]].iter_rows(values_only=True):
-            if any(value is not None for value in row):
-                # A title alone in its row is a narrow line, as in a text file.
-                texts = [exact_text(value) or "" for value in row]
-                writer.writerow(texts[:1] if not any(texts[1:]) else texts)
+        rows = [row for row in workbook[wanted or filled[0]].iter_rows(values_only=True) if any(map(_is_filled, row))]
+        # A merged title may be wider than the table; alone in its row, it is a narrow line, as in a text file.
+        width = max((max(place for place, value in enumerate(row) if _is_filled(value)) for row in rows), default=0) + 1
+        for row in rows:
+            texts = [exact_text(value) or "" for value in row[:width]]
+            writer.writerow(texts[:1] if not any(texts[1:]) else texts)
     workbook.close()
     return target
+
+
+def _is_filled(value: object) -> bool:
+    return value is not None and value != ""
 
 
 def exact_text(value: object) -> str | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
-from rotting._core.isotonic import non_increasing_fit, non_increasing_fits
+from rotting._core.isotonic import non_increasing_fits
 from rotting.logs.counting import Arm, Cells
 from rotting.logs.noise import noise_variance
 from rotting.logs.reading import Log
 
 FALSE_DISCOVERIES = 0.05
+# Beside many clear discoveries the rate alone would let p-values of 0.3 pass, and steady arms with them.
+LARGEST_P = 0.1
 # The quantiles that bound every 90 % interval and band.
 TAILS = (0.05, 0.95)
 # Bins of the fit that is shown, and resamples of its band.
@@ -35,7 +38,7 @@ def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.nda
     """Return which hypotheses are rejected at this false-discovery rate, by the adaptive two-stage procedure.
 
     The first stage estimates how many hypotheses are true, and the second spends the rate on those only: where most
-    arms wear out, it has more power for the others.
+    arms wear out, it has more power for the others. No p-value above 0.1 is ever a discovery.
 
     References
     ----------
@@ -47,12 +50,14 @@ def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.nda
     array([ True, False, False, False])
     >>> discoveries(np.array([0.001, 0.04, 0.002, 0.003]))
     array([ True,  True,  True,  True])
+    >>> discoveries(np.array([0.001, 0.07, 0.002, 0.003])), discoveries(np.array([0.001, 0.15, 0.002, 0.003]))
+    (array([ True,  True,  True,  True]), array([ True, False,  True,  True]))
     """
     reduced = rate / (1 + rate)
     first = _step_up(p_values, reduced)
     if not first.any() or first.all():
         return first
-    return _step_up(p_values, reduced * len(p_values) / (~first).sum())
+    return np.asarray(_step_up(p_values, reduced * len(p_values) / (~first).sum()) & (p_values <= LARGEST_P))
 
 
 def _step_up(p_values: np.ndarray, rate: float) -> np.ndarray:
@@ -85,20 +90,40 @@ def merged(cells: Cells, bins: int) -> Cells:
     return Cells(average(cells.exposure), average(cells.time), count, total, squares)
 
 
-def isotonic_band(arm: Arm, log: Log, generator: np.random.Generator) -> Band:
-    """Return the isotonic fit to an arm, and the reverse-percentile (basic) bootstrap band around it."""
-    cells = merged(arm.cells, SHOWN_BINS)
-    fit = non_increasing_fit(cells.mean, cells.count)
+def isotonic_bands(arms: Sequence[Arm], log: Log, generator: np.random.Generator) -> list[Band]:
+    """Return the isotonic fit to each arm, and the reverse-percentile (basic) bootstrap band around it."""
+    binned = [merged(arm.cells, SHOWN_BINS) for arm in arms]
+    counts = [cells.count for cells in binned]
+    fits = _fits([cells.mean for cells in binned], counts)
     times = max(min(RESAMPLES, MOST_RESAMPLES // len(log.arms)), LEAST_RESAMPLES)
-    draws = resampled(fit, cells.count, noise_variance(arm, log), log.binary, generator, times)
-    refits = non_increasing_fits(draws, cells.count)
-    # Where refits tend to lie above the fit, the fit tends to lie above the truth: the quantiles are subtracted.
-    low, high = np.quantile(refits - fit, TAILS, axis=0)
+    lows, highs = [], []
+    for arm, fit, count in zip(arms, fits, counts, strict=True):
+        draws = resampled(fit, count, noise_variance(arm, log), log.binary, generator, times)
+        # Where refits tend to lie above the fit, the fit tends to lie above the truth: the quantiles are subtracted.
+        low, high = np.quantile(non_increasing_fits(draws, count) - fit, TAILS, axis=0)
+        lows.append(fit - high)
+        highs.append(fit - low)
+    bands = []
     # Such bounds need not be monotone, nor hold the fit.
-    low, high = non_increasing_fit(fit - high, cells.count), non_increasing_fit(fit - low, cells.count)
-    if log.binary:
-        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
-    return Band(cells.exposure, cells.mean, fit, np.minimum(low, fit), np.maximum(high, fit))
+    for arm, cells, fit, low, high in zip(arms, binned, fits, _fits(lows, counts), _fits(highs, counts), strict=True):
+        if arm.cells.total.min() >= 0:  # rewards are never negative, and neither is their mean
+            low = np.maximum(low, 0.0)
+        if log.binary:
+            high = np.minimum(high, 1.0)
+        bands.append(Band(cells.exposure, cells.mean, fit, np.minimum(low, fit), np.maximum(high, fit)))
+    return bands
+
+
+def _fits(rows: list[np.ndarray], weights: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the non-increasing fit of each row, those of one length at once."""
+    fits: list[np.ndarray] = [np.zeros(0)] * len(rows)
+    lengths = np.array([len(row) for row in rows])
+    for length in np.unique(lengths):
+        same = np.flatnonzero(lengths == length).tolist()
+        together = non_increasing_fits(np.stack([rows[i] for i in same]), np.stack([weights[i] for i in same]))
+        for i, fit in zip(same, together, strict=True):
+            fits[i] = fit
+    return fits
 
 
 def resampled(

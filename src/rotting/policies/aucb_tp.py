@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper
-from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
-from rotting.policies._engine.one_by_one import check_place, known_horizon, place_of_current
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._engine.one_by_one import check_place, place_of_current
 from rotting.policies.ucb_tp import learn
 
 LOG_HORIZON, ALPHA, SCALE = range(3)  # of `settings`
@@ -77,9 +76,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class AUCBTP(
-    Policy, state=AUCBTPState, select=select, update=update, knows=("horizon",), randomised=True, shared_memory=True
-):
+class AUCBTP(KnowsHorizon, state=AUCBTPState, select=select, update=update, randomised=True, shared_memory=True):
     """Play UCB-TP in blocks of H = ceil(sqrt(T)) rounds, each with a rho drawn by Exp3 from 2^-3, 2^-4, ...
 
     There are B = ceil(1.5 log2 H) - 2 such guesses (at least one), and delta = rho^(1/3). A block keeps the arm of the
@@ -103,15 +100,11 @@ class AUCBTP(
     np.int64(7)
     """
 
-    horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")
-
-    def informed(self, problem: object, horizon: int) -> AUCBTP:
-        """Tell it the horizon."""
-        return self if self.horizon else AUCBTP(horizon)
+    horizon: int | None = horizon_parameter()
 
     def _sizes(self) -> tuple[int, int, int]:
         """Return the horizon, the length of a block and the number of guesses."""
-        horizon = known_horizon("AUCBTP", self.horizon)
+        horizon = self.known_horizon()
         block = math.ceil(math.sqrt(horizon))
         return horizon, block, max(math.ceil(1.5 * math.log2(block)) - 2, 1)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,8 +11,7 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
-from rotting.policies._engine.changes import USUAL_HORIZON
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 
 
 class CUSUMUCBState(NamedTuple):
@@ -68,11 +66,10 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class CUSUMUCB(
-    Policy,
+    KnowsHorizon,
     state=CUSUMUCBState,
     select=select,
     update=update,
-    knows=("horizon",),
     randomised=True,
     shared_memory=True,
 ):
@@ -113,18 +110,8 @@ class CUSUMUCB(
         None, minimum=0, maximum=1, optional=True, doc="probability of a random arm; none: as the theory has it"
     )
     changes: int = parameter(1, whole=True, minimum=1, doc="changes expected over the horizon")
-    horizon: int | None = parameter(
-        None,
-        whole=True,
-        minimum=1,
-        optional=True,
-        doc="rounds to be played (T); none: those of the simulation, or 10000",
-    )
+    horizon: int | None = usual_horizon_parameter()
     xi: float = parameter(0.5, minimum=0, doc="how wide the confidence bound is")
-
-    def informed(self, problem: object, horizon: int) -> CUSUMUCB:
-        """CUSUM-UCB knows the horizon."""
-        return self if self.horizon else dataclasses.replace(self, horizon=horizon)
 
     def initial_state(self, n_arms: int) -> CUSUMUCBState:
         """Return empty totals."""

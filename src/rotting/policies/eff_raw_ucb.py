@@ -101,6 +101,8 @@ class EffRAWUCB(
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
     grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
 
+    _index_and_window = staticmethod(_look_up)
+
     def initial_state(self, n_arms: int) -> EffRAWUCBState:
         """Return empty window sums."""
         settings = np.array([self.alpha, self.sigma])
@@ -112,7 +114,7 @@ class EffRAWUCB(
 
     def explain(self, state: EffRAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, lambda arm: _look_up(state, arm, t))
+        return explain_index(self, state, t, self._index_and_window)
 
     def reserve(self, state: EffRAWUCBState, pulls: int) -> EffRAWUCBState:
         """Make room for more pulls (only finer grids need it)."""

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting._core.parameters import parameter
-from rotting.policies._engine.explaining import Explanation, explain_index
-from rotting.policies._engine.share_bonus import bonus_of, bonus_settings
+from rotting.policies._engine.share_bonus import ShareParameters, bonus_of
 from rotting.policies._engine.windows import DyadicWindows, GridWindows
 from rotting.policies.eff_raw_ucb import EffRAWUCB, update
 
@@ -83,6 +81,7 @@ def _look_up(state, arm, t):
 
 @dataclass(frozen=True)
 class EffRAWUCBPlus(
+    ShareParameters,
     EffRAWUCB,
     state=EffRAWUCBPlusState,
     select=select,
@@ -110,15 +109,10 @@ class EffRAWUCBPlus(
     array([21, 79])
     """
 
-    beta: float = parameter(0.0, minimum=0, doc="how much more to explore: q = x (1 + ln x)^(beta / alpha)")
-    shared: bool = parameter(True, choices=(True, False), doc="whether x is max(t / (K h), 1), and not t")
+    _index_and_window = staticmethod(_look_up)
 
     def initial_state(self, n_arms: int) -> EffRAWUCBPlusState:  # type: ignore[override]
         """Return empty window sums."""
         begun = super().initial_state(n_arms)
-        settings = bonus_settings(self.alpha, self.sigma, self.beta, self.shared)
+        settings = self.bonus_settings(self.alpha, self.sigma)
         return EffRAWUCBPlusState(settings, begun.pulls, begun.windows, np.zeros(_COMMON))
-
-    def explain(self, state: EffRAWUCBPlusState, t: int) -> Explanation:  # type: ignore[override]
-        """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, lambda arm: _look_up(state, arm, t))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 
@@ -12,8 +11,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies import exp3
-from rotting.policies._engine.changes import USUAL_HORIZON
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 
 # When the sum of the weights exceeds this, all are divided by it: 1e100 is far from overflowing.
 _LARGEST_TOTAL = 1e100
@@ -40,11 +38,10 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class Exp3S(
-    Policy,
+    KnowsHorizon,
     state=exp3.Exp3State,
     select=exp3.select,
     update=update,
-    knows=("horizon",),
     randomised=True,
     shared_memory=True,
 ):
@@ -75,23 +72,13 @@ class Exp3S(
         None, minimum=0, maximum=1, optional=True, doc="share of the weights that is given to all; none: 1 / T"
     )
     changes: int = parameter(1, whole=True, minimum=0, doc="changes of the best arm expected, for gamma=None")
-    horizon: int | None = parameter(
-        None,
-        whole=True,
-        minimum=1,
-        optional=True,
-        doc="rounds to be played (T); none: those of the simulation, or 10000",
-    )
+    horizon: int | None = usual_horizon_parameter()
     low: float = parameter(0.0, doc="the reward that counts as 0")
     high: float = parameter(1.0, doc="the reward that counts as 1")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         exp3.check_range(self, self.low, self.high)
-
-    def informed(self, problem: object, horizon: int) -> Exp3S:
-        """Exp3.S knows the horizon."""
-        return self if self.horizon else dataclasses.replace(self, horizon=horizon)
 
     def initial_state(self, n_arms: int) -> exp3.Exp3State:
         """Return equal weights."""

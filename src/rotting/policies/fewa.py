@@ -132,6 +132,7 @@ class FEWA(
     keeps_history=True,
     scratch=("active", "sums", "dropped", "left", "proofs", "rows", "ranges"),
     constants=("rows",),
+    in_teams=True,
 ):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from rotting._core.compiling import helper, outlined
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._engine.bernoulli import bound_height, entropy, height_above, peak_at
-from rotting.policies._engine.changes import USUAL_HORIZON, period_for, turn_of
+from rotting.policies._engine.changes import period_for, turn_of
 from rotting.policies._engine.history import (
     BLOCK,
     History,
@@ -27,7 +26,7 @@ from rotting.policies._engine.history import (
     rounding,
     window_sum,
 )
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 from rotting.policies.kl_ucb import check_means
 
 
@@ -172,11 +171,10 @@ def _split_changed(state, arm, first, stop, ample, threshold):
 
 @dataclass(frozen=True)
 class GLRKLUCB(
-    Policy,
+    KnowsHorizon,
     state=GLRKLUCBState,
     select=select,
     update=update,
-    knows=("horizon",),
     keeps_history=True,
     shared_memory=True,
 ):
@@ -219,17 +217,7 @@ class GLRKLUCB(
     step: int | None = parameter(
         None, whole=True, minimum=1, optional=True, doc="from s to s of a test; none: 5, or 10 if local"
     )
-    horizon: int | None = parameter(
-        None,
-        whole=True,
-        minimum=1,
-        optional=True,
-        doc="rounds to be played (T); none: those of the simulation, or 10000",
-    )
-
-    def informed(self, problem: object, horizon: int) -> GLRKLUCB:
-        """GLR-klUCB knows the horizon."""
-        return self if self.horizon else dataclasses.replace(self, horizon=horizon)
+    horizon: int | None = usual_horizon_parameter()
 
     def initial_state(self, n_arms: int) -> GLRKLUCBState:
         """Return empty histories."""

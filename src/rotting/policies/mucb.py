@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,9 +10,9 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
-from rotting.policies._engine.changes import USUAL_HORIZON, period_for, turn_of
+from rotting.policies._engine.changes import period_for, turn_of
 from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 
 
 class MUCBState(NamedTuple):
@@ -63,11 +62,10 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class MUCB(
-    Policy,
+    KnowsHorizon,
     state=MUCBState,
     select=select,
     update=update,
-    knows=("horizon",),
     keeps_history=True,
     shared_memory=True,
 ):
@@ -103,23 +101,13 @@ class MUCB(
         None, minimum=0, maximum=1, optional=True, doc="share of explored rounds; none: as the theory has it"
     )
     changes: int = parameter(1, whole=True, minimum=0, doc="changes expected over the horizon, for gamma=None")
-    horizon: int | None = parameter(
-        None,
-        whole=True,
-        minimum=1,
-        optional=True,
-        doc="rounds to be played (T); none: those of the simulation, or 10000",
-    )
+    horizon: int | None = usual_horizon_parameter()
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.window % 2:
             raise BadValue("has no halves", owner="MUCB", name="window", value=self.window, expected="an even number")
-
-    def informed(self, problem: object, horizon: int) -> MUCB:
-        """M-UCB knows the horizon."""
-        return self if self.horizon else dataclasses.replace(self, horizon=horizon)
 
     def initial_state(self, n_arms: int) -> MUCBState:
         """Return empty histories."""

@@ -189,7 +189,7 @@ class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_
 
     def explain(self, state: RAWKLUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, lambda arm: _look_up(state, arm, t))
+        return explain_index(self, state, t, _look_up)
 
     def reserve(self, state: RAWKLUCBState, pulls: int) -> RAWKLUCBState:
         """Make room for more pulls."""

@@ -124,7 +124,15 @@ def _search(state, arm, t):
 
 
 @dataclass(frozen=True)
-class RAWUCB(Policy, state=RAWUCBState, select=select, update=update, keeps_history=True, scratch=("bound", "proofs")):
+class RAWUCB(
+    Policy,
+    state=RAWUCBState,
+    select=select,
+    update=update,
+    keeps_history=True,
+    scratch=("bound", "proofs"),
+    in_teams=True,
+):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln t / h)].
 
     Made for arms that rot with their pulls and for arms that rot with time alike. Theory asks for alpha = 4; 1.4 is the
@@ -147,6 +155,8 @@ class RAWUCB(Policy, state=RAWUCBState, select=select, update=update, keeps_hist
     alpha: float = parameter(1.4, above=0, doc="confidence: bonus sqrt(2 sigma^2 alpha ln t / h)")
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
 
+    _index_and_window = staticmethod(_search)
+
     def initial_state(self, n_arms: int) -> RAWUCBState:
         """Return empty histories."""
         history = empty_history(n_arms)
@@ -157,7 +167,7 @@ class RAWUCB(Policy, state=RAWUCBState, select=select, update=update, keeps_hist
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, lambda arm: _search(state, arm, t))
+        return explain_index(self, state, t, self._index_and_window)
 
     def reserve(self, state: RAWUCBState, pulls: int) -> RAWUCBState:
         """Make room for more pulls."""

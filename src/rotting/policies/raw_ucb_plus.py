@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry
-from rotting._core.parameters import parameter
 from rotting.policies._engine.bonuses import bonus_at
-from rotting.policies._engine.explaining import Explanation, explain_index
 from rotting.policies._engine.filtering import first_unpulled
 from rotting.policies._engine.history import History
 from rotting.policies._engine.index_proofs import IndexProofs, divide
@@ -18,9 +16,9 @@ from rotting.policies._engine.share_bonus import (
     UNKNOWN,
     KnownLogs,
     ShareBonus,
+    ShareParameters,
     all_above,
     begin_round,
-    bonus_settings,
     bound_arms,
     no_logs,
     no_share_bonus,
@@ -82,12 +80,14 @@ def _search(state, arm, t):
 
 @dataclass(frozen=True)
 class RAWUCBPlus(
+    ShareParameters,
     RAWUCB,
     state=RAWUCBPlusState,
     select=select,
     update=update,
     keeps_history=True,
     scratch=("bound", "proofs", "known", "bonus"),
+    in_teams=True,
 ):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln(q) / h)].
 
@@ -109,15 +109,10 @@ class RAWUCBPlus(
     array([21, 79])
     """
 
-    beta: float = parameter(0.0, minimum=0, doc="how much more to explore: q = x (1 + ln x)^(beta / alpha)")
-    shared: bool = parameter(True, choices=(True, False), doc="whether x is max(t / (K h), 1), and not t")
+    _index_and_window = staticmethod(_search)
 
     def initial_state(self, n_arms: int) -> RAWUCBPlusState:  # type: ignore[override]
         """Return empty histories."""
         begun = super().initial_state(n_arms)
-        settings = bonus_settings(self.alpha, self.sigma, self.beta, self.shared)
+        settings = self.bonus_settings(self.alpha, self.sigma)
         return RAWUCBPlusState(settings, *begun[1:], no_logs(n_arms), no_share_bonus())
-
-    def explain(self, state: RAWUCBPlusState, t: int) -> Explanation:  # type: ignore[override]
-        """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, lambda arm: _search(state, arm, t))

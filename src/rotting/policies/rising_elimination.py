@@ -11,8 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.one_by_one import known_horizon
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
 
 
 class RisingEliminationState(NamedTuple):
@@ -63,9 +62,7 @@ def optimistic_total(state, arm, rounds):
 
 
 @dataclass(frozen=True)
-class RisingElimination(
-    Policy, state=RisingEliminationState, select=select, update=update, knows=("horizon",), shared_memory=True
-):
+class RisingElimination(KnowsHorizon, state=RisingEliminationState, select=select, update=update, shared_memory=True):
     """Pull the arms in turn, and drop each one whose optimistic total lies below the pessimistic one of another.
 
     Both are totals of the rounds left if only that arm were pulled: pessimistically its reward stays what it was last;
@@ -89,16 +86,12 @@ class RisingElimination(
     array([ 6, 94])
     """
 
-    horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")
+    horizon: int | None = horizon_parameter()
     highest: float = parameter(1.0, doc="the largest reward that there can be")
-
-    def informed(self, problem: object, horizon: int) -> RisingElimination:
-        """Tell it the horizon."""
-        return self if self.horizon else RisingElimination(horizon, self.highest)
 
     def initial_state(self, n_arms: int) -> RisingEliminationState:
         """Return all arms."""
-        horizon = known_horizon("RisingElimination", self.horizon)
+        horizon = self.known_horizon()
         return RisingEliminationState(
             settings=np.array([self.highest]),
             pulls=np.zeros(n_arms, np.int64),

@@ -10,8 +10,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.one_by_one import known_horizon
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
 
 
 class SSUCBState(NamedTuple):
@@ -44,7 +43,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class SSUCB(Policy, state=SSUCBState, select=select, update=update, knows=("horizon",)):
+class SSUCB(KnowsHorizon, state=SSUCBState, select=select, update=update):
     """Pull the arm with the largest mean + sigma sqrt(2 ln(1 + t ln(t)^2) / N) of the first ceil(sqrt(T)) arms.
 
     For many arms, whose order says nothing: the first are as good a sample as any. All indices are those of round t
@@ -67,15 +66,11 @@ class SSUCB(Policy, state=SSUCBState, select=select, update=update, knows=("hori
     """
 
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
-    horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")
-
-    def informed(self, problem: object, horizon: int) -> SSUCB:
-        """Tell it the horizon."""
-        return self if self.horizon else SSUCB(self.sigma, horizon)
+    horizon: int | None = horizon_parameter()
 
     def initial_state(self, n_arms: int) -> SSUCBState:
         """Return empty totals."""
-        sampled = math.ceil(math.sqrt(known_horizon("SSUCB", self.horizon)))
+        sampled = math.ceil(math.sqrt(self.known_horizon()))
         return SSUCBState(
             np.array([self.sigma]), np.zeros(n_arms, np.int64), np.zeros(n_arms), np.array([sampled], np.int64)
         )

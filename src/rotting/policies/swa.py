@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
 from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
 
 LONGEST = 2.0**62  # a window that no run ever fills
 
@@ -74,11 +74,10 @@ def first_state(settings: list[float], n_arms: int, horizon: int) -> SWAState:
 
 @dataclass(frozen=True)
 class SWA(
-    Policy,
+    KnowsHorizon,
     state=SWAState,
     select=select,
     update=update,
-    knows=("horizon",),
     keeps_history=True,
     shared_memory=True,
 ):
@@ -103,24 +102,18 @@ class SWA(
 
     alpha: float | None = parameter(0.2, above=0, optional=True, doc="scale of the window; None: (2 mu_max)^(-2/3)")
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
-    horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")
+    horizon: int | None = horizon_parameter()
     mu_max: float | None = parameter(None, above=0, optional=True, doc="largest mean, for alpha=None")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         window_factor("SWA", self.alpha, self.sigma, self.mu_max, 1)
 
-    def informed(self, problem: object, horizon: int) -> SWA:
-        """SWA knows the horizon."""
-        return self if self.horizon else SWA(self.alpha, self.sigma, horizon, self.mu_max)
-
     def initial_state(self, n_arms: int) -> SWAState:
         """Return empty histories and the window for the horizon."""
-        if self.horizon is None:
-            problem = "leaves open how many rounds there will be"
-            raise BadValue(problem, owner="SWA", name="horizon", value=None, hint="WSWA need not know it")
+        horizon = self.known_horizon(hint="WSWA need not know it")
         factor = window_factor("SWA", self.alpha, self.sigma, self.mu_max, n_arms)
-        return first_state([factor], n_arms, self.horizon)
+        return first_state([factor], n_arms, horizon)
 
     def reserve(self, state: SWAState, pulls: int) -> SWAState:
         """Make room for more pulls."""

@@ -11,8 +11,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.one_by_one import check_place, known_horizon, move_on, place_of_current
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._engine.one_by_one import check_place, move_on, place_of_current
 
 
 class UCBTPState(NamedTuple):
@@ -50,7 +50,7 @@ def learn(state, reward, rho, delta, width):
 
 
 @dataclass(frozen=True)
-class UCBTP(Policy, state=UCBTPState, select=select, update=update, knows=("horizon",), shared_memory=True):
+class UCBTP(KnowsHorizon, state=UCBTPState, select=select, update=update, shared_memory=True):
     """Stay with an arm until m - rho n + sqrt(8 ln T / n) < 1 - delta, then go on to the next one.
 
     n counts the arm's pulls and m estimates what it was worth at first: the mean of r + rho (n - 1) over its pulls,
@@ -73,15 +73,11 @@ class UCBTP(Policy, state=UCBTPState, select=select, update=update, knows=("hori
 
     rho: float = parameter(0.01, minimum=0, doc="what a pull costs the arm, at most")
     delta: float | None = parameter(None, above=0, optional=True, doc="how far below 1 an arm may be; none: by theory")
-    horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")
-
-    def informed(self, problem: object, horizon: int) -> UCBTP:
-        """Tell it the horizon."""
-        return self if self.horizon else UCBTP(self.rho, self.delta, horizon)
+    horizon: int | None = horizon_parameter()
 
     def initial_state(self, n_arms: int) -> UCBTPState:
         """Begin with the first arm."""
-        horizon = known_horizon("UCBTP", self.horizon)
+        horizon = self.known_horizon()
         delta = self.delta or max(self.rho ** (1 / 3), 1 / math.sqrt(horizon))
         return UCBTPState(
             settings=np.array([self.rho, delta, 8 * math.log(horizon)]),

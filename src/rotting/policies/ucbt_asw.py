@@ -11,8 +11,8 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
-from rotting.policies._engine.one_by_one import check_place, known_horizon, move_on, place_of_current
-from rotting.policies._engine.policy import Policy
+from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._engine.one_by_one import check_place, move_on, place_of_current
 
 
 class UCBTASWState(NamedTuple):
@@ -50,11 +50,10 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class UCBTASW(
-    Policy,
+    KnowsHorizon,
     state=UCBTASWState,
     select=select,
     update=update,
-    knows=("horizon",),
     keeps_history=True,
     shared_memory=True,
 ):
@@ -83,15 +82,11 @@ class UCBTASW(
     variation: float = parameter(1.0, minimum=0, doc="how much arms wear in all the rounds (V)")
     beta: float = parameter(1.0, above=0, doc="how rare good arms are: P(1 - mean < x) = x^beta")
     delta: float | None = parameter(None, above=0, optional=True, doc="how far below 1 an arm may be; none: by theory")
-    horizon: int | None = parameter(None, whole=True, minimum=1, optional=True, doc="rounds to be played")
-
-    def informed(self, problem: object, horizon: int) -> UCBTASW:
-        """Tell it the horizon."""
-        return self if self.horizon else UCBTASW(self.variation, self.beta, self.delta, horizon)
+    horizon: int | None = horizon_parameter()
 
     def threshold(self) -> float:
         """Return delta."""
-        horizon = known_horizon("UCBTASW", self.horizon)
+        horizon = self.known_horizon()
         if self.delta is not None:
             return self.delta
         worn = self.variation / horizon
@@ -101,7 +96,7 @@ class UCBTASW(
 
     def initial_state(self, n_arms: int) -> UCBTASWState:
         """Begin with the first arm."""
-        horizon = known_horizon("UCBTASW", self.horizon)
+        horizon = self.known_horizon()
         return UCBTASWState(
             settings=np.array([self.threshold(), 12 * math.log(horizon)]),
             pulls=np.zeros(n_arms, np.int64),

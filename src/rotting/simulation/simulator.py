@@ -134,6 +134,22 @@ def simulate(
     return extras.added_to(result.assign_coords(run=result["run"] + int(first_run)))
 
 
+def mean_rewards(policies: Players, problem: Problem, horizon: int, runs: int, seed: int) -> np.ndarray:
+    """Return the expected reward of each policy up to the horizon, the mean of its runs: those of `simulate`.
+
+    Without a dataset and its labels, which take longer than some hundred rounds do: for many short simulations.
+
+    >>> import rotting
+    >>> mean_rewards([rotting.FEWA()], rotting.problems.two_arm(L=4, horizon=1000), 1000, runs=5, seed=0).shape
+    (1,)
+    """
+    players = contestants(policies, problem, horizon)
+    extras = Extras(as_delay(0), checked_trace(()), len(players), runs, problem.n_arms, horizon, 1)
+    last, threads = np.array([horizon]), os.cpu_count() or 1
+    earned, *_ = _on_cpu(players, problem, horizon, last, seed, 0, runs, threads, lambda _: None, extras)
+    return np.asarray(earned[:, :, 0].mean(axis=1))
+
+
 def _on_cpu(
     players: list[Contestant],
     problem: Problem,

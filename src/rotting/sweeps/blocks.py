@@ -104,8 +104,15 @@ def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> by
     return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
 
 
-def compute_on_gpu(plan: Plan, blocks: Sequence[range]) -> list[bytes]:
-    """Play the runs of several blocks on a GPU, all at once, and return the bytes of each."""
+class StoppedError(Exception):
+    """Playing was given up: nobody waits for the results."""
+
+
+def compute_on_gpu(plan: Plan, blocks: Sequence[range], stop: threading.Event | None = None) -> list[bytes]:
+    """Play the runs of several blocks on a GPU, all at once, and return the bytes of each.
+
+    Once `stop` is set, `StoppedError` is raised.
+    """
     from rotting.simulation._cuda.batches import Cell
     from rotting.simulation._cuda.playing import played_together, refuse_python
 
@@ -116,7 +123,12 @@ def compute_on_gpu(plan: Plan, blocks: Sequence[range]) -> list[bytes]:
         (player,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
         rounds = plan.recorded[piece.problem]
         cells.append(Cell(refuse_python(player), problem, problem.horizon, rounds, piece.first, piece.runs))
-    played = iter(zip(pieces, played_together(cells, plan.seed), strict=True))
+
+    def go_on(runs: int) -> None:
+        if stop is not None and stop.is_set():
+            raise StoppedError
+
+    played = iter(zip(pieces, played_together(cells, plan.seed, go_on), strict=True))
     encoded = []
     for block in blocks:
         own = list(itertools.islice(played, sum(1 for _ in plan.numbering.pieces(block))))

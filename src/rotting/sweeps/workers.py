@@ -65,8 +65,16 @@ def _on_threads(plan: Plan, blocks: list[range], threads: int) -> Finished:
 
 def _on_gpu(plan: Plan, blocks: list[range]) -> Finished:
     checked_device(plan.device)
-    for group in grouped_for_gpu(plan, blocks):
-        yield from zip(group, compute_on_gpu(plan, group), strict=True)
+    stop = threading.Event()
+
+    def job(group: list[range]) -> list[tuple[range, bytes]]:
+        return list(zip(group, compute_on_gpu(plan, group, stop), strict=True))
+
+    # One thread at a time plays; meanwhile the other makes files of what it played before, and their reader writes.
+    jobs = (partial(job, group) for group in grouped_for_gpu(plan, blocks))
+    with contextlib.closing(on_threads(jobs, 2, stop=stop, in_flight=2)) as finished:
+        for group in finished:
+            yield from group
 
 
 # Dask.

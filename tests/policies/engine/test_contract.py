@@ -1,9 +1,6 @@
 """Kernels that break the contract are named, not played."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +9,7 @@ import numpy as np
 import pytest
 
 import rotting
+from programs import printed_elsewhere, printed_here
 from rotting import Policy, simulate
 from rotting.errors import KernelError
 from rotting.policies import POLICIES
@@ -186,20 +184,12 @@ print(json.dumps(played))
 """
 
 
-def test_kernels_run_as_plain_python_and_with_bounds_checked(tmp_path):
-    """Kernels can be stepped through, and compiled with every index checked; decisions stay the same."""
-
-    def run(**settings: str) -> dict[str, list[object]]:
-        environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), **settings}
-        done = subprocess.run(
-            [sys.executable, "-c", WITHOUT_COMPILER], env=environment, capture_output=True, text=True, timeout=900
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    compiled = run()
+def test_kernels_run_as_plain_python():
+    """Kernels can be stepped through: decisions stay the same."""
+    compiled = json.loads(printed_here(WITHOUT_COMPILER))
     assert len(compiled) == len(POLICIES)
-    assert run(NUMBA_DISABLE_JIT="1") == compiled
+    plain = printed_elsewhere(WITHOUT_COMPILER, NUMBA_DISABLE_JIT=1, PYTHONPATH=PACKAGE.parent)
+    assert json.loads(plain) == compiled
 
 
 def test_every_state_of_the_package_fits_the_contract(build_policy):

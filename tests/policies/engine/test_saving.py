@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,33 +12,34 @@ import pytest
 import rotting
 from rotting import Agent
 from rotting.errors import DamagedFile
-from rotting.policies import POLICIES
+from rotting.policies import POLICIES, Policy
 
 PACKAGE = Path(rotting.__file__).parent
 
-# Plays every damaged file in the folder, in a process of its own: an index out of range could end it.
+# Plays every damaged file in some folders, in a process of its own: an index out of range could end it.
 PLAY = textwrap.dedent("""
     import sys
     from pathlib import Path
     from rotting import Agent
-    outcomes = {"refused": 0, "played": 0}
-    for path in sorted(Path(sys.argv[1]).glob("*.npz")):
-        print(path.name, file=sys.stderr, flush=True)
-        try:
-            agent = Agent.load(path)
-        except ValueError as error:
-            assert path.name in str(error), error
-            outcomes["refused"] += 1
-            continue
-        for t in range(80):
-            arm = agent.select()
-            assert 0 <= arm < agent.n_arms
-            agent.update(t % 3 if t % 5 == 0 else arm, (t % 7) / 7)
-        agent.select_among([0, 2], agent._key)
-        if agent.policy.explains:
-            agent.explain()
-        outcomes["played"] += 1
-    print(outcomes["refused"], outcomes["played"])
+    for folder in sys.argv[1:]:
+        outcomes = {"refused": 0, "played": 0}
+        for path in sorted(Path(folder).glob("*.npz")):
+            print(path, file=sys.stderr, flush=True)
+            try:
+                agent = Agent.load(path)
+            except ValueError as error:
+                assert path.name in str(error), error
+                outcomes["refused"] += 1
+                continue
+            for t in range(80):
+                arm = agent.select()
+                assert 0 <= arm < agent.n_arms
+                agent.update(t % 3 if t % 5 == 0 else arm, (t % 7) / 7)
+            agent.select_among([0, 2], agent._key)
+            if agent.policy.explains:
+                agent.explain()
+            outcomes["played"] += 1
+        print(folder, outcomes["refused"], outcomes["played"], sep="\\t", flush=True)
 """)
 NUMBERS = {
     "i": [-1, -(2**40), 1, 3, 255, 256, 10**6, 2**31, 2**47, 2**62, -(2**63)],
@@ -61,8 +63,11 @@ def damaged(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return worse
 
 
-@pytest.mark.parametrize("name", [name for name in POLICIES if name != "Oracle"])
-def test_any_value_in_any_array_is_played_or_refused(name, build_policy, tmp_path):
+SAVED = [name for name in POLICIES if name != "Oracle"]
+
+
+def save_damaged(name: str, build_policy: Callable[..., Policy], folder: Path) -> int:
+    """Save agents of a policy as they are and with changed arrays; return how many files there are."""
     rng = np.random.default_rng(sum(map(ord, name)))
     variants = {"EffFEWA": [{}, {"grid": 1.3}], "EffRAWUCB": [{}, {"grid": 1.3}], "WSWA": [{}, {"restart": True}]}
     made = 0
@@ -70,21 +75,49 @@ def test_any_value_in_any_array_is_played_or_refused(name, build_policy, tmp_pat
         agent = build_policy(name, **chosen).start(3, seed=1)
         for t in range(600):
             agent.update(t % 3 if t % 4 == 0 else agent.select(), (t % 11) / 11)
-        agent.save(tmp_path / "whole.npz")
-        with np.load(tmp_path / "whole.npz") as file:
+        agent.save(folder / "whole.npz")
+        with np.load(folder / "whole.npz") as file:
             arrays = dict(file)
         for field, array in arrays.items():
             if field == "header":
                 continue
             for _ in range(6):
                 made += 1
-                np.savez(tmp_path / f"{made:04d}-{field}.npz", **{**arrays, field: damaged(array, rng)})
-    done = subprocess.run(
-        [sys.executable, "-c", PLAY, str(tmp_path)], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, f"{name}: {done.stderr[-500:]}"
-    refused, played = map(int, done.stdout.split())
-    assert refused + played == made + 1
+                np.savez(folder / f"{made:04d}-{field}.npz", **{**arrays, field: damaged(array, rng)})
+    return made + 1
+
+
+@pytest.fixture(scope="module")
+def outcomes(build_policy, tmp_path_factory):
+    """Return by policy: how many files there are, and how many were refused and played, or what ended the process.
+
+    One process plays them all, as starting one takes longer than playing; where it ends, another goes on.
+    """
+    root = tmp_path_factory.mktemp("damaged")
+    folders = {name: root / name for name in SAVED}
+    made, found = {}, {}
+    for name, folder in folders.items():
+        folder.mkdir()
+        made[name] = save_damaged(name, build_policy, folder)
+    left = list(SAVED)
+    while left:
+        command = [sys.executable, "-c", PLAY, *(str(folders[name]) for name in left)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        for line in done.stdout.splitlines():
+            folder, refused, played = line.split("\t")
+            found[Path(folder).name] = (int(refused), int(played))
+        left = [name for name in left if name not in found]
+        if left:
+            found[left.pop(0)] = done.stderr[-500:]
+    return {name: (made[name], found[name]) for name in SAVED}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_any_value_in_any_array_is_played_or_refused(name, outcomes):
+    made, found = outcomes[name]
+    assert not isinstance(found, str), f"{name}: {found}"
+    refused, played = found
+    assert refused + played == made
     assert played >= 1  # the whole one
 
 

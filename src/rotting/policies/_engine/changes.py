@@ -1,13 +1,10 @@
-"""What policies that look for changes share: exploration in turn, and the horizon their constants are made for."""
+"""What policies that look for changes share: exploration in turn."""
 
 from __future__ import annotations
 
 import math
 
 from rotting._core.compiling import helper
-
-# Rounds to make constants for where nobody says how many there will be; a simulation does.
-USUAL_HORIZON = 10_000
 
 
 @helper
@@ -24,4 +21,5 @@ def period_for(share, n_arms):
 
     Not a helper: Python calls it too.
     """
-    return max(n_arms, math.floor(min(n_arms / share, 2.0**52))) if share > 0.0 else 0
+    # On a GPU, the floor of a float is a float.
+    return max(n_arms, int(math.floor(min(n_arms / share, 2.0**52)))) if share > 0.0 else 0  # noqa: RUF046

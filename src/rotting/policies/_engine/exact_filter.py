@@ -15,6 +15,7 @@ import numpy as np
 from rotting._core.compiling import helper, outlined
 from rotting.policies._engine.filtering import MAX_PULLS, keep_best
 from rotting.policies._engine.history import ROW, band, rough_prefix, rounding, row_of, total_of, window_sum
+from rotting.policies._engine.team import any_in_team, largest_in_team, my_share, smallest_in_team
 
 FIRST_ROW = 16  # windows to compare side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are tabulated
@@ -123,19 +124,21 @@ def _safe_for_pair(state, h, size, theta):
     root, below, above = thresholds(state.history, h, size, theta)
     high, roots = state.history.high, state.rows
     far = False
-    for j in range(np.uint64(size)):  # no early exit, so that it is vectorised
+    for j in my_share(size):  # no early exit, so that it is vectorised
         far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
-    if not far:
+    if not any_in_team(far):
         return size, -1
-    safe, stays = 0, -1
-    for back in range(size):
-        at = np.uint64(size - 1 - back)
-        gap = between - (high[mine + at] - high[theirs + at])
-        if abs(gap) > below * roots[root + at]:
-            if abs(gap) > above * roots[root + at]:
-                stays = 0 if gap > 0.0 else 1
+    safe = np.int64(size)
+    for back in my_share(size):
+        at = np.uint64(size - 1) - back
+        if abs(between - (high[mine + at] - high[theirs + at])) > below * roots[root + at]:
+            safe = np.int64(back)
             break
-        safe += 1
+    safe, stays = smallest_in_team(safe), -1
+    at = np.uint64(size - 1 - safe)
+    gap = between - (high[mine + at] - high[theirs + at])
+    if abs(gap) > above * roots[root + at]:
+        stays = 0 if gap > 0.0 else 1
     return safe, stays
 
 
@@ -146,9 +149,9 @@ def any_below(state, who, h, size, theta):
     root, below, _ = thresholds(state.history, h, size, theta)
     high, roots = state.history.high, state.rows
     far = False
-    for j in range(np.uint64(size)):
+    for j in my_share(size):
         far |= (high[mine + j] - high[theirs + j]) - between > below * roots[root + j]
-    return far
+    return any_in_team(far)
 
 
 @helper
@@ -170,21 +173,21 @@ def _safe_for_few(state, left, h, size, theta):
     row_a, row_b = row_of(history, a, h, size), row_of(history, b, h, size)
     row_c, row_d = row_of(history, c, h, size), row_of(history, d, h, size)
     apart = False
-    for j in range(np.uint64(size)):
+    for j in my_share(size):
         w, x = total_a - high[row_a + j], total_b - high[row_b + j]
         y, z = total_c - high[row_c + j], total_d - high[row_d + j]
         apart |= _spread(w, x, y, z) > below * roots[root + j]
-    if not apart:
+    if not any_in_team(apart):
         return size
-    safe = 0
-    for back in range(size):
-        at = np.uint64(size - 1 - back)
+    safe = np.int64(size)
+    for back in my_share(size):
+        at = np.uint64(size - 1) - back
         w, x = total_a - high[row_a + at], total_b - high[row_b + at]
         y, z = total_c - high[row_c + at], total_d - high[row_d + at]
         if _spread(w, x, y, z) > below * roots[root + at]:
+            safe = np.int64(back)
             break
-        safe += 1
-    return safe
+    return smallest_in_team(safe)
 
 
 @helper
@@ -199,26 +202,24 @@ def _safe_for_many(state, left, h, size, theta):
     history, high, roots = state.history, state.history.high, state.rows
     root, below, _ = thresholds(history, h, size, theta)
     highest, lowest = state.ranges[0], state.ranges[1]
-    for j in range(size):
+    for j in my_share(size):
         highest[j], lowest[j] = -np.inf, np.inf
     for place in range(left):
         arm = state.active[place]
         total, row = total_of(history, arm), row_of(history, arm, h, size)
-        for j in range(np.uint64(size)):
+        for j in my_share(size):
             window = total - high[row + j]
             highest[j], lowest[j] = max(highest[j], window), min(lowest[j], window)
     apart = False
-    for j in range(np.uint64(size)):
+    for j in my_share(size):
         apart |= highest[j] - lowest[j] > below * roots[root + j]
-    if not apart:
+    if not any_in_team(apart):
         return size
-    safe = 0
-    for back in range(size):
-        at = np.uint64(size - 1 - back)
-        if highest[at] - lowest[at] > below * roots[root + at]:
-            break
-        safe += 1
-    return safe
+    shortest = np.int64(0)
+    for j in my_share(size):
+        if highest[j] - lowest[j] > below * roots[root + j]:
+            shortest = np.int64(j)
+    return size - 1 - largest_in_team(shortest)
 
 
 @helper

@@ -97,15 +97,15 @@ def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, i
     return Explanation(str(policy), t, decision, tuple(verdicts))
 
 
-def explain_index(policy: Any, state: Any, t: int, index_of: Callable[[int], tuple[float, int]]) -> Explanation:
-    """Return every arm's index and its window in round t; `index_of(arm)` computes them for an arm with pulls."""
+def explain_index(policy: Any, state: Any, t: int, index_and_window: Callable[..., tuple[float, int]]) -> Explanation:
+    """Return every arm's index and window in round t; `index_and_window(state, arm, t)` computes them for one."""
     decision = int(decide(state, t, np.uint64(0)))
     verdicts = []
     for arm, n in enumerate(state.pulls.tolist()):
         if n == 0:
             verdicts.append(IndexVerdict(arm, n))
             continue
-        index, window = index_of(arm)
+        index, window = index_and_window(state, arm, t)
         verdicts.append(IndexVerdict(arm, n, float(index), int(window)))
     return Explanation(str(policy), t, decision, tuple(verdicts))
 

@@ -36,6 +36,7 @@ from rotting.policies._engine.history import (
     total_of,
     window_sum,
 )
+from rotting.policies._engine.team import any_in_team, my_share
 
 STRETCHES = 128  # the most stretches of an arm ...
 ROWS = 24  # ... and rows
@@ -88,10 +89,10 @@ def all_above(history, proofs, arm, width, level):
         return False
     total, steep = total_of(history, arm) - rounding(history), steeper(level, width)
     below = False
-    for end in range(np.uint64(notes[arm, ENDS])):
+    for end in my_share(notes[arm, ENDS]):
         h = n - roofs[arm, WHERE, end]
         below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h) > 0.0)
-    if below:
+    if any_in_team(below):
         return False
     for piece in range(pieces(notes, arm, n)):
         longest, size = piece_of(notes, arm, n, piece)
@@ -138,9 +139,9 @@ def _row_above(history, tables, arm, longest, size, width, level):
         base += width * root
         step -= width * (root - math.sqrt(longest - size + 1)) / max(size - 1, 1)
     below = False
-    for j in range(np.uint64(size)):
+    for j in my_share(size):
         below |= not (base + step * tables[STEPS, j] + weight * tables[ROOTS, table + j] - high[first + j] > 0.0)
-    return not below
+    return not any_in_team(below)
 
 
 @outlined

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rotting._core.compiling import helper
-from rotting.errors import BadValue, DamagedFile
+from rotting.errors import DamagedFile
 
 
 @helper
@@ -34,11 +34,3 @@ def check_place(numbers: np.ndarray, here: np.ndarray) -> None:
     """Refuse places (from a file) where no arm is."""
     if not np.array_equal(numbers, np.arange(len(numbers))) or not 0 <= here[0] < len(numbers):
         raise DamagedFile("it is at an arm that does not exist")
-
-
-def known_horizon(owner: str, horizon: int | None) -> int:
-    """Return the horizon, or say that there must be one."""
-    if horizon is None:
-        problem = "leaves open how many rounds there will be"
-        raise BadValue(problem, owner=owner, name="horizon", value=None, hint="a simulation fills it in")
-    return horizon

@@ -35,6 +35,7 @@ from rotting.policies._engine.exact_filter import (
     thresholds,
 )
 from rotting.policies._engine.history import ROW, TRAVEL, rough_prefix, rounding, total_of
+from rotting.policies._engine.team import largest_in_team, my_share
 
 LONG = 256  # windows (a multiple of ROW) from which on proofs are kept: those about shorter windows would not last
 ROWS = 32  # the most rows that proofs are kept of ...
@@ -149,10 +150,10 @@ def _largest_share(state, h, inverse, below):
     between, mine, theirs = pair_of(state, np.int64(0), h, np.int64(ROW))
     high, inverses, scale = state.history.high, state.rows, PARTS / max(below, 2.0**-1000)
     largest = np.int32(0)  # a maximum of integers is vectorised, one of floats is not
-    for j in range(np.uint64(ROW)):
+    for j in my_share(np.int64(ROW)):
         distance = abs(between - (high[mine + j] - high[theirs + j])) * (inverses[inverse + j] * scale)
         largest = max(largest, np.int32(min(2.0 * PARTS, distance)))
-    return largest
+    return largest_in_team(largest)
 
 
 @helper

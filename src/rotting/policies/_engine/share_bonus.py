@@ -14,11 +14,13 @@ up to RECENT there is a table, of a round not long ago: the bonus never falls wi
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
+from rotting._core.parameters import Parameters, parameter
 from rotting.policies._engine.bonuses import Bonus, register_bonus, rises
 from rotting.policies._engine.history import place_of, rounding, total_of
 from rotting.policies._engine.index_proofs import (
@@ -34,6 +36,7 @@ from rotting.policies._engine.index_proofs import (
     pieces,
     steeper,
 )
+from rotting.policies._engine.team import any_in_team, my_share
 
 REFRESH = 16  # pulls after which the logarithms of an arm's ends are taken anew
 AGE = 1.0 / 256.0  # by which part of t the table of recent windows may be behind
@@ -64,9 +67,16 @@ class KnownLogs(NamedTuple):
     log: np.ndarray  # float64 (K,): of `window`
 
 
-def bonus_settings(alpha: float, sigma: float, beta: float, shared: bool) -> np.ndarray:
-    """Return the settings of a policy with this bonus."""
-    return np.array([alpha, sigma, beta / alpha, float(shared)])
+@dataclass(frozen=True)
+class ShareParameters(Parameters):
+    """What a policy with this bonus is told besides `alpha` and `sigma`."""
+
+    beta: float = parameter(0.0, minimum=0, doc="how much more to explore: q = x (1 + ln x)^(beta / alpha)")
+    shared: bool = parameter(True, choices=(True, False), doc="whether x is max(t / (K h), 1), and not t")
+
+    def bonus_settings(self, alpha: float, sigma: float) -> np.ndarray:
+        """Return the settings of a policy with this bonus."""
+        return np.array([alpha, sigma, self.beta / alpha, float(self.shared)])
 
 
 def no_share_bonus() -> ShareBonus:
@@ -190,7 +200,7 @@ def _ends_above(proofs, known, bonus, arm, n, total, level):
     if ratio > 0.0:
         return _ends_above_with_ratio(proofs, known, bonus, arm, n, total, level)
     below = False
-    for pair in range(np.uint64(proofs.notes[arm, ENDS] >> 1)):
+    for pair in my_share(proofs.notes[arm, ENDS] >> 1):
         end = pair + pair
         other = end + np.uint64(1)
         h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, other]
@@ -200,7 +210,7 @@ def _ends_above(proofs, known, bonus, arm, n, total, level):
         v = v if u > 0.0 else 0.0
         below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + scale * math.sqrt(h * u) > 0.0)
         below |= not ((total - roofs[arm, HEIGHT, other]) - steep * g + scale * math.sqrt(g * v) > 0.0)
-    return not below
+    return not any_in_team(below)
 
 
 @helper
@@ -210,7 +220,7 @@ def _ends_above_with_ratio(proofs, known, bonus, arm, n, total, level):
     scale, ratio, shared, share = numbers[SCALE], numbers[RATIO], numbers[SHARED], numbers[LOG_SHARE] - SHAVE
     steep, since = steeper(level, numbers[LARGEST]), float(n - known.taken[arm])
     below = False
-    for pair in range(np.uint64(proofs.notes[arm, ENDS] >> 1)):
+    for pair in my_share(proofs.notes[arm, ENDS] >> 1):
         end = pair + pair
         other = end + np.uint64(1)
         h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, other]
@@ -221,7 +231,7 @@ def _ends_above_with_ratio(proofs, known, bonus, arm, n, total, level):
         u, v = u + ratio * _low_log(u), v + ratio * _low_log(v)
         below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + scale * math.sqrt(h * u) > 0.0)
         below |= not ((total - roofs[arm, HEIGHT, other]) - steep * g + scale * math.sqrt(g * v) > 0.0)
-    return not below
+    return not any_in_team(below)
 
 
 @outlined
@@ -246,6 +256,6 @@ def _row_above(history, tables, bonus, arm, longest, size, level):
         base += rise
         step -= (rise - last_rise) / max(size - 1, 1)
     below = False
-    for j in range(np.uint64(size)):
+    for j in my_share(size):
         below |= not (base + step * tables[STEPS, j] + weight * bonus.recent[table + j] - high[first + j] > 0.0)
-    return not below
+    return not any_in_team(below)

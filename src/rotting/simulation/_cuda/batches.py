@@ -12,14 +12,15 @@ from rotting._core.defining import leaves
 from rotting.policies._engine.contract import fresh_state
 from rotting.problems import Problem
 from rotting.simulation._cuda.compiling import spreading
-from rotting.simulation._cuda.device import Stream
+from rotting.simulation._cuda.device import WARP, Stream
 from rotting.simulation._cuda.kernel import Batch
 from rotting.simulation._cuda.parts import Common, Woven
 from rotting.simulation.contestants import CompiledContestant
 from rotting.simulation.loop import Journal, streams_of_many
 
-_SPREADING_THREADS, _SPREADING_BLOCKS = 256, 2048
+_SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
 _BYTES = 8  # of a number
+_NUMBERS_OF_THREAD, _NUMBERS_OF_RUN = 5, 3  # beside states, a key per arm, and what is recorded: see `to_device`
 _LONG = 1 << 16  # rounds for which every history needs more room than a fresh one has
 _GROWING, _WOVEN, _COMMON = range(3)  # layouts: see `parts`
 
@@ -50,7 +51,18 @@ class Group:
     """Cells whose states and problems have the same structure, so that one launch can play them."""
 
     places: tuple[int, ...]  # of the cells among all
-    run_bytes: int
+    run_bytes: int  # what a run needs, ...
+    thread_bytes: int  # ... and each thread of a warp
+    in_teams: bool
+
+    def needed(self, runs: int, lanes: int) -> int:
+        """Return how many bytes runs need of which a warp plays so many at a time."""
+        return runs * self.run_bytes + -(-runs // lanes) * WARP * self.thread_bytes
+
+    def most_runs(self, memory: int) -> int:
+        """Return how many runs fit the memory, one at least: whole warps of them, or less than one."""
+        whole = memory // (self.run_bytes + self.thread_bytes) // WARP * WARP
+        return int(whole or max((memory - WARP * self.thread_bytes) // self.run_bytes, 1))
 
     def parts(self, cells: Sequence[Cell]) -> list[Part]:
         """Return all runs."""
@@ -74,17 +86,25 @@ def first_state(cell: Cell) -> Any:
 def grouped(cells: Sequence[Cell]) -> list[Group]:
     """Return the cells in groups, those that need most memory first."""
     found: dict[object, list[int]] = {}
-    sizes: dict[object, int] = {}
     for place, cell in enumerate(cells):
-        state = first_state(cell)
-        key = _structure(state, {}), _structure(cell.problem.arrays, {}), _structure(cell.problem.new_memory(), {})
-        found.setdefault(key, []).append(place)
-        memory = cell.problem.new_memory()
-        own = {id(array): array.nbytes for part in (state, memory) for _, array in leaves(part)}
-        numbers = 2 * cell.problem.n_arms + len(cell.rounds) + 8
-        sizes[key] = max(sizes.get(key, 0), sum(own.values()) + numbers * _BYTES)
-    groups = [Group(tuple(places), sizes[key]) for key, places in found.items()]
-    return sorted(groups, key=lambda group: -group.run_bytes)
+        parts = first_state(cell), cell.problem.arrays, cell.problem.new_memory()
+        found.setdefault(tuple(_structure(part, {}) for part in parts), []).append(place)
+    groups = [_group(cells, places) for places in found.values()]
+    return sorted(groups, key=lambda group: -group.run_bytes - group.thread_bytes)
+
+
+def _group(cells: Sequence[Cell], places: list[int]) -> Group:
+    """Return a group, and what its runs need."""
+    first = cells[places[0]]
+    layout = _layouts(first)
+    sizes = {_GROWING: 0, _WOVEN: 0, _COMMON: 0}
+    own = {id(array): (name, array.nbytes) for name, array in leaves(first_state(first))}
+    for name, size in own.values():
+        sizes[layout(name)] += size
+    sizes[_WOVEN] += sum(array.nbytes for _, array in leaves(first.problem.new_memory()))
+    sizes[_WOVEN] += (first.problem.n_arms + _NUMBERS_OF_THREAD) * _BYTES
+    sizes[_GROWING] += (max(len(cells[place].rounds) for place in places) + _NUMBERS_OF_RUN) * _BYTES
+    return Group(tuple(places), sizes[_GROWING], sizes[_WOVEN], first.player.policy.in_teams)
 
 
 def _structure(value: Any, seen: dict[int, int]) -> object:
@@ -121,16 +141,17 @@ def cut(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 
 
 def to_device(
-    cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: int, stream: Stream
+    cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: int, team: int, stream: Stream
 ) -> tuple[Batch, list[Constant]]:
-    """Return the runs of a batch before their first round, for warps of which `lanes` threads play; and its constants.
+    """Return the runs of a batch before their first round, and its constants.
 
-    `MemoryError` if the device's memory is too small.
+    It is for warps that play `lanes` runs at a time, each with a team of so many threads. `MemoryError` if the device's
+    memory is too small.
     """
     chosen = [cells[part.cell] for part in parts]
     runs = np.concatenate([np.arange(part.runs) + cells[part.cell].first_run + part.first for part in parts])
     whose = np.repeat(np.arange(len(parts)), [part.runs for part in parts])
-    making = _Making(len(runs), lanes, stream.to_device(whose), stream)
+    making = _Making(len(runs), lanes, team, stream.to_device(whose), stream)
     n_arms, rounds = chosen[0].problem.n_arms, _padded([cell.rounds for cell in chosen])
     streams = streams_of_many(seed, runs, n_arms)
     batch = Batch(
@@ -139,7 +160,7 @@ def to_device(
         journals=Journal(
             rounds=making.common(rounds),
             earned=stream.zeros((len(runs), rounds.shape[1]), np.dtype(np.float64)),
-            memory=making.assembled([cell.problem.new_memory() for cell in chosen], _memory_layout, "memory"),
+            memory=making.assembled([cell.problem.new_memory() for cell in chosen], lambda name: _WOVEN, "memory"),
             total=making.woven(np.zeros((len(runs), 2))),
             place=making.woven(np.zeros((len(runs), 1), np.int64)),
         ),
@@ -174,16 +195,28 @@ def _layouts(cell: Cell) -> Callable[[str], int]:
     return layout
 
 
-def _memory_layout(name: str) -> int:
-    """Return how an array of what a run keeps of the past is laid out: pulls are read when all is played."""
-    return _GROWING if name == "memory.pulls" else _WOVEN
+def first_players(runs: int, lanes: int, team: int) -> np.ndarray:
+    """Return the number of the first thread that plays each run, where each warp has 32.
+
+    >>> first_players(5, lanes=2, team=16)
+    array([ 0, 16, 32, 48, 64])
+    """
+    run = np.arange(runs)
+    return run // lanes * WARP + run % lanes * team
+
+
+def of_players(woven: np.ndarray, players: np.ndarray) -> np.ndarray:
+    """Return the rows of some threads, from an array that is woven."""
+    group, thread = np.divmod(players, WARP)
+    return np.asarray(np.moveaxis(woven, -1, 1)[group, thread])
 
 
 class _Making:
     """Makes the arrays of a batch from those of its cells."""
 
-    def __init__(self, runs: int, lanes: int, cells: Any, stream: Stream):
-        self.runs, self.lanes, self.cells, self.stream = runs, lanes, cells, stream
+    def __init__(self, runs: int, lanes: int, team: int, cells: Any, stream: Stream):
+        self.runs, self.lanes, self.team, self.cells, self.stream = runs, lanes, team, cells, stream
+        self._groups = -(-runs // lanes)
         self._made: dict[int, Any] = {}
         self.constants: list[Constant] = []
 
@@ -207,24 +240,25 @@ class _Making:
             common = self.common(prototypes)
             self.constants.append(Constant(name, prototypes, common.array))
             return common
-        lanes = self.lanes if layout == _WOVEN else 1
-        groups, shape, size = -(-self.runs // lanes), prototypes.shape[1:], prototypes[0].size
-        axes = (groups, *shape, lanes) if layout == _WOVEN else (self.runs, *shape)
+        woven, shape, size = layout == _WOVEN, prototypes.shape[1:], prototypes[0].size
+        axes = (self._groups, *shape, WARP) if woven else (self.runs, *shape)
         array = self.stream.zeros(axes, prototypes.dtype)
         if prototypes.any():
             flat = self.stream.to_device(prototypes.reshape(len(prototypes), size))
-            arguments = array.reshape((groups, size, lanes)), flat, self.cells
+            rows = array.reshape((self._groups, size, WARP) if woven else (self.runs, size, 1))
+            arguments = rows, flat, self.cells, *((self.lanes, self.team) if woven else (1, 1))
             self.stream.launch(spreading(), _SPREADING_BLOCKS, _SPREADING_THREADS, *arguments)
-        return Woven(array) if layout == _WOVEN else array
+        return Woven(array) if woven else array
 
     def common(self, rows: np.ndarray) -> Any:
         """Return an array that has a row per cell."""
         return Common(self.stream.to_device(rows))
 
     def woven(self, rows: np.ndarray) -> Any:
-        """Return an array that has a row per run, woven."""
-        groups = -(-self.runs // self.lanes)
-        padded = np.zeros((groups * self.lanes, *rows.shape[1:]), rows.dtype)
-        padded[: self.runs] = rows
-        apart = padded.reshape(groups, self.lanes, *rows.shape[1:])
+        """Return an array that has a row per run, woven: the same for all players of a run."""
+        padded = np.zeros((self._groups * WARP, *rows.shape[1:]), rows.dtype)
+        players = first_players(self.runs, self.lanes, self.team)
+        for member in range(self.team):
+            padded[players + member] = rows
+        apart = padded.reshape(self._groups, WARP, *rows.shape[1:])
         return Woven(self.stream.to_device(np.ascontiguousarray(np.moveaxis(apart, 1, -1))))

@@ -6,6 +6,7 @@ Numba's CUDA simulator (NUMBA_ENABLE_CUDASIM=1) stands in for a GPU in tests; th
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -46,6 +47,8 @@ def require() -> None:
         ) from error
     if found == 0:
         raise NoDevice("finds no NVIDIA GPU", name="device", value="cuda", hint="nvidia-smi shows drivers and GPUs")
+    # A few runs do not fill a GPU; whoever asks for a few knows.
+    warnings.filterwarnings("ignore", "Grid size .* low occupancy", numba.NumbaPerformanceWarning)
 
 
 @cache
@@ -117,10 +120,10 @@ class Stream:
         self.handle.synchronize()
         return copied
 
-    def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
-        """Begin to run a kernel."""
+    def launch(self, kernel: Any, blocks: int, threads: tuple[int, int], *arguments: Any) -> None:
+        """Begin to run a kernel in blocks of threads: (of a team, teams)."""
         if SIMULATED:
-            blocks, threads = min(blocks, _SIMULATED_PROCESSORS), WARP
+            blocks, threads = min(blocks, _SIMULATED_PROCESSORS), (1, WARP)
         kernel[blocks, threads, self.handle](*arguments)
 
     def mark(self) -> Callable[[], bool]:

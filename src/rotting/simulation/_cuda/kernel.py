@@ -1,4 +1,4 @@
-"""The CUDA kernel: one thread plays one run, with the loop and the policy's functions that the CPU uses.
+"""The CUDA kernel: a thread, or a team of them, plays one run, with the loop and the functions that the CPU uses.
 
 One kernel serves every policy and problem, as the compiled loop of the CPU does: numba finds a policy's functions by
 the class of its state.
@@ -14,8 +14,10 @@ from numba import cuda
 from rotting._core.compiling import OPTIONS
 from rotting.simulation._cuda.device import SIMULATED, WARP
 from rotting.simulation._cuda.parts import Common, part_of
+from rotting.simulation._cuda.teams import register_teams
 from rotting.simulation.loop import Journal, Streams, play
 
+register_teams()
 _play = play if SIMULATED else numba.njit(play.__wrapped__, **OPTIONS)
 
 
@@ -33,18 +35,25 @@ class Batch(NamedTuple):
 
 
 def play_batch(batch, first, last, lanes):
-    """Play rounds first..last of all runs; `lanes` threads of each warp take one run after the other."""
-    thread = cuda.grid(1)
-    lane, warp, warps = thread % WARP, thread // WARP, cuda.gridsize(1) // WARP
+    """Play rounds first..last of all runs: `lanes` teams of each warp take one after the other.
+
+    A block has as many threads along its first axis as a team has; each is a player, with a state of its own.
+    """
+    team, team_size = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y, cuda.blockDim.x
+    teams = WARP // team_size  # of a warp
+    lane, warp, warps = team % teams, team // teams, cuda.gridDim.x * cuda.blockDim.y // teams
     if lane >= lanes:
         return
-    for run in range(warp * lanes + lane, len(batch.cells), warps * lanes):
+    for group in range(warp, -(-len(batch.cells) // lanes), warps):
+        run, player = group * lanes + lane, group * WARP + lane * team_size + cuda.threadIdx.x
+        if run >= len(batch.cells):
+            return
         cell = batch.cells[run]
         broken, arm = _play(
-            part_of(batch.states, run, cell),
-            part_of(batch.problems, run, cell),
-            part_of(batch.streams, run, cell),
-            part_of(batch.journals, run, cell),
+            part_of(batch.states, run, player, cell),
+            part_of(batch.problems, run, player, cell),
+            part_of(batch.streams, run, player, cell),
+            part_of(batch.journals, run, player, cell),
             first,
             min(last, batch.horizons[cell]),
         )
@@ -53,11 +62,12 @@ def play_batch(batch, first, last, lanes):
             batch.any_broken[0] = 1
 
 
-def spread(rows, prototypes, cells):
-    """Give every run its cell's row of the prototypes; `rows` is (groups, numbers, lanes)."""
-    size, lanes = rows.shape[1], rows.shape[2]
-    for place in range(cuda.grid(1), rows.shape[0] * size * lanes, cuda.gridsize(1)):
-        lane, column, group = place % lanes, place // lanes % size, place // (lanes * size)
+def spread(rows, prototypes, cells, lanes, team_size):
+    """Give every player its cell's row of the prototypes; `rows` is (groups, numbers, threads)."""
+    size, threads = rows.shape[1], rows.shape[2]
+    for place in range(cuda.grid(1), rows.shape[0] * size * threads, cuda.gridsize(1)):
+        thread, column, group = place % threads, place // threads % size, place // (threads * size)
+        lane = thread // team_size
         run = group * lanes + lane
-        if run < len(cells):
-            rows[group, column, lane] = prototypes[cells[run], column]
+        if lane < lanes and run < len(cells):
+            rows[group, column, thread] = prototypes[cells[run], column]

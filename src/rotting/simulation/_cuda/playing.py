@@ -17,7 +17,7 @@ import numpy as np
 from rotting._core.checking import compile_errors_in_short
 from rotting.errors import KernelError, NoDevice
 from rotting.simulation._cuda import device
-from rotting.simulation._cuda.batches import Cell, Part, cut, grouped, to_device
+from rotting.simulation._cuda.batches import Cell, Group, Part, cut, first_players, grouped, of_players, to_device
 from rotting.simulation._cuda.compiling import kernel_for
 from rotting.simulation.contestants import CompiledContestant, Contestant
 
@@ -55,25 +55,24 @@ def play_cells(
 
 def _play_cells(cells: Sequence[Cell], seed: int, advance: Callable[[int], object]) -> Generator[Played, None, None]:
     memory = int(_SHARE * device.free_memory())
-    waiting: deque[tuple[list[Part], int]] = deque(
-        (parts, group.run_bytes)
-        for group in grouped(cells)
-        for parts in cut(group.parts(cells), max(memory // group.run_bytes, 1))
+    waiting: deque[tuple[list[Part], Group]] = deque(
+        (parts, group) for group in grouped(cells) for parts in cut(group.parts(cells), group.most_runs(memory))
     )
     playing: list[_Playing] = []
     while waiting or playing:
         while waiting:
-            parts, run_bytes = waiting[0]
-            needed = run_bytes * sum(part.runs for part in parts)
-            if playing and needed + sum(each.needed for each in playing) > memory:
+            parts, group = waiting[0]
+            shape = shape_for(sum(part.runs for part in parts), group, memory)
+            if playing and shape.needed + sum(each.shape.needed for each in playing) > memory:
                 break
             try:
-                begun = _Playing(cells, parts, seed, needed)
+                begun = _Playing(cells, parts, seed, shape)
             except MemoryError:
                 if playing:
                     break
+                memory //= 2  # there is less than was said
                 waiting.popleft()
-                waiting.extendleft((half, run_bytes) for half in _halves(parts))
+                waiting.extendleft((half, group) for half in _halves(parts))
                 continue
             waiting.popleft()
             playing.append(begun)
@@ -134,16 +133,15 @@ def _halves(parts: list[Part]) -> list[list[Part]]:
 class _Playing:
     """A batch on its way: which rounds are being played, and how long they took so far."""
 
-    def __init__(self, cells: Sequence[Cell], parts: list[Part], seed: int, needed: int):
-        self.cells, self.parts, self.needed = cells, parts, needed
+    def __init__(self, cells: Sequence[Cell], parts: list[Part], seed: int, shape: Shape):
+        self.cells, self.parts, self.shape = cells, parts, shape
         self._stream = device.Stream()
-        self._runs = sum(part.runs for part in parts)
         self._horizon = max(cells[part.cell].horizon for part in parts)
-        sample, _ = to_device(cells, [dataclasses.replace(parts[0], runs=1)], seed, 1, self._stream)
+        sample, _ = to_device(cells, [dataclasses.replace(parts[0], runs=1)], seed, 1, 1, self._stream)
         with compile_errors_in_short(cells[parts[0].cell].player.policy):
             self._kernel, registers = kernel_for(sample)
-        self._lanes, self._blocks = geometry(self._runs, registers, needed // self._runs)
-        self._batch, self._constants = to_device(cells, parts, seed, self._lanes, self._stream)
+        self._blocks = shape.blocks(registers)
+        self._batch, self._constants = to_device(cells, parts, seed, shape.lanes, shape.team, self._stream)
         self._last, self._piece, self._seconds, self._reported = 0, 0, 0.0, 0
         self._launch(-(-self._horizon // _FIRST_PIECES))
 
@@ -152,8 +150,8 @@ class _Playing:
         self._piece = min(rounds, self._horizon - self._last)
         self._began = time.perf_counter()
         rounds_now = self._last + 1, self._last + self._piece
-        threads = _SCHEDULERS * device.WARP
-        self._stream.launch(self._kernel, self._blocks, threads, self._batch, *rounds_now, self._lanes)
+        threads = self.shape.team, _SCHEDULERS * device.WARP // self.shape.team
+        self._stream.launch(self._kernel, self._blocks, threads, self._batch, *rounds_now, self.shape.lanes)
         self._is_done = self._stream.mark()
 
     def go_on(self, advance: Callable[[int], object]) -> bool:
@@ -198,27 +196,47 @@ class _Playing:
 
     def results(self) -> Generator[Played, None, None]:
         """Yield what the runs came to, cell by cell."""
-        earned, pulls = (
-            self._stream.to_host(self._batch.journals.earned),
-            self._stream.to_host(self._batch.journals.memory.pulls),
-        )
+        runs = self.shape.runs
+        earned = self._stream.to_host(self._batch.journals.earned)
+        players = first_players(runs, self.shape.lanes, self.shape.team)
+        pulls = of_players(self._stream.to_host(self._batch.journals.memory.pulls.array), players)
         for part, end in zip(self.parts, self._ends(), strict=True):
-            runs = slice(int(end) - part.runs, int(end))
+            own = slice(int(end) - part.runs, int(end))
             recorded = len(self.cells[part.cell].rounds)
-            yield Played(part, earned[runs, :recorded], pulls[runs], self._seconds * part.runs / self._runs)
+            yield Played(part, earned[own, :recorded], pulls[own], self._seconds * part.runs / runs)
 
 
-def geometry(runs: int, registers: int, run_bytes: int) -> tuple[int, int]:
-    """Return how many threads of a warp play, and how many blocks are launched.
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    """How many runs are played together, and with which threads."""
 
-    Threads of a warp wait for each other wherever their runs differ, so few of them play where there are few runs: as
-    many as it takes to give every scheduler of the device a warp. More warps than that hide latencies, until their
-    states drive each other out of the caches.
+    runs: int
+    lanes: int  # runs that a warp plays at a time
+    team: int  # threads that play a run
+    needed: int  # bytes of the device's memory
+
+    def blocks(self, registers: int) -> int:
+        """Return how many blocks of a warp per scheduler to launch, if a thread takes so many registers.
+
+        More warps than schedulers hide latencies, until their states drive each other out of the caches.
+        """
+        most = _MOST_WARPS if self.needed <= _SMALL_STATE * self.runs else _CACHED_WARPS
+        warps = device.processors() * min(_REGISTERS // (device.WARP * registers), most)
+        return -(-min(-(-self.runs // self.lanes), warps) // _SCHEDULERS)
+
+
+def shape_for(runs: int, group: Group, memory: int) -> Shape:
+    """Return how to play runs of a group in so much memory.
+
+    Threads of a warp wait for each other wherever their runs differ, so a warp plays few runs where there are few: as
+    many as it takes to give every scheduler of the device a warp, or more if the memory is too small for that. Where it
+    plays one, its other threads help, if the policy lets them. (Teams of a part of a warp were no gain: docs/gpu.md.)
     """
     schedulers = device.processors() * _SCHEDULERS
     lanes = 1
     while lanes < device.WARP and lanes * schedulers < runs:
         lanes *= 2
-    most = _MOST_WARPS if run_bytes <= _SMALL_STATE else _CACHED_WARPS
-    warps = device.processors() * min(_REGISTERS // (device.WARP * registers), most)
-    return lanes, -(-min(-(-runs // lanes), warps) // _SCHEDULERS)
+    while lanes < device.WARP and group.needed(runs, lanes) > memory:
+        lanes *= 2
+    team = device.WARP if lanes == 1 and group.in_teams and not device.SIMULATED else 1
+    return Shape(runs, lanes, team, group.needed(runs, lanes))
