@@ -1,5 +1,6 @@
 """Opening a bandit changes nothing that need not be changed."""
 
+import gc
 import os
 import shutil
 import signal
@@ -166,3 +167,25 @@ def test_no_message_shows_a_password(address):
 def test_an_address_in_memory_is_refused():
     with pytest.raises(BadAddress, match="would forget everything"):
         Bandit.open("sqlite:///file:x.db?mode=memory&cache=shared&uri=true", "hero", HALF, COLOURS)
+
+
+def test_a_bandit_that_is_dropped_gives_its_connection_back_at_once(postgres):
+    def connections():
+        engine = sqlalchemy.create_engine(postgres)
+        with engine.connect() as connection:
+            count = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+            found = connection.execute(sqlalchemy.text(count)).scalar_one()
+        engine.dispose()
+        return found
+
+    gc.collect()
+    gc.disable()  # a server has few connections: they must not wait for the garbage collector
+    try:
+        before = connections()
+        for _ in range(5):
+            bandit = Bandit.open(postgres, "hero", HALF, COLOURS)
+            bandit.decide()
+            del bandit
+        assert connections() <= before + 1  # a backend takes a moment to end
+    finally:
+        gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
@@ -140,6 +141,7 @@ class Bandit(ChangeableBandit):
         names = None if arms is None else good_arms("arms", arms)
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
+        weakref.finalize(bandit, bandit._log.database.give_back).atexit = False
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():

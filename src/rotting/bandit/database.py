@@ -326,6 +326,20 @@ class Database(Turns):
             self.disconnect()
             self._closed = True
 
+    def give_back(self) -> None:
+        """Disconnect what nobody uses: its bandit was dropped without being closed.
+
+        A server has few connections, and the garbage collector may find this object much later, since it is part of
+        a cycle. Who still has it, such as an iterator over the log, gets another connection.
+        """
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            if not self._in_transaction:
+                self.disconnect()
+        finally:
+            self.lock.release()
+
     def disconnect(self) -> None:
         """Close the connection, which rolls back what it had not committed. The next transaction makes another."""
         if self.driver is not None:
