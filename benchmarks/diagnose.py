@@ -31,16 +31,16 @@ import other_generators
 
 from rotting._core.files import replacing
 from rotting.logs import make_log
-from rotting.logs.arms import half_life_of
-from rotting.logs.caveats import find_caveats
-from rotting.logs.driver import AGE, CALENDAR, EXPOSURE
-from rotting.logs.findings import Findings, find_wear_out
-from rotting.logs.fitting import period_ahead, values_of
-from rotting.logs.gain import Period, compared_policies, estimate_gains
-from rotting.logs.noise import sigma_of
-from rotting.logs.outlook import wearing_out
-from rotting.logs.panel import make_panel
-from rotting.logs.reading import Log, read_log
+from rotting.logs.model.driver import AGE, CALENDAR, EXPOSURE
+from rotting.logs.model.findings import Findings, find_wear_out
+from rotting.logs.model.noise import sigma_of
+from rotting.logs.model.panel import make_panel
+from rotting.logs.read.reading import Log, read_log
+from rotting.logs.tell.caveats import find_caveats
+from rotting.logs.worth.arms import half_life_of
+from rotting.logs.worth.fitting import period_ahead, values_of
+from rotting.logs.worth.gain import Period, compared_policies, estimate_gains
+from rotting.logs.worth.outlook import wearing_out
 from rotting.problems import Problem
 from rotting.problems.curves import as_curve
 from rotting.simulation import simulate

@@ -7,7 +7,8 @@ import pytest
 
 from rotting import cli
 from rotting.cli import diagnose
-from rotting.logs import gain, make_log
+from rotting.logs import make_log
+from rotting.logs.worth import gain
 
 
 @pytest.fixture

@@ -12,11 +12,13 @@ from matplotlib.cbook import is_math_text
 import rotting
 from browser import open_page
 from rotting.errors import BadValue
-from rotting.logs import Diagnosis, caveats, gain, make_log
-from rotting.logs.answers import in_order
-from rotting.logs.figures import arms_figure
-from rotting.logs.gain import KEEP
-from rotting.logs.report import arm_rows, report_page
+from rotting.logs import Diagnosis, make_log
+from rotting.logs.tell import caveats
+from rotting.logs.tell.answers import in_order
+from rotting.logs.tell.figures import arms_figure
+from rotting.logs.tell.report import arm_rows, report_page
+from rotting.logs.worth import gain
+from rotting.logs.worth.gain import KEEP
 
 NASTY = "<script>alert('x')</script> & \u00fcber"
 

@@ -59,7 +59,7 @@ def read_warm_start(source: object) -> WarmStart:
     if (log := getattr(source, "_log", None)) is not None:
         return _from_bandit(log)
     if isinstance(source, str | os.PathLike):
-        from rotting.logs.reading import read_rows
+        from rotting.logs.read.reading import read_rows
 
         return WarmStart(f"log {os.fspath(source)}", _checked(read_rows(source)))
     table = rows_of(source)

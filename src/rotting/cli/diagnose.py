@@ -135,7 +135,7 @@ def _folder(out: Path) -> Iterator[None]:
 
 
 def _print(result: Diagnosis) -> None:
-    from rotting.logs.report import (
+    from rotting.logs.tell.report import (
         ARM_COLUMNS,
         ARM_NUMBERS,
         GAIN_COLUMNS,

@@ -13,20 +13,17 @@ from rotting._core.randomness import checked_seed
 from rotting._output.files import write_json, write_text
 from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
-from rotting.logs.arms import ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
-from rotting.logs.caveats import find_caveats
-from rotting.logs.cleaning import Burst
-from rotting.logs.clocks import LAST_DATE
-from rotting.logs.driver import CALENDAR
-from rotting.logs.estimates import Estimate
-from rotting.logs.findings import Findings, detectable_loss, find_wear_out
-from rotting.logs.fitting import period_ahead, period_of_log, values_of
-from rotting.logs.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
-from rotting.logs.noise import sigma_of
-from rotting.logs.periods import Comparison
-from rotting.logs.reading import Log, read_log
-from rotting.logs.recommending import Recommendation, Subject, recommend
-from rotting.logs.sentences import (
+from rotting.logs.model.cleaning import Burst
+from rotting.logs.model.driver import CALENDAR
+from rotting.logs.model.findings import Findings, detectable_loss, find_wear_out
+from rotting.logs.model.noise import sigma_of
+from rotting.logs.model.wearout import isotonic_bands
+from rotting.logs.read.clocks import LAST_DATE
+from rotting.logs.read.reading import Log, read_log
+from rotting.logs.read.sources import LogSource
+from rotting.logs.read.staging import Reading
+from rotting.logs.tell.caveats import find_caveats
+from rotting.logs.tell.sentences import (
     CONSTANT_REWARDS,
     FALLS_TOGETHER,
     FALLS_WITH_CALENDAR,
@@ -34,9 +31,12 @@ from rotting.logs.sentences import (
     ROTTING,
     summary,
 )
-from rotting.logs.sources import LogSource
-from rotting.logs.staging import Reading
-from rotting.logs.wearout import isotonic_bands
+from rotting.logs.worth.arms import ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
+from rotting.logs.worth.estimates import Estimate
+from rotting.logs.worth.fitting import period_ahead, period_of_log, values_of
+from rotting.logs.worth.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
+from rotting.logs.worth.periods import Comparison
+from rotting.logs.worth.recommending import Recommendation, Subject, recommend
 
 VERDICTS = (ROTTING, FALLS_WITH_CALENDAR, FALLS_TOGETHER, NOT_ROTTING, CONSTANT_REWARDS)
 # A fall of all arms together is named if it is so many standard errors from nothing.
@@ -104,13 +104,13 @@ class Diagnosis:
         return content
 
     def _repr_html_(self) -> str:
-        from rotting.logs.report import diagnosis_card
+        from rotting.logs.tell.report import diagnosis_card
 
         return diagnosis_card(self)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
         """Write diagnosis.json and report.html into a folder, created if necessary; return their paths."""
-        from rotting.logs.report import report_page
+        from rotting.logs.tell.report import report_page
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,1 @@
+"""From counts to evidence: what wears out, and on what that rests."""

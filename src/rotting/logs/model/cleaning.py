@@ -1,0 +1,223 @@
+"""What is set aside before arms are tested, and said on the page: bursts of rewards, and days that are not complete."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+
+from rotting.errors import BadValue
+from rotting.logs.model.driver import Weighed
+from rotting.logs.model.hypotheses import Hypothesis, fit
+from rotting.logs.model.panel import Panel
+from rotting.logs.read.counting import Arm, Cells
+from rotting.logs.read.reading import Log
+
+# A burst is a run in which rewards come this often or more, or this many times as often as usual, so that chance would
+# not do it once in a thousand such logs; and no more than this share of an arm's exposures.
+BURST_RATE, BURST_FACTOR, RARITY, LARGEST_BURST = 0.5, 5.0, 1e-3, 0.1
+BLOCKS = 16
+# What comes often at launch and fades is no burst but wear-out. To be set aside, clicks at launch must be explained
+# better by a rate that stops than by one that decays: by so much log-likelihood, over so many times their length.
+LAUNCH, AROUND, STOPS = 10, 4.0, 3.0
+LENGTHS = np.geomspace(0.1, 4.0, 40)  # of what stops and what fades that are tried, likewise
+# Mean delays of rewards that are tried, as shares of the log's time, and the evidence that it takes.
+DELAYS, CLEAR_EVIDENCE = (0.02, 0.04, 0.08, 0.15, 0.3), 3.0
+COMPLETE = 0.95  # the end is cut off where fewer of the rewards have arrived
+LONGEST_CUT = 0.7
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+
+
+@dataclasses.dataclass(frozen=True)
+class Burst:
+    """Rewards that come too fast to be true: tests, bots, counting errors."""
+
+    arm: str
+    first_exposure: int
+    exposures: int
+    rewards: float
+    usual_rate: float
+    share_of_rewards: float  # of the arm
+
+
+def set_bursts_aside(log: Log) -> tuple[Log, tuple[Burst, ...], bool]:
+    """Return the log without bursts, what was set aside, and whether starts that fade were kept.
+
+    Only 0/1 rewards can be judged so.
+    """
+    if not log.binary or log.per_unit:
+        return log, (), False
+    arms, bursts = [], []
+    found = [_burst_cells(arm.cells, len(log.arms)) for arm in log.arms]
+    fades = starts_fade(log, found)
+    for arm, inside in zip(log.arms, found, strict=True):
+        if fades:
+            inside = inside & ~_at_launch(arm.cells, inside)
+        bursts += _described(arm, inside)
+        arms.append(arm if not inside.any() else dataclasses.replace(arm, cells=arm.cells.where(~inside)))
+    return with_arms(log, arms) if bursts else log, tuple(bursts), fades
+
+
+def starts_fade(log: Log, found: list[np.ndarray]) -> bool:
+    """Say whether what looks like bursts at launch fades rather than stops, all arms together: then it is wear-out.
+
+    Tests and bots click at one rate and stop; arms that wear out quickly pass through every rate between the first and
+    the usual one. Both explanations have a rate and a length of their own for each arm.
+    """
+    gains = []
+    for arm, inside in zip(log.arms, found, strict=True):
+        launch = _at_launch(arm.cells, inside)
+        if launch.any():
+            gains.append(_gain_of_fading(arm.cells, float(arm.cells.count[launch].sum())))
+    return bool(gains) and sum(gains) > -STOPS
+
+
+def _at_launch(cells: Cells, inside: np.ndarray) -> np.ndarray:
+    """Return which cells lie in a burst that begins within the arm's first exposures."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int))).reshape(-1, 2)
+    chosen = np.zeros(len(inside), dtype=bool)
+    for first, end in edges:
+        if cells.exposure[first] < LAUNCH or cells.exposure[first] < cells.count[first:end].sum():
+            chosen[first:end] = True
+    return chosen
+
+
+def _gain_of_fading(cells: Cells, length: float) -> float:
+    """Return by how much the log-likelihood is higher if the first rate decays to the usual one than if it stops."""
+    near = cells.exposure < AROUND * length
+    count, total, exposure = cells.count[near], cells.total[near], cells.exposure[near]
+    usual = _usual_rate(cells)
+
+    def likelihood(rate: np.ndarray) -> np.ndarray:
+        rate = np.clip(rate, 1e-6, 1 - 1e-6)
+        return np.asarray((total * np.log(rate) + (count - total) * np.log1p(-rate)).sum(axis=-1))
+
+    first = np.linspace(usual, 1.0, 25)[1:, None, None]
+    lengths = (LENGTHS * length)[:, None]
+    stops = np.where(exposure < lengths, first, usual)
+    fades = usual + (first - usual) * np.exp(-exposure / lengths)
+    return float(likelihood(fades).max() - likelihood(stops).max())
+
+
+def with_arms(log: Log, arms: list[Arm]) -> Log:
+    """Return a log of other cells."""
+    return dataclasses.replace(log, counted=dataclasses.replace(log.counted, arms=tuple(arms)))
+
+
+def _usual_rate(cells: Cells) -> float:
+    """Return the median rate of an arm's blocks of exposures: bursts do not move it, and slow wear-out hardly does."""
+    before = np.cumsum(cells.count) - cells.count
+    block = np.minimum((before * BLOCKS / cells.count.sum()).astype(np.int64), BLOCKS - 1)
+    _, block = np.unique(block, return_inverse=True)
+    rates = np.bincount(block, cells.total) / np.bincount(block, cells.count)
+    return max(float(np.median(rates)), 1.0 / float(cells.count.sum()))
+
+
+def _burst_cells(cells: Cells, arms: int) -> np.ndarray:
+    """Return which cells of an arm lie in bursts: runs with the highest log-likelihood ratios, one after the other."""
+    usual = _usual_rate(cells)
+    rate = min(max(BURST_RATE, BURST_FACTOR * usual), 0.95)
+    inside = np.zeros(len(cells.count), dtype=bool)
+    if rate < 2 * usual:
+        return inside
+    score = cells.total * np.log(rate / usual) + (cells.count - cells.total) * np.log((1 - rate) / (1 - usual))
+    threshold = np.log(len(score) * arms / RARITY)
+    while True:
+        open_score = np.where(inside, -np.inf, score)
+        first, last, best = _best_run(open_score)
+        if best < threshold or cells.count[first : last + 1].sum() > LARGEST_BURST * cells.count.sum():
+            return inside
+        inside[first : last + 1] = True
+
+
+def _best_run(score: np.ndarray) -> tuple[int, int, float]:
+    """Return the run of entries with the largest sum.
+
+    >>> _best_run(np.array([-1.0, 2.0, 3.0, -4.0, 1.0]))
+    (1, 2, 5.0)
+    """
+    finite = np.where(np.isfinite(score), score, -1e18)
+    ends = np.cumsum(finite)
+    starts = np.concatenate([[0.0], ends[:-1]])
+    lowest = np.minimum.accumulate(starts)
+    last = int(np.argmax(ends - lowest))
+    first = int(np.argmin(starts[: last + 1]))
+    return first, last, float(finite[first : last + 1].sum())
+
+
+def _described(arm: Arm, inside: np.ndarray) -> list[Burst]:
+    cells, found = arm.cells, []
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
+    usual = _usual_rate(cells)
+    for first, end in edges.reshape(-1, 2):
+        count, total = float(cells.count[first:end].sum()), float(cells.total[first:end].sum())
+        share = total / max(float(cells.total.sum()), 1.0)
+        found.append(Burst(arm.name, round(float(cells.exposure[first])), int(count), total, usual, share))
+    return found
+
+
+@dataclasses.dataclass(frozen=True)
+class LateRewards:
+    """Rewards that had not arrived when the log was cut off."""
+
+    mean_delay: float | None  # as a share of the log's time; None where the delay was given
+    cut: float  # the last share of the log's time, which is left out
+    why: str = "there rewards are lower for every arm, as if not all had arrived"
+
+
+def find_late_rewards(weighed: Weighed) -> LateRewards | None:
+    """Say whether the last days are lower for all arms in the way of rewards that have not arrived yet.
+
+    Delays are taken to be exponential: 1 - exp(-(time left) / delay) of the rewards have arrived.
+    """
+    panel = weighed.panel
+    if not panel.multiplicative:
+        return None
+    best = max(each.log_evidence for each in weighed.fits)
+    trend = Hypothesis("time", np.inf)
+    [start] = [each for each in weighed.fits if each.hypothesis == trend]
+    evidence = [fit(_late(panel, delay), trend, start).log_evidence for delay in DELAYS]
+    if max(evidence) < best + CLEAR_EVIDENCE:
+        return None
+    delay = DELAYS[int(np.argmax(evidence))]
+    return LateRewards(delay, min(-delay * float(np.log(1 - COMPLETE)), LONGEST_CUT))
+
+
+def _late(panel: Panel, delay: float) -> Panel:
+    arrived = np.maximum(-np.expm1(-(1 - panel.time) / delay), 0.01)
+    return dataclasses.replace(panel, expected=panel.expected * arrived)
+
+
+def cut_off(log: Log, late: LateRewards) -> Log:
+    """Return the log without its last stretch of time. Arms that were only shown then keep what they have."""
+    arms = []
+    for arm in log.arms:
+        early = arm.cells.time < 1 - late.cut
+        arms.append(dataclasses.replace(arm, cells=arm.cells.where(early)) if early.sum() > 1 else arm)
+    return with_arms(log, arms)
+
+
+def corrected(panel: Panel, late: LateRewards | None) -> Panel:
+    """Return the panel with what is still missing before the cut taken into account."""
+    return panel if late is None or late.mean_delay is None else _late(panel, late.mean_delay)
+
+
+def delay_share(delay: str | float, seconds: float | None) -> float:
+    """Return a delay such as "7d" as a share of the log's time.
+
+    >>> delay_share("7d", 28 * 86400.0), delay_share(0.5, 10.0)
+    (0.25, 0.05)
+    """
+    matched = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([smhdw]?)\s*", str(delay))
+    if matched is None or not seconds:
+        raise BadValue(
+            "cannot be used" if matched else "is no delay",
+            name="reward_delay",
+            value=delay,
+            expected="a number with a unit, such as 7d, 12h or 30m, and a log with times",
+        )
+    share = float(matched[1]) * _UNITS.get(matched[2], 1.0) / seconds
+    if not 0 < share < 1:
+        raise BadValue("leaves nothing of the log", name="reward_delay", value=delay, expected="less than its length")
+    return share

@@ -1,0 +1,1 @@
+"""From any table to counts: sources, shapes, columns, values, sanity."""

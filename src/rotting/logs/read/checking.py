@@ -1,0 +1,355 @@
+"""What a log says about itself before it is counted: rows that are sums, totals, missing rewards, copies."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from rotting.errors import quoted
+from rotting.logs.read.clocks import FIRST_DATE
+from rotting.logs.read.columns import NO_IMPRESSIONS, Columns, LogError, is_money
+from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE
+from rotting.logs.read.staging import Reading, count
+
+if TYPE_CHECKING:
+    import duckdb
+
+# So many rewards may be missing without a question, if those that are there are never 0.
+FEW_MISSING = 0.05
+HOUR = 3600
+# An export of which so many rows have no arm or time is not read; an arm that is the sum of others so often is no arm.
+MOST_EMPTY, ENOUGH_TIMES = 0.1, 5
+# So many steps from one row of an arm to the next, none of which leads down, are no chance; nor are they growth, if
+# one arm alone has nearly as many (two weeks have weekends), and the last sums are so many times the first.
+ENOUGH_STEPS, ENOUGH_GROWTH = 14, 3.0
+# So large a share of rows in one of so many slices of time is worth a word.
+NEARLY_ALL, SLICES = 0.99, 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """What was irregular about the rows, and what was done about it."""
+
+    rows: int
+    dropped: dict[str, int]
+    duplicates: int
+    backwards: int
+    notes: tuple[str, ...]
+
+
+def check_rows(
+    database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading, drop_duplicates: bool
+) -> Checked:
+    """Refuse what cannot be told, drop the rows that cannot be used, and say so."""
+    rows = count(database, "SELECT count(*) FROM log")
+    if rows == 0:
+        raise LogError("there are no rows", expected=ONE_ROW_PER_EXPOSURE)
+    refuse_hidden_sums(database, columns)
+    totals = drop_totals(database, columns) if columns.aggregated else 0
+    if columns.aggregated:
+        refuse_merged_cells(database, columns)
+        refuse_hidden_total(database, columns)
+    notes = settle_missing_rewards(database, columns, reading)
+    notes += check_clicks(database, columns) + check_running_totals(database, columns) if columns.aggregated else []
+    notes += check_names(database, columns) + far_times(database)
+    duplicates, backwards = irregularities(database, columns, drop_duplicates)
+    dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
+    if totals:
+        dropped["total of other rows"] = totals
+    if columns.aggregated:
+        refuse_one_time(database)
+    return Checked(rows, dropped, duplicates, backwards, tuple(notes))
+
+
+def refuse_hidden_sums(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+    """Refuse rows that seem to stand for many exposures each, where no column says for how many."""
+    ask = f"name the column of impressions with {{impressions}}, or {NO_IMPRESSIONS!r} if every row is one exposure"
+    if columns.aggregated or columns.every_row:
+        return
+    if columns.possible_impressions is not None:
+        problem = f"column {quoted(columns.possible_impressions)} may hold how many exposures each row stands for"
+        raise LogError(problem, hint=ask)
+    if columns.time is None:
+        return
+    found = database.execute(
+        f"SELECT min(time), bool_and(time % {HOUR} = 0), bool_and(reward IN (0, 1)), count(*), count(DISTINCT arm) "
+        "FROM log WHERE arm NOT NULL AND reward NOT NULL AND time NOT NULL"
+    ).fetchone()
+    if found is None or found[0] is None or found[0] < FIRST_DATE or not found[1] or found[2]:
+        return
+    rows, arms = int(found[3]), int(found[4])
+    cells = count(database, "SELECT count(*) FROM (SELECT DISTINCT arm, time FROM log WHERE reward NOT NULL)")
+    if cells == rows > arms:
+        problem = f"column {quoted(columns.reward)} seems to hold sums: there is one row per arm and day or hour"
+        raise LogError(problem, hint=ask)
+
+
+def drop_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> int:
+    """Delete the rows that are totals of the others, and return how many."""
+    if not count(database, "SELECT count(*) FROM log WHERE is_total"):
+        return 0
+    # Without a time of its own a row called total can be nothing else; with one, it has to add up.
+    dropped = 0
+    if columns.time is not None:
+        dropped = count(database, "DELETE FROM log WHERE is_total AND (time IS NULL OR arm IS NULL)")
+    rows = count(database, "SELECT count(*) FROM log WHERE is_total")
+    differs = count(
+        database,
+        "SELECT count(*) FROM (SELECT time, sum(impressions) FILTER (is_total) AS total, "
+        "sum(impressions) FILTER (NOT is_total) AS others FROM log GROUP BY time) WHERE total != others",
+    )
+    if rows and differs:
+        name = database.execute("SELECT arm FROM log WHERE is_total LIMIT 1").fetchone()
+        raise LogError(
+            f"rows of {quoted(name[0] if name else 'total')} look like totals, but are not the sums of the others",
+            owner=f"arm column {columns.arm!r}",
+            hint="remove these rows, or give the arm another name",
+        )
+    return dropped + count(database, "DELETE FROM log WHERE is_total")
+
+
+def refuse_one_time(database: duckdb.DuckDBPyConnection) -> None:
+    """Refuse sums of a whole campaign: with one time per arm, differences of arms would look like changes."""
+    times = "SELECT count(DISTINCT coalesce(time, rowid)) AS own FROM log GROUP BY arm"
+    if count(database, f"SELECT max(own) FROM ({times})") == 1:
+        problem = "each arm has sums of one time only, which show no change"
+        raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
+
+
+def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[str]) -> None:
+    """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice."""
+    for number, column in enumerate(segments):
+        name = f"segment_{number}"
+        found = database.execute(
+            f"""
+            WITH sums AS (SELECT arm, time, {name}, sum(impressions) AS own FROM log GROUP BY ALL),
+            beside AS (SELECT *, sum(own) OVER (PARTITION BY arm, time) AS every,
+                count(*) OVER (PARTITION BY arm, time) AS parts FROM sums)
+            SELECT coalesce({name}, '') FROM beside GROUP BY {name}
+            HAVING bool_and(2 * own = every) AND max(parts) > 2 AND count(*) = (SELECT count(*) FROM
+                (SELECT DISTINCT arm, time FROM log))
+            """
+        ).fetchall()
+        if not found and _is_repeated_by(database, name):
+            raise LogError(
+                "each of its values has the same sums in all rows of an arm and time",
+                owner=f"column {column!r}",
+                hint="leave the rows of one value: all exposures would count several times",
+            )
+        if found:
+            raise LogError(
+                f"rows of {quoted(found[0][0])} are the sums of the others",
+                owner=f"column {column!r}",
+                hint="remove these rows, or the others: all exposures would count twice",
+            )
+
+
+def _is_repeated_by(database: duckdb.DuckDBPyConnection, segment: str) -> bool:
+    """Say whether the same exposures are broken down twice, by device and again by country, told apart by a column."""
+    [[cells, repeated, amounts]] = database.execute(
+        f"""
+        WITH sums AS (SELECT arm, time, {segment}, sum(impressions) AS shown, sum(reward) AS earned FROM log
+            GROUP BY ALL),
+        cells AS (SELECT count(*) AS parts, min(shown) = max(shown) AND min(earned) = max(earned) AS alike,
+            any_value(shown) AS shown FROM sums GROUP BY arm, time)
+        SELECT count(*), count(*) FILTER (alike AND parts > 1), count(DISTINCT shown) FROM cells
+        """
+    ).fetchall()
+    return bool(cells >= ENOUGH_TIMES and repeated == cells and amounts > cells / 2)
+
+
+def refuse_merged_cells(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+    """Refuse an export of which many rows have no arm or no time, unless these are totals: cells may be merged."""
+    for role, other, column in (("arm", "time", columns.arm), ("time", "arm", columns.time)):
+        if column is None:
+            continue
+        [[empty, rows, shown, are_totals]] = database.execute(
+            f"""
+            WITH parts AS (SELECT {other}, count(*) AS rows, count(*) FILTER ({role} IS NULL) AS empty,
+                sum(impressions) FILTER ({role} IS NULL) AS shown, sum(impressions) FILTER ({role} NOT NULL) AS named
+                FROM log GROUP BY {other})
+            SELECT sum(empty), sum(rows), sum(shown), bool_and(coalesce(shown = named, false)) FILTER
+                (empty > 0 AND {other} NOT NULL) FROM parts
+            """
+        ).fetchall()
+        if empty > MOST_EMPTY * rows and not are_totals:
+            raise LogError(
+                f"is empty in {empty:,} of {rows:,} rows, with {shown or 0:,.0f} impressions",
+                owner=f"{role} column {column!r}",
+                hint="if cells are merged, write the value into each row; otherwise remove these rows",
+            )
+
+
+def refuse_hidden_total(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+    """Refuse an arm that is the sum of all others at all times, whatever its name: a campaign above its ads."""
+    found = database.execute(
+        f"""
+        WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
+            WHERE arm NOT NULL AND time NOT NULL GROUP BY ALL),
+        beside AS (SELECT *, sum(shown) OVER at_once AS all_shown, sum(earned) OVER at_once AS all_earned,
+            count(*) OVER at_once AS arms FROM cells WINDOW at_once AS (PARTITION BY time))
+        SELECT arm FROM beside GROUP BY arm HAVING count(*) >= {ENOUGH_TIMES} AND max(arms) > 2
+            AND bool_and(2 * shown = all_shown AND abs(2 * earned - all_earned) <= 1e-9 * abs(all_earned))
+        """
+    ).fetchone()
+    if found is not None:
+        raise LogError(
+            f"{quoted(found[0])} is the sum of all others at all times",
+            owner=f"arm column {columns.arm!r}",
+            hint="remove its rows, such as those of a campaign above its ads: all exposures would count twice",
+        )
+
+
+def check_running_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+    """Refuse sums since the launch instead of sums of the day: they never fall. Say so where there are few of them."""
+    if columns.time is None:
+        return []
+    [[steps, longest, falls, earned_more, growth]] = database.execute(
+        """
+        WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
+            WHERE arm NOT NULL AND time NOT NULL AND reward NOT NULL AND impressions > 0 GROUP BY ALL),
+        steps AS (SELECT arm, shown, shown - lag(shown) OVER past AS more, earned - lag(earned) OVER past AS earned_more
+            FROM cells WINDOW past AS (PARTITION BY arm ORDER BY time)),
+        arms AS (SELECT count(more) AS steps, count(*) FILTER (more < 0 OR earned_more < 0) AS falls,
+            count(*) FILTER (earned_more > 0) AS earned_more, min(shown) AS low, max(shown) AS high
+            FROM steps GROUP BY arm)
+        SELECT sum(steps), max(steps), sum(falls), sum(earned_more), sum(high) / sum(low) FROM arms
+        """
+    ).fetchall()
+    if not steps or steps < ENOUGH_STEPS or falls or 10 * earned_more < steps or growth < ENOUGH_GROWTH:
+        return []
+    found = "never fall from one time to the next, in any arm"
+    if longest < ENOUGH_STEPS - 1:
+        return [f"Impressions and {columns.reward!r} {found}: if these are sums since the launch, all is wrong."]
+    raise LogError(
+        f"{found}: they seem to be sums since the launch",
+        owner=f"impressions and {columns.reward!r}",
+        expected="sums of each day or hour alone",
+        hint="export them by day, or subtract the row before",
+    )
+
+
+def check_clicks(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+    """Refuse more clicks than impressions on the whole, as where columns are swapped; say where a row has more."""
+    [[more, lost, clicks, impressions, least]] = database.execute(
+        "SELECT count(*) FILTER (reward > impressions AND impressions > 0), "
+        "sum(reward) FILTER (coalesce(impressions, 0) = 0), sum(reward), sum(impressions), min(reward) FROM log "
+        "WHERE arm NOT NULL AND reward NOT NULL"
+    ).fetchall()
+    said = []
+    if lost and clicks:
+        share = f"{lost / clicks:.1%} of all rewards"
+        said.append(f"Rows without impressions have rewards, which cannot be counted: {share} were left out with them.")
+    if is_money(columns.reward):
+        return said
+    owner = f"reward column {columns.reward!r}"
+    if least is not None and least < 0:
+        hint = "add corrections to the rows that they correct, or leave them out"
+        raise LogError(f"has {least:g} as a number of clicks", owner=owner, expected="numbers from 0 on", hint=hint)
+    if clicks and clicks > (impressions or 0):
+        problem = f"has {clicks:,.0f} clicks of {impressions or 0:,.0f} impressions"
+        hint = "are the columns swapped? name them with {reward} and {impressions}"
+        raise LogError(problem, owner=owner, hint=hint)
+    if more:
+        said.append(f"More clicks than impressions: {more:,} rows. Look at them before believing the rest.")
+    return said
+
+
+def check_names(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+    """Refuse identifiers that a spreadsheet has rounded; say which names differ in capital letters only."""
+    database.execute("CREATE OR REPLACE TEMP TABLE names AS SELECT DISTINCT arm FROM log WHERE arm NOT NULL")
+    rounded = database.execute(
+        "SELECT arm FROM names WHERE regexp_full_match(arm, '[0-9]([.,][0-9]+)?[eE][+][0-9]{2,}') LIMIT 1"
+    ).fetchone()
+    if rounded is not None:
+        raise LogError(
+            f"{quoted(rounded[0])} is an identifier that a spreadsheet has rounded: several may have become one",
+            owner=f"arm column {columns.arm!r}",
+            hint="export the log anew, and do not save it from the spreadsheet; or choose another column with {arm}",
+        )
+    alike = database.execute(
+        "SELECT min(arm), max(arm) FROM names GROUP BY lower(arm) HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
+    ).fetchone()
+    if alike is None:
+        return []
+    return [f"Arms that differ in capital letters only are different arms, such as {alike[0]!r} and {alike[1]!r}."]
+
+
+def far_times(database: duckdb.DuckDBPyConnection) -> list[str]:
+    """Say that nearly all rows lie in a small part of the log's time: a few times may be wrong."""
+    [[rows, most]] = database.execute(
+        f"""
+        WITH bounds AS (SELECT min(time) AS first, max(time) AS last FROM log),
+        slices AS (SELECT count(*) AS own FROM log, bounds WHERE time NOT NULL AND last > first
+            GROUP BY least(floor((time - first) / (last - first) * {SLICES}), {SLICES} - 1))
+        SELECT sum(own), max(own) FROM slices
+        """
+    ).fetchall()
+    if not rows or most < NEARLY_ALL * rows or most == rows:
+        return []
+    return [
+        f"Nearly all rows lie in a twentieth of the log's time, and {rows - most:,} far from them: are these right?"
+    ]
+
+
+def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading) -> list[str]:
+    """Decide what a missing reward means: nothing earned, as after a left join, or not known; return what is said."""
+    found = database.execute(
+        "SELECT count(*) FILTER (reward IS NULL), count(*), min(reward), max(reward) FROM log WHERE arm NOT NULL"
+    ).fetchone()
+    assert found is not None
+    missing, rows, low, high = found
+    if not missing or low is None or reading.missing_reward == "drop":
+        return []
+    if reading.missing_reward is None:
+        if low <= 0:  # nothing earned is written as 0
+            return []
+        if low != high and not columns.aggregated:
+            if missing <= FEW_MISSING * rows:
+                return []
+            raise LogError(
+                f"{missing} of {rows} rewards are missing, and none of the others is 0: nothing earned, or not known?",
+                owner=f"reward column {columns.reward!r}",
+                hint="say which with {missing_reward}: '0' or 'drop'",
+            )
+    database.execute("UPDATE log SET reward = 0 WHERE reward IS NULL")
+    why = "as asked for" if reading.missing_reward else "since no reward is written as 0"
+    option = "" if reading.missing_reward else " (the option missing_reward drops them instead)"
+    return [f"Missing rewards were taken to be 0, {why}: {missing:,} of {rows:,} rows{option}."]
+
+
+def irregularities(database: duckdb.DuckDBPyConnection, columns: Columns, thorough: bool) -> tuple[int, int]:
+    """Return how many rows repeat another in every column, and how many lie before the row above them in time."""
+    # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
+    comparable = thorough or columns.time is not None or columns.unit is not None
+    duplicates = count(database, "SELECT count(*) - count(DISTINCT whole_row) FROM log") if comparable else 0
+    # The rows of an export are sorted by arm, or by day: their order says nothing.
+    backwards = "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back"
+    return duplicates, 0 if columns.aggregated else count(database, backwards)
+
+
+def drop_rows(database: duckdb.DuckDBPyConnection, columns: Columns, duplicates: bool) -> dict[str, int]:
+    """Delete the rows that cannot be used and return how many, by reason."""
+    dropped = {}
+    for reason, query, asked in (
+        ("no arm", "DELETE FROM log WHERE arm IS NULL", True),
+        ("no reward", "DELETE FROM log WHERE reward IS NULL", True),
+        ("no time", "DELETE FROM log WHERE time IS NULL", columns.time is not None),
+        ("no unit", "DELETE FROM log WHERE unit IS NULL", columns.unit is not None),
+        (
+            "no impressions",
+            "DELETE FROM log WHERE impressions IS NULL OR impressions = 0",
+            columns.aggregated,
+        ),
+        (
+            "duplicate",
+            "DELETE FROM log WHERE rowid NOT IN (SELECT min(rowid) FROM log GROUP BY whole_row)",
+            duplicates,
+        ),
+    ):
+        if asked and (number := count(database, query)):
+            dropped[reason] = number
+    if count(database, "SELECT count(*) FROM log") == 0:
+        reasons = ", ".join(f"{reason}: {number}" for reason, number in dropped.items())
+        raise LogError(f"no usable row is left ({reasons})", expected="rows with an arm, a reward and a time")
+    return dropped

@@ -1,0 +1,235 @@
+"""From a log to counts: DuckDB passes over the rows, and only sums per arm and bin of exposures come to Python."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from rotting.logs.read.beside import look_beside
+from rotting.logs.read.checking import check_rows, refuse_sums_of_segments
+from rotting.logs.read.clocks import FIRST_DATE
+from rotting.logs.read.columns import Columns, LogError, choose_columns, probability_column
+from rotting.logs.read.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.read.overlaps import dimensions, settle_overlaps
+from rotting.logs.read.reshaping import count_events, reshaped
+from rotting.logs.read.segments import segment_candidates
+from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
+from rotting.logs.read.staging import Reading, count, reward_wait, stage
+from rotting.logs.worth.periods import Comparison, compare_periods
+
+if TYPE_CHECKING:
+    import duckdb
+
+# Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
+FAR_FROM_ZERO = 100
+MEMORY_LIMIT = "1GB"
+
+Step = Callable[[str], None]
+AS_FOUND = Reading()
+
+
+@dataclasses.dataclass(frozen=True)
+class Log:
+    """A log as counts and sums, and what was irregular about it."""
+
+    name: str
+    columns: Columns
+    rows: int
+    dropped: dict[str, int]
+    duplicates: int
+    duplicates_dropped: bool
+    backwards: int
+    binary: bool
+    offset: float  # subtracted from every reward, and added back to what is shown
+    counted: Counted
+    rows_left_out: int
+    notes: tuple[str, ...] = ()  # what must be said about how it was read
+    currency: str = ""  # of the rewards, where they are written with one
+    periods: Comparison | None = None
+    reward_wait: float | None = None  # after how long nearly all rewards have arrived, if the log has their times
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms that were shown often enough."""
+        return self.counted.arms
+
+    @property
+    def arms_left_out(self) -> int:
+        """The number of the others."""
+        return self.counted.arms_left_out
+
+    @property
+    def per_unit(self) -> bool:
+        """Whether exposures were counted per unit."""
+        return self.columns.unit is not None
+
+    @property
+    def copies_kept(self) -> bool:
+        """Whether some of the rows may be copies of others."""
+        return self.duplicates > 0 and not self.duplicates_dropped
+
+    @property
+    def exposures(self) -> int:
+        """The number of exposures that were analysed; of rows, unless they stand for many exposures each."""
+        return sum(arm.exposures for arm in self.arms)
+
+
+def read_log(
+    log: LogSource,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    unit: str | None = None,
+    drop_duplicates: bool = False,
+    step: Step = lambda stage: None,
+    impressions: str | None = None,
+    reading: Reading = AS_FOUND,
+    before: str | None = None,
+    after: str | None = None,
+) -> Log:
+    """Read and count a log.
+
+    Rows without an arm, reward or time (empty, NULL or NaN) are dropped and counted. The texts NaN, NA, NULL and None
+    are missing rewards and times, too, but names of arms and units. A reward or a time that cannot be read is an error
+    which names the row and the value. Rows are put in the order of time, ties in the order of the log;
+    without a time column the order of the log is that of time. Rows that agree in every column are counted, and kept
+    unless `drop_duplicates`: two exposures in one second look the same.
+
+    Parameters
+    ----------
+    log
+        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or
+        what turns into one: Polars, Arrow).
+    arm, reward, time, unit
+        Columns; the first three are guessed where they are not given. With a unit, exposures are counted per unit.
+    drop_duplicates
+        Whether rows that repeat another in every column are dropped.
+    step
+        Called with a description of each stage as it begins.
+    impressions
+        The column of how many exposures a row stands for, in exports with one row per arm and day or hour; rewards
+        are sums then. Guessed where it is called so; "none" if every row is one exposure.
+    reading
+        How values are to be read; by default that is found out.
+    before, after
+        Times: rows before the one are compared with those from the other on.
+
+    Examples
+    --------
+    >>> from rotting.logs import make_log
+    >>> log = read_log(make_log(arms=2, exposures=300))
+    >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
+    ('creative', 600, [300, 300], True)
+    """
+    with opened(log, step, reading.encoding) as opened_source:
+        step("reading rows")
+        given = {"arm": arm, "reward": reward, "time": time, "unit": unit, "impressions": impressions}
+        found = reshaped(opened_source, given)
+        source = found.source
+        columns, said = look_beside(source, choose_columns(source.columns, **given | found.roles))
+        candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
+        staged = stage(source.database, source.rows, columns, candidates, reading, dimensions(source, columns))
+        sums = columns.aggregated and not found.counts_events
+        said += settle_overlaps(source.database, source.files, sums, drop_duplicates)
+        if found.counts_events:
+            count_events(source.database, columns)
+        step("looking for irregular rows")
+        checked = check_rows(source.database, columns, reading, drop_duplicates)
+        if columns.aggregated:
+            refuse_sums_of_segments(source.database, candidates)
+        step("counting exposures")
+        binary = is_binary(source.database, columns)
+        offset = 0.0 if columns.aggregated else _offset(source.database)
+        counted = count_arms(source.database, columns, offset, candidates, binary)
+        kept = count(source.database, "SELECT count(*) FROM log JOIN arms USING (arm)")
+        return Log(
+            name=source.name,
+            columns=columns,
+            rows=checked.rows,
+            dropped=checked.dropped,
+            duplicates=checked.duplicates,
+            duplicates_dropped=drop_duplicates and checked.duplicates > 0,
+            backwards=checked.backwards,
+            binary=binary,
+            offset=offset,
+            counted=counted,
+            rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
+            notes=(*source.notes, *staged.notes, *said, *checked.notes),
+            currency=staged.currency,
+            periods=compare_periods(source.database, columns, before, after),
+            reward_wait=reward_wait(source.database, reading),
+        )
+
+
+def read_rows(
+    log: LogSource,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    probability: str | None = None,
+    reading: Reading = AS_FOUND,
+) -> list[dict[str, str | float]]:
+    """Return the rows of any readable log in order of time, for `Bandit.open(..., warm_start=rows)`.
+
+    Each has an arm and a reward; a time, in seconds since 1970, if the log has dates; and the probability of the arm
+    when it was chosen, if the log has a column for that.
+
+    Examples
+    --------
+    >>> from rotting.logs import make_log
+    >>> rows = read_rows(make_log(arms=2, exposures=300))
+    >>> len(rows), sorted(rows[0])
+    (600, ['arm', 'reward', 'time'])
+    """
+    with opened(log, lambda stage: None, reading.encoding) as opened_source:
+        given = {"arm": arm, "reward": reward, "time": time, "unit": None}
+        found = reshaped(opened_source, given)
+        source = found.source
+        columns, _ = look_beside(source, choose_columns(source.columns, **given | found.roles))
+        if columns.aggregated:
+            problem = "each row stands for many exposures, whose own rewards are not known"
+            raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
+        chance = probability_column(source.rows.columns, probability)
+        stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
+        settle_overlaps(source.database, source.files, sums=False, drop_duplicates=False)
+        check_rows(source.database, columns, reading, drop_duplicates=False)
+        probability_field = "" if chance is None else ", segment_0::DOUBLE AS probability"
+        dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
+        kept = f"arm, reward{', time' if dates else ''}{probability_field}"
+        rows = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
+        names = [column[0] for column in rows.description]
+        return [
+            {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            for row in rows.fetchall()
+        ]
+
+
+@contextlib.contextmanager
+def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
+    """Yield an opened log."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
+        open_source(log, step, folder, encoding) as source,
+    ):
+        _limit_memory(source.database, folder)
+        yield source
+
+
+def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
+    """Limit DuckDB's memory; what needs more goes to the folder."""
+    database.execute("SET memory_limit = $1", [MEMORY_LIMIT])
+    database.execute("SET temp_directory = $1", [folder])
+    # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
+    import duckdb
+
+    with contextlib.suppress(duckdb.InvalidInputException):
+        database.execute("SET enable_progress_bar = false")
+
+
+def _offset(database: duckdb.DuckDBPyConnection) -> float:
+    """Return what rewards are counted from: 0, or the smallest of them if all are far away from 0."""
+    low, high = database.execute("SELECT min(reward), max(reward) FROM log").fetchone() or (0.0, 0.0)
+    return float(low) if 0 < FAR_FROM_ZERO * (high - low) < min(abs(low), abs(high)) else 0.0

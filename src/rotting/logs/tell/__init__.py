@@ -1,0 +1,1 @@
+"""Evidence and advice in words, figures, a page, JSON."""

@@ -1,0 +1,304 @@
+"""The page of a diagnosis, for readers who do not write code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from rotting._output.notebooks import card
+from rotting._output.pages import figure, page, table
+from rotting.logs.tell.answers import how_sure, in_order, what_is_worn, what_to_do
+from rotting.logs.tell.figures import SHOWN_ARMS, arms_figure, gain_figure
+from rotting.logs.tell.sentences import FALLS_TOGETHER, finding_of, rounded
+from rotting.logs.worth.estimates import Estimate, money
+from rotting.logs.worth.gain import KEEP, PER
+from rotting.logs.worth.recommending import figures
+
+if TYPE_CHECKING:
+    from rotting.logs.diagnosis import Diagnosis
+    from rotting.logs.worth.arms import ArmDiagnosis
+
+SHOWN_ROWS = 100
+ARM_COLUMNS = (
+    "arm",
+    "what to do",
+    "wears out",
+    "exposures",
+    "p",
+    "half-life",
+    "first value",
+    "last value",
+    "next 1000",
+    "note",
+)
+ARM_NUMBERS = ("exposures", "p", "half-life", "first value", "last value", "next 1000")
+PERIOD_COLUMNS = ("arm", "exposures before", "mean before", "exposures after", "mean after", "change")
+# A click on the head of a column sorts by it, once more the other way round. Nothing comes from elsewhere.
+SORTING = """<script>
+for (const head of document.querySelectorAll(".sortable th")) {
+  head.style.cursor = "pointer";
+  head.title = "sort";
+  head.addEventListener("click", () => {
+    const body = head.closest("table").tBodies[0];
+    const column = head.cellIndex;
+    const down = head.dataset.down === "yes";
+    const key = (row) => row.cells[column].textContent;
+    const number = (text) => parseFloat(text.replace(/[$\u20ac\u00a3\u00a5,]/g, ""));
+    const rows = [...body.rows].sort((one, other) => {
+      const [a, b] = [number(key(one)), number(key(other))];
+      return Number.isNaN(a) || Number.isNaN(b) ? key(one).localeCompare(key(other)) : a - b;
+    });
+    head.dataset.down = down ? "no" : "yes";
+    body.append(...(down ? rows.reverse() : rows));
+  });
+}
+</script>"""
+PER_UNIT = (
+    "First and last values are left out: over all users they mix those who tire with those who leave. The next 1000 "
+    "exposures are taken to earn what the last quarter of the log did."
+)
+GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on", "gain over the time of the log")
+
+
+def report_page(diagnosis: Diagnosis) -> str:
+    """Return report.html: the verdict, the arms, the gains, what to do, and the caveats."""
+    title = "Do these arms wear out?" if len(diagnosis.arms) > 1 else "Does this arm wear out?"
+    parts = [
+        f"<h1>{title}</h1>",
+        f'<p class="lead">{escape(diagnosis.summary)}</p>',
+        f'<p class="soft">{escape(_about(diagnosis))}</p>',
+        *_answers(diagnosis),
+        *_arms(diagnosis),
+        *_gains(diagnosis),
+        *_periods(diagnosis),
+        *_to_run(diagnosis),
+        "<h2>What to keep in mind</h2>",
+        "<ul>" + "".join(f"<li>{escape(caveat)}</li>" for caveat in diagnosis.caveats) + "</ul>",
+        SORTING,
+    ]
+    return page(title, "\n".join(parts))
+
+
+def diagnosis_card(diagnosis: Diagnosis) -> str:
+    """Return what notebooks show: the verdict and the arms, those to act on first."""
+    more = f" {len(diagnosis.arms):,} arms in all." if len(diagnosis.arms) > SHOWN_ROWS else ""
+    note = f"save(folder) writes the whole page.{more}"
+    return card(diagnosis.summary, ARM_COLUMNS, arm_rows(diagnosis)[:SHOWN_ROWS], ARM_NUMBERS, note)
+
+
+def _about(diagnosis: Diagnosis) -> str:
+    dropped = f", {diagnosis.dropped_rows:,} dropped" if diagnosis.dropped_rows else ", none dropped"
+    name = diagnosis.log[:1].upper() + diagnosis.log[1:]
+    dates = f", {diagnosis.first_date} to {diagnosis.last_date}" if diagnosis.first_date else ""
+    return f"{name}{dates}: {diagnosis.rows:,} rows{dropped}; columns {diagnosis.columns}."
+
+
+def _arms(diagnosis: Diagnosis) -> list[str]:
+    shown = in_order(diagnosis.arms)[:SHOWN_ROWS]
+    rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
+    curve = "" if diagnosis.per_unit else " Dashed: the curve behind half-lives and gains."
+    counted = " of one user" if diagnosis.per_unit else ""
+    caption = (
+        f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
+        f"{curve} Orange: wears out, at a false-discovery rate of 5 %. Look at the scales: panels may differ.{rest}"
+    )
+    findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
+    numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
+    return [
+        "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
+        figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
+        _sortable(ARM_COLUMNS, arm_rows(diagnosis), numbers),
+        *([f'<p class="soft">{PER_UNIT}</p>'] if diagnosis.per_unit else []),
+        *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
+    ]
+
+
+def _sortable(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[int]) -> str:
+    return f'<div class="sortable">{table(columns, rows[:SHOWN_ROWS], numbers=numbers)}</div>'
+
+
+def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return the arms as rows of texts, those to act on first."""
+    formatted = _value_format(diagnosis)
+
+    def spread(value: Estimate | None) -> str:
+        if value is None:
+            return ""
+        return f"{formatted(value.point)} ({formatted(value.low)} to {formatted(value.high)})"
+
+    rows = []
+    for arm in in_order(diagnosis.arms):
+        notes = [
+            *(["rises"] if arm.rising else ["recovers"] if arm.recovering else []),
+            *([f"drops after {arm.drop_at:,} exposures"] if arm.drop_at is not None else []),
+            *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
+        ]
+        unseen = "cannot tell" if diagnosis.verdict == FALLS_TOGETHER else "not seen"
+        wears_out = "yes" if arm.rotting else unseen
+        rows.append(
+            [
+                arm.arm,
+                arm.action,
+                wears_out,
+                f"{arm.exposures:,}",
+                f"{arm.p_value:.2g}",
+                half_life_text(arm),
+                spread(arm.first),
+                spread(arm.last),
+                spread(arm.next_1000),
+                ", ".join(notes),
+            ],
+        )
+    return rows
+
+
+def half_life_text(arm: ArmDiagnosis) -> str:
+    """Return the half-life of an arm with its interval, as far as the log tells it."""
+    if not arm.rotting:
+        return ""
+    if arm.half_life is None:
+        return "cannot tell" if arm.half_life_low is None else f"at least {rounded(arm.half_life_low)}"
+    assert arm.half_life_low is not None
+    high = "more" if arm.half_life_high is None else rounded(arm.half_life_high)
+    return f"{rounded(arm.half_life)} ({rounded(arm.half_life_low)} to {high})"
+
+
+def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
+    """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
+    if diagnosis.rewards == "0/1":
+        return lambda value: f"{figures(100 * value, 2)}%"
+    values = [
+        value.point for arm in diagnosis.arms for value in (arm.first, arm.last, arm.next_1000) if value is not None
+    ]
+    decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
+    return lambda value: money(f"{value:,.{decimals}f}", diagnosis.currency)
+
+
+def _decimals(apart: float) -> int:
+    """Return how many decimals show numbers that lie so far apart, to two digits of the difference.
+
+    >>> _decimals(3.3), _decimals(0.0042), _decimals(700.0), _decimals(0.0)
+    (1, 4, 0, 0)
+    """
+    return min(max(1 - math.floor(math.log10(apart)), 0), 15) if apart > 0 else 0
+
+
+def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return the gains as rows of texts, the best first."""
+    replayed = {row.policy: row.gain for row in diagnosis.replay}
+    best_first = sorted(diagnosis.gain, key=lambda row: -row.gain.point)
+    rows = []
+    for row in best_first:
+        past = with_interval(replayed[row.policy]) if row.policy in replayed else ""
+        rows.append([row.policy, with_interval(row.reward), with_interval(row.gain), past])
+    return rows
+
+
+def with_interval(estimate: Estimate) -> str:
+    """Return an estimate and its interval.
+
+    >>> from rotting.logs import Estimate
+    >>> with_interval(Estimate(1.23456, 0.5, 2.0))
+    '1.2 (0.5 to 2.0)'
+    >>> with_interval(Estimate(1_000_025.31, 1_000_024.9, 1_000_025.8))
+    '1,000,025.31 (1,000,024.90 to 1,000,025.80)'
+    """
+    decimals = _decimals(estimate.high - estimate.low)
+    # Adding 0.0 turns a rounded -0.0 into 0.0.
+    point, low, high = (
+        f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in (estimate.point, estimate.low, estimate.high)
+    )
+    return f"{point} ({low} to {high})"
+
+
+def _gains(diagnosis: Diagnosis) -> list[str]:
+    if len(diagnosis.arms) == 1:
+        return ["<h2>What would be gained</h2>", "<p>Nothing: with one arm there is nothing to choose between.</p>"]
+    if not diagnosis.gain:
+        return []
+    caption = (
+        f"Over the next {diagnosis.gain_exposures:,} exposures, beginning with the arms as they are now, against "
+        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals."
+    )
+    advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
+    return [
+        "<h2>What would be gained</h2>",
+        *_whole_gain(diagnosis),
+        figure(gain_figure(diagnosis), f"Gain of each policy over what is done now.{advised}", caption),
+        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3}),
+        '<p class="soft">The last column is another question: what each policy would have gained over the log, had it '
+        "chosen from the first day, with all arms fresh.</p>",
+    ]
+
+
+def _whole_gain(diagnosis: Diagnosis) -> list[str]:
+    """Return what the advice is worth over the whole period ahead, in rewards or money."""
+    advice = diagnosis.recommended
+    if advice is None or advice.label == KEEP:
+        return []
+    gain = diagnosis.gain_of(advice.played_as).gain
+    share = diagnosis.gain_exposures / PER
+    point, low, high = (
+        money(f"{share * value:,.0f}", diagnosis.currency) for value in (gain.point, gain.low, gain.high)
+    )
+    what = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
+    return [
+        f"<p>{escape(advice.label)} would earn about {escape(f'{point} ({low} to {high}){what}')} more over the next "
+        f"{diagnosis.gain_exposures:,} exposures.</p>"
+    ]
+
+
+def period_rows(diagnosis: Diagnosis) -> list[list[str]]:
+    """Return what arms earned in two periods as rows of texts, all arms together first."""
+    if diagnosis.periods is None:
+        return []
+    formatted = _value_format(diagnosis)
+    rows = []
+    for row in diagnosis.periods.changes:
+        means = ["" if each.mean is None else formatted(each.mean) for each in (row.before, row.after)]
+        change = row.change
+        shown = (
+            "" if change is None else f"{formatted(change.point)} ({formatted(change.low)} to {formatted(change.high)})"
+        )
+        rows.append([row.arm, f"{row.before.exposures:,}", means[0], f"{row.after.exposures:,}", means[1], shown])
+    return rows
+
+
+def _periods(diagnosis: Diagnosis) -> list[str]:
+    if diagnosis.periods is None:
+        return []
+    before, after = escape(diagnosis.periods.before), escape(diagnosis.periods.after)
+    return [
+        "<h2>Before and after</h2>",
+        f"<p>Mean rewards before {before}, and from {after} on, with 90 % intervals of the change. All arms together "
+        "change with the mix of arms, too.</p>",
+        _sortable(PERIOD_COLUMNS, period_rows(diagnosis), set(range(1, len(PERIOD_COLUMNS)))),
+    ]
+
+
+def _answers(diagnosis: Diagnosis) -> list[str]:
+    """Return the first screen: what is worn, how sure that is, and what to do."""
+    worn, sure = " ".join(what_is_worn(diagnosis)), " ".join(how_sure(diagnosis))
+    steps = [f"<li><b>{escape(head)}</b> {escape(rest)}</li>" for head, rest in what_to_do(diagnosis)]
+    return [
+        f"<h2>What is worn?</h2><p>{escape(worn)}</p>",
+        *([f"<h2>How sure is that?</h2><p>{escape(sure)}</p>"] if sure else []),
+        *([f"<h2>What to do</h2><ul>{''.join(steps)}</ul>"] if steps else []),
+    ]
+
+
+def _to_run(diagnosis: Diagnosis) -> list[str]:
+    """Return the code and the commands to paste."""
+    advice = diagnosis.recommended
+    if advice is None:
+        return []
+    goal = "To run it" if advice.label != KEEP else f"To try {advice.policy} on a part of the traffic"
+    return [
+        "<h2>For those who write code</h2>",
+        f"<p>{escape(goal)}, with decisions and rewards kept in a database, as a service:</p>",
+        f"<pre>{escape(advice.commands)}</pre>",
+        "<p>or from Python:</p>",
+        f"<pre>{escape(advice.code)}</pre>",
+    ]

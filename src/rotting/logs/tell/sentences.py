@@ -1,0 +1,120 @@
+"""The verdict of a diagnosis in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rotting.logs.model.driver import AGE, CALENDAR, EXPOSURE
+from rotting.logs.model.findings import Findings
+from rotting.logs.read.reading import Log
+from rotting.logs.worth.arms import ArmDiagnosis
+from rotting.logs.worth.estimates import money
+from rotting.logs.worth.gain import KEEP, Gain
+from rotting.logs.worth.recommending import Recommendation, figures
+
+ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
+LARGE_SHARE = 0.1  # of the rows; smaller ones are a caveat
+FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
+
+
+def summary(
+    verdict: str,
+    arms: Sequence[ArmDiagnosis],
+    findings: Findings,
+    advice: Recommendation | None,
+    gains: Sequence[Gain],
+    currency: str = "",
+) -> str:
+    """Return the verdict in one or two sentences."""
+    if verdict == CONSTANT_REWARDS:
+        return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
+    return f"{_finding(verdict, arms, findings)}{_expected_gain(advice, gains, currency)}.{left_out(findings.log)}"
+
+
+def left_out(log: Log) -> str:
+    """Return a sentence about the rows of arms that were left out, if they are a large share of the log."""
+    used = log.rows - sum(log.dropped.values())
+    if log.rows_left_out <= LARGE_SHARE * used:
+        return ""
+    return (
+        f" This is about the {len(log.arms):,} arms shown most: {log.arms_left_out:,} others, with "
+        f"{log.rows_left_out / used:.0%} of the rows, were left out."
+    )
+
+
+def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> str:
+    one = len(arms) == 1
+    if verdict == FALLS_WITH_CALENDAR:
+        what = "The arm falls" if one else f"All {len(arms)} arms fall together"
+        return f"{what} with the calendar, whether new or old: that is not wear-out"
+    if verdict == FALLS_TOGETHER:
+        what, wears = (
+            ("The only arm falls", "it wears") if one else (f"The {len(arms)} arms fall together", "they wear")
+        )
+        return f"{what}, and this log cannot tell whether {wears} out or everything falls with time"
+    rotting = [arm for arm in arms if arm.rotting]
+    if not rotting:
+        return "The only arm is not seen to wear out" if one else f"None of the {len(arms)} arms is seen to wear out"
+    causes = {EXPOSURE: ", driven by exposures", AGE: ", driven by their age rather than by exposures"}
+    causes[CALENDAR] = ", beside a fall of all arms with the calendar"
+    share, their = ("The only arm wears out", "its") if one else (_share(len(rotting), len(arms)), "their")
+    if findings.log.per_unit:
+        return f"Users tire of {len(rotting)} of {len(arms)} arms: the same user responds less every time"
+    return share + _speed(rotting, their) + causes.get(findings.driver.name, "")
+
+
+def finding_of(arm: ArmDiagnosis, verdict: str) -> str:
+    """Return what was found about one arm, in words that agree with the verdict on all of them."""
+    if arm.rotting:
+        return "wears out" if arm.first is not None else "users tire of it"
+    if arm.rising:
+        return "rises"
+    return verdict if verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER) else "no wear-out seen"
+
+
+def _share(rotting: int, arms: int) -> str:
+    return f"{rotting} of {arms} arms wears out" if rotting == 1 else f"{rotting} of {arms} arms wear out"
+
+
+def _speed(rotting: Sequence[ArmDiagnosis], their: str) -> str:
+    known = [arm for arm in rotting if arm.half_life is not None]
+    if all(arm.first is None for arm in rotting):  # per unit: no speed is asked for
+        return ""
+    if not known:
+        return f" (this log cannot tell how fast half {their} value is lost)"
+    middle = float(np.median([arm.half_life for arm in known if arm.half_life is not None]))
+    low = float(np.median([arm.half_life_low for arm in known if arm.half_life_low is not None]))
+    high = float(np.median([arm.half_life_high for arm in known if arm.half_life_high is not None]))
+    beyond = 2 * sum(arm.half_life_beyond_log for arm in known) > len(known)
+    speed = f", losing half {their} value in about {rounded(middle)} exposures ({rounded(low)} to {rounded(high)})"
+    return speed + (", more than the log holds" if beyond else "")
+
+
+def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain], currency: str) -> str:
+    if advice is None or not gains:
+        return ""
+    gain = next(each for each in gains if each.policy == advice.played_as)
+    if advice.label == KEEP:
+        return "; no other way of choosing is sure to earn more than what you do"
+    kept = gains[0].reward.point
+    relative = f" ({100 * gain.gain.point / kept:.0f} %)" if kept > 0 and gain.gain.point > 0.005 * kept else ""
+    point, low, high = (money(figures(each), currency) for each in (gain.gain.point, gain.gain.low, gain.gain.high))
+    return (
+        f"; from now on {advice.label} would earn about {point} more per 1000 exposures{relative}, between {low} and "
+        f"{high}"
+    )
+
+
+def rounded(value: float) -> str:
+    """Return a number to two significant digits, which is more than is known.
+
+    >>> rounded(1234.0), rounded(0.4)
+    ('1,200', '1')
+    """
+    if value < 1:
+        return "1"
+    digits = 1 - math.floor(math.log10(value))
+    return f"{round(value, digits):,.0f}"

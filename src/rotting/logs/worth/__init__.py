@@ -1,0 +1,1 @@
+"""From evidence to what to do, and what it is worth."""

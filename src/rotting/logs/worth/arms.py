@@ -1,0 +1,219 @@
+"""What the log says about each arm, and what to do with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rotting.logs.model.findings import Findings
+from rotting.logs.model.noise import reward_variance
+from rotting.logs.model.wearout import TAILS, Band, discoveries
+from rotting.logs.read.counting import Arm
+from rotting.logs.read.reading import Log
+from rotting.logs.worth.estimates import Estimate
+from rotting.logs.worth.outlook import Draw, wearing_out
+from rotting.logs.worth.recommending import (
+    Action,
+    Recommendation,
+    action_for,
+    action_per_unit,
+    chances,
+    estimate,
+    estimates,
+    settled,
+)
+
+LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not given
+# Half-lives whose interval spans more than this factor are not told: the log does not hold them.
+WIDEST_HALF_LIFE = 10.0
+AHEAD = 1000  # exposures over which an arm is valued
+LATELY = 0.25  # of the log's time, at its end
+NINETY = 1.645  # standard errors on either side of a 90 % interval
+# Draws times arms over which the curves that are shown are averaged, and draws at least.
+MOST_CURVES, LEAST_CURVES = 10_000, 20
+
+
+@dataclasses.dataclass(frozen=True)
+class ArmDiagnosis:
+    """What the log says about one arm. Numbers with `low` and `high` have 90 % intervals."""
+
+    arm: str
+    exposures: int
+    rotting: bool
+    p_value: float
+    half_life: float | None  # exposures until half the first value is lost; None if the log cannot tell, or never
+    half_life_low: float | None
+    half_life_high: float | None  # None: no upper bound
+    half_life_beyond_log: bool  # extrapolated: the log has fewer exposures than that
+    value_first: float | None  # None per unit: users who leave and users who tire make it up together
+    value_last: float | None
+    value_lost: float | None  # value_first - value_last
+    first: Estimate | None
+    last: Estimate | None
+    next_1000: Estimate  # the mean reward of its next 1000 exposures; per unit, that of the log's last quarter
+    shown_lately: bool  # in the last quarter of the log
+    action: str  # "keep", "rest", "replace" or "retire"
+    action_reason: str
+    rising: bool
+    recovering: bool
+    drop_at: int | None  # the exposure at which the value drops, if it does so at once
+    curve: dict[str, list[float]]  # exposure, mean, fit (isotonic), low and high (of its 90 % band), model
+
+
+@dataclasses.dataclass(frozen=True)
+class _Values:
+    """What the draws say about all arms, as [draw, arm]."""
+
+    first: np.ndarray
+    last: np.ndarray
+    ahead: np.ndarray  # the mean over the next exposures
+    halves: np.ndarray  # half-lives, where arms wear out
+    drop_at: np.ndarray
+
+    @classmethod
+    def of(cls, log: Log, draws: list[Draw]) -> _Values:
+        """Return the values of all arms."""
+        arms = np.arange(len(log.arms))
+        exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
+        start = np.array([arm.cells.time.min() for arm in log.arms])
+        steps = np.linspace(0, AHEAD, 9)
+        return cls(
+            first=np.array([draw.values(arms, np.zeros(len(arms)), start) for draw in draws]),
+            last=np.array([draw.values(arms, exposures - 1, 1.0) for draw in draws]),
+            ahead=np.mean([[draw.values(arms, exposures + step, 1.0) for draw in draws] for step in steps], axis=0),
+            halves=np.array([draw.half_lives() for draw in wearing_out(draws)]),
+            drop_at=np.array([draw.drop_at for draw in draws]),
+        )
+
+
+def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[Draw]) -> list[ArmDiagnosis]:
+    """Return what is known about every arm, in the order of the log."""
+    values = _Values.of(log, draws)
+    # Beside others that wear out faster an arm that wears out may seem to rise: it is one thing or the other.
+    rising = discoveries(findings.rising) & ~findings.rotting
+    recovering = discoveries(findings.recovering) & findings.rotting
+    chance, fresh = chances(values.ahead), float(np.mean(values.first))
+    some = draws[:: max(len(draws) // max(MOST_CURVES // len(log.arms), LEAST_CURVES), 1)]
+    curves = _curves(bands, log, some)
+    told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings.rotting)
+    result = []
+    for index, (arm, curve, own) in enumerate(zip(log.arms, curves, told, strict=True)):
+        is_rotting = bool(findings.rotting[index])
+        if log.per_unit:
+            action = action_per_unit(is_rotting)
+        else:
+            first, lost = own["value_first"], own["value_lost"]
+            better = fresh > float(np.mean(values.ahead[:, index])) * 1.2
+            share = lost / first if first > 0 else 0.0
+            action = action_for(is_rotting, bool(recovering[index]), float(chance[index]), share, better)
+        result.append(
+            ArmDiagnosis(
+                arm=arm.name,
+                exposures=arm.exposures,
+                rotting=is_rotting,
+                p_value=float(findings.falling[index]),
+                shown_lately=recent_mean(arm, log) is not None,
+                action=action.name,
+                action_reason=action.reason,
+                rising=bool(rising[index]),
+                recovering=bool(recovering[index]),
+                curve=curve,
+                **own,
+            )
+        )
+    return result
+
+
+def _told(values: _Values, log: Log, rotting: np.ndarray) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of each arm."""
+    drawn = [estimates(each) for each in (values.first, values.last, values.ahead)]
+    for index, (arm, is_rotting) in enumerate(zip(log.arms, rotting.tolist(), strict=True)):
+        first, last, ahead = (each[index].shifted(log.offset) for each in drawn)
+        places = values.drop_at[:, index]
+        dropped = is_rotting and float(np.mean(places < arm.exposures)) > 0.5
+        # Half of a value that is counted from far above 0 is no matter of wear-out.
+        tells = is_rotting and not log.offset
+        half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
+        yield {
+            "half_life": half,
+            "half_life_low": low,
+            "half_life_high": high,
+            "half_life_beyond_log": half is not None and half > arm.exposures,
+            "value_first": first.point,
+            "value_last": last.point,
+            "value_lost": first.point - last.point,
+            "first": first,
+            "last": last,
+            "next_1000": ahead,
+            "drop_at": round(float(np.median(places))) if dropped else None,
+        }
+
+
+def _told_per_unit(values: _Values, log: Log) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of each arm where exposures are counted per unit: what it earned lately, and nothing else.
+
+    The panel counts exposures of all users together: it tells no speed per user, and its first and last values mix
+    users who tire with users who leave.
+    """
+    unknown = ("half_life", "half_life_low", "half_life_high", "value_first", "value_last", "value_lost")
+    for arm, ahead in zip(log.arms, estimates(values.ahead), strict=True):
+        coming = recent_mean(arm, log) or ahead.shifted(log.offset)
+        nothing = dict.fromkeys((*unknown, "first", "last", "drop_at"))
+        yield nothing | {"half_life_beyond_log": False, "next_1000": coming}
+
+
+def in_agreement(arm: ArmDiagnosis, advice: Recommendation | None) -> ArmDiagnosis:
+    """Return the arm with an action that agrees with the advice for all arms."""
+    action = settled(Action(arm.action, arm.action_reason), advice)
+    return dataclasses.replace(arm, action=action.name, action_reason=action.reason)
+
+
+def fresh_value(log: Log, findings: Findings, draws: list[Draw]) -> Estimate | None:
+    """Return what a fresh arm is worth at first, if it is like those of the log; None where nothing wears out."""
+    if not findings.rotting.any() or log.per_unit:
+        return None
+    arms = np.arange(len(log.arms))
+    start = np.array([arm.cells.time.min() for arm in log.arms])
+    steps = np.linspace(0, AHEAD, 5)
+    drawn = [np.mean([draw.values(arms, np.full(len(arms), step), start) for step in steps], axis=0) for draw in draws]
+    return estimate(np.concatenate(drawn)).shifted(log.offset)
+
+
+def recent_mean(arm: Arm, log: Log) -> Estimate | None:
+    """Return the mean reward of an arm in the last quarter of the log, or None if it was not shown there."""
+    late = arm.cells.time >= 1 - LATELY
+    count = float(arm.cells.count[late].sum())
+    if count == 0:
+        return None
+    mean = float(arm.cells.total[late].sum()) / count
+    error = NINETY * float(np.sqrt(reward_variance(arm, log) / count))
+    low = max(mean - error, 0.0) if log.binary else mean - error
+    return Estimate(mean, low, min(mean + error, 1.0) if log.binary else mean + error).shifted(log.offset)
+
+
+def half_life_of(draws: np.ndarray, exposures: float) -> tuple[float | None, float | None, float | None]:
+    """Return the median of drawn half-lives and their interval; None where the log cannot tell."""
+    low, middle, high = np.quantile(draws, (TAILS[0], 0.5, TAILS[1]), method="inverted_cdf")
+    upper = float(high) if high < LONGEST_HALF_LIFE * 10 * exposures else None
+    if not middle < LONGEST_HALF_LIFE * exposures:
+        return None, float(low) if np.isfinite(low) else None, None
+    told = upper is not None and upper < WIDEST_HALF_LIFE * low
+    return (float(middle) if told else None), float(low), upper
+
+
+def _curves(bands: list[Band], log: Log, draws: list[Draw]) -> Iterator[dict[str, list[float]]]:
+    """Yield what a figure of each arm needs: what was measured, and the mean of the draws."""
+    sizes = [len(band.exposure) for band in bands]
+    times = []
+    for band, arm in zip(bands, log.arms, strict=True):
+        start = float(arm.cells.time.min())
+        times.append(start + (1 - start) * band.exposure / max(float(band.exposure[-1]), 1.0))
+    numbers, time = np.repeat(np.arange(len(bands)), sizes), np.concatenate(times)
+    exposure = np.concatenate([band.exposure for band in bands])
+    model = np.mean([draw.values(numbers, exposure, time) for draw in draws], axis=0) + log.offset
+    for band, own in zip(bands, np.split(model, np.cumsum(sizes)[:-1]), strict=True):
+        curve = {"exposure": band.exposure.tolist(), "model": own.tolist()}
+        yield curve | {name: (getattr(band, name) + log.offset).tolist() for name in ("mean", "fit", "low", "high")}

@@ -1,0 +1,129 @@
+"""A problem fitted to a log, and the periods over which policies are compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rotting.logs.model.driver import CALENDAR
+from rotting.logs.model.findings import Findings, find_wear_out
+from rotting.logs.model.noise import sigma_of
+from rotting.logs.read.columns import LogError
+from rotting.logs.read.reading import Log, read_log
+from rotting.logs.read.sources import LogSource
+from rotting.logs.read.staging import Reading
+from rotting.logs.worth.gain import MOST_ROUNDS, Period
+from rotting.logs.worth.outlook import Draw, draw_values, without_calendar
+from rotting.problems import Problem
+from rotting.problems.curves import as_curve
+
+# The period that lies ahead is as long as this last share of the log, and goes on with the allocation of that share.
+AHEAD = 0.25
+
+
+def capped_ratio(log: Log) -> float:
+    """Return what a reward is worth in units of the capped ones."""
+    capped = sum(float(arm.cells.capped.sum()) for arm in log.arms)
+    return sum(float(arm.cells.total.sum()) for arm in log.arms) / capped if capped > 0 else 1.0
+
+
+def values_of(findings: Findings, seed: int) -> list[Draw]:
+    """Return draws of what the arms of a log are worth."""
+    log = findings.log
+    return draw_values(findings.weighed, np.random.default_rng(seed), log.binary, capped_ratio(log))
+
+
+def period_ahead(log: Log) -> Period:
+    """Return the period after the log: a quarter of its exposures, in the shares of its last quarter."""
+    recent = np.array([float(arm.cells.count[arm.cells.time >= 1 - AHEAD].sum()) for arm in log.arms])
+    if recent.sum() == 0:
+        recent = np.array([float(arm.exposures) for arm in log.arms])
+    return Period.of(recent, np.array([float(arm.exposures) for arm in log.arms]), time=1.0, span=AHEAD)
+
+
+def period_of_log(log: Log) -> Period:
+    """Return the time of the log itself, with all arms fresh from its first day: what would have been gained."""
+    exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
+    return Period.of(exposures, np.zeros(len(exposures)), time=0.0, span=1.0)
+
+
+def problem_from_log(
+    log: LogSource,
+    pessimistic: bool = False,
+    *,
+    arm: str | None = None,
+    reward: str | None = None,
+    time: str | None = None,
+    unit: str | None = None,
+    drop_duplicates: bool = False,
+    reward_delay: str | float | None = None,
+    impressions: str | None = None,
+    missing_reward: str | None = None,
+    decimal: str | None = None,
+    date_format: str | None = None,
+    encoding: str | None = None,
+    null: str | None = None,
+    reward_time: str | None = None,
+) -> Problem:
+    """Return the problem that fits a log: the mean of what `rotting.diagnose` thinks its arms may be worth.
+
+    Arms never rise, and are constant beyond their last exposure in the log. The problem is restless where values
+    follow the calendar. In logs of more than 2000 rows one pull stands for several exposures, and the name says so.
+
+    Parameters
+    ----------
+    log
+        What `rotting.diagnose` takes.
+    pessimistic
+        Whether arms go on falling beyond their last exposure.
+    arm, reward, time
+        Columns; guessed from their names where they are not given.
+    unit
+        Refused: a problem counts the pulls of all users together.
+    drop_duplicates
+        Whether rows that repeat another in every column are dropped.
+    reward_delay, impressions, missing_reward, decimal, date_format, encoding, null, reward_time
+        As in `rotting.diagnose`.
+
+    Examples
+    --------
+    >>> from rotting.logs import make_log
+    >>> problem = problem_from_log(make_log(arms=3, exposures=600, seed=2))
+    >>> problem.n_arms, problem.horizon, problem.noise
+    (3, 1800, 'bernoulli')
+    """
+    if unit is not None:
+        problem = "cannot be used, since a problem counts the pulls of all users together"
+        raise LogError(problem, name="unit", value=unit, expected="no unit")
+    how = Reading(decimal, date_format, null, missing_reward, encoding, reward_time)
+    read = read_log(log, arm, reward, time, drop_duplicates=drop_duplicates, impressions=impressions, reading=how)
+    findings = find_wear_out(read, reward_delay, simple=True)
+    restless = findings.driver.name == CALENDAR
+    draws = values_of(findings, 0)
+    chosen = [draw for draw in draws if draw.driver == CALENDAR] if restless else without_calendar(draws)
+    batch = batch_of(read.exposures)
+    rounds = max(read.exposures // batch, 1)
+    pulls = (np.arange(rounds) + 0.5) * batch
+    curves = []
+    for index, each in enumerate(read.arms):
+        shown = pulls if pessimistic or restless else np.minimum(pulls, each.exposures - 0.5)
+        when = pulls / read.exposures if restless else _time_of(each.cells.exposure, each.cells.time, shown)
+        values = np.mean([draw.values(index, shown, when) for draw in chosen], axis=0)
+        curves.append(as_curve(np.minimum.accumulate(np.clip(values, 0, 1) if read.binary else values) + read.offset))
+    bernoulli = read.binary and batch == 1
+    return Problem(
+        tuple(curves),
+        noise="bernoulli" if bernoulli else "gaussian",
+        sigma=sigma_of(read) / batch**0.5,
+        restless=restless,
+        name=read.name if batch == 1 else f"{read.name}, {batch} exposures per pull",
+        horizon=rounds,
+    )
+
+
+def _time_of(exposure: np.ndarray, time: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    return np.asarray(np.interp(shown, exposure, time))
+
+
+def batch_of(exposures: int) -> int:
+    """Return how many exposures a pull stands for, so that a simulation has at most `MOST_ROUNDS` rounds."""
+    return -(-exposures // MOST_ROUNDS)
