@@ -14,8 +14,8 @@ from sqlalchemy import Connection
 from timing import fastest, seconds_of
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit.events import Event
-from rotting.bandit.storage import StoredLog
+from rotting.bandit.core.events import Event
+from rotting.bandit.store.storage import StoredLog
 
 ARMS = [f"arm {number}" for number in range(10)]
 REWARDS = 1_000_000

@@ -10,8 +10,8 @@ import pytest
 
 from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fixtures, too
 from rotting import Bandit, EffFEWA
-from rotting.bandit import schema
-from rotting.bandit.database import Database
+from rotting.bandit.store import schema
+from rotting.bandit.store.database import Database
 from rotting.serve import keys, running
 from rotting.serve.app import Options, Service
 

@@ -42,7 +42,7 @@ REACHES["__main__"] = REACHES["cli"] | {"cli"}
 # (module, part it imports, why that is all right). All of them inside functions: nothing happens at import time.
 EXCEPTIONS = {
     ("problems.problem", "logs"): "Problem.from_log is where users look for it; fitting is the business of logs",
-    ("bandit.warming", "logs"): "a warm start may be any log; reading it is the business of logs, and needs DuckDB",
+    ("bandit.log.warming", "logs"): "a warm start may be any log; reading it is the business of logs, and needs DuckDB",
 }
 # Only this may be imported from the package itself: any other name there would be a way round these rules.
 FROM_THE_TOP = {"__version__"}

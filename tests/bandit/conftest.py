@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy
 
-from rotting.bandit.database import Database
+from rotting.bandit.store.database import Database
 
 NO_SERVER = "PostgreSQL NOT TESTED: found no initdb and postgres on PATH or in /usr/lib/postgresql/*/bin"
 

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from rotting import FEWA, RAWUCB, UCB1, Bandit, EffFEWA, GaussianThompson
-from rotting.bandit import (
-    RewardConflict,
-    SettingsConflict,
-    UnknownArm,
-    UnknownDecision,
-)
+from rotting.bandit import RewardConflict, SettingsConflict, UnknownArm, UnknownDecision
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)

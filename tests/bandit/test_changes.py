@@ -6,15 +6,8 @@ import pytest
 from sqlalchemy import update
 
 from rotting import FEWA, UCB1, Bandit, EffFEWA, GaussianThompson
-from rotting.bandit import (
-    BadSettings,
-    DamagedLog,
-    RewardOutOfRange,
-    SettingsConflict,
-    UnknownArm,
-    VerificationFailed,
-    schema,
-)
+from rotting.bandit import BadSettings, DamagedLog, RewardOutOfRange, SettingsConflict, UnknownArm, VerificationFailed
+from rotting.bandit.store import schema
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1, "purple": 0.7}

@@ -17,7 +17,7 @@ from test_processes import CONTEXT
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadSettings, BanditError, StorageError
-from rotting.bandit.event_log import warm_up
+from rotting.bandit.log.event_log import warm_up
 
 WRITERS, SECONDS = 8, 60.0
 

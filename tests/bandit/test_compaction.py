@@ -18,9 +18,9 @@ from rotting.bandit import (
     UnknownBandit,
     UnknownDecision,
     VerificationFailed,
-    compacting,
-    schema,
 )
+from rotting.bandit.log import compacting
+from rotting.bandit.store import schema
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1, "purple": 0.7}

@@ -20,8 +20,8 @@ from rotting.bandit import (
     Shown,
     UnknownArm,
     UnknownDecision,
-    schema,
 )
+from rotting.bandit.store import schema
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)

@@ -11,10 +11,11 @@ import time
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import BadSettings, ClosedBandit, Decide, Reward, StorageError, TimedOut, UnknownArm, postgres
-from rotting.bandit.deadlines import Deadline
-from rotting.bandit.event_log import EventLog
+from rotting.bandit import BadSettings, ClosedBandit, Decide, Reward, StorageError, TimedOut, UnknownArm
 from rotting.bandit.group_commit import Ticket
+from rotting.bandit.log.event_log import EventLog
+from rotting.bandit.store import postgres
+from rotting.bandit.store.deadlines import Deadline
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -239,7 +240,7 @@ def test_nobody_waits_for_another_thread_beyond_the_deadline(bandit):
 STOPPED_WRITER = """
 import sys, time
 from rotting import Bandit
-from rotting.bandit.deadlines import Deadline
+from rotting.bandit.store.deadlines import Deadline
 bandit = Bandit.open(sys.argv[1], "hero")
 def stay(connection):
     print("in", flush=True)

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import update
 
 from rotting import FEWA, UCB1, Bandit, EffFEWA
-from rotting.bandit import DamagedLog, NoArms, VerificationFailed, schema
-from rotting.bandit.database import Database
-from rotting.bandit.holdout import HOLDOUT, POLICY, HoldoutTally, holdout_report
+from rotting.bandit import DamagedLog, NoArms, VerificationFailed
+from rotting.bandit.core.holdout import HOLDOUT, POLICY, HoldoutTally, holdout_report
+from rotting.bandit.store import schema
+from rotting.bandit.store.database import Database
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1}

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import snapshotting
-from rotting.bandit.event_log import EventLog
-from rotting.bandit.state import BanditState
+from rotting.bandit.core.state import BanditState
+from rotting.bandit.log import snapshotting
+from rotting.bandit.log.event_log import EventLog
 from rotting.policies import Agent
 
 COLOURS = ["red", "green", "blue"]

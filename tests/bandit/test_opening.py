@@ -12,15 +12,8 @@ import pytest
 import sqlalchemy
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import (
-    BadAddress,
-    BanditError,
-    RewardConflict,
-    StorageError,
-    UnknownBandit,
-    UnknownDecision,
-    sqlite_files,
-)
+from rotting.bandit import BadAddress, BanditError, RewardConflict, StorageError, UnknownBandit, UnknownDecision
+from rotting.bandit.store import sqlite_files
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from rotting import EffFEWA
-from rotting.bandit import NoArms, RewardConflict, UnknownArm, UnknownDecision, planning
-from rotting.bandit.events import Event
-from rotting.bandit.identifiers import Identifiers
-from rotting.bandit.settings import BanditSettings
-from rotting.bandit.state import BanditState
+from rotting.bandit import NoArms, RewardConflict, UnknownArm, UnknownDecision
+from rotting.bandit.core import planning
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.identifiers import Identifiers
+from rotting.bandit.core.settings import BanditSettings
+from rotting.bandit.core.state import BanditState
 
 IDENTIFIERS = Identifiers("token", "00ff")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import snapshotting
+from rotting.bandit.log import snapshotting
 
 COLOURS = ["red", "green", "blue"]
 POLICY = EffFEWA(sigma=0.5)

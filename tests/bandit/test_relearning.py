@@ -3,8 +3,9 @@
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import event_log, state
-from rotting.bandit.state import BanditState
+from rotting.bandit.core import state
+from rotting.bandit.core.state import BanditState
+from rotting.bandit.log import event_log
 
 COLOURS = ["red", "green", "blue"]
 

@@ -8,7 +8,8 @@ import sqlalchemy
 from sqlalchemy import Column, MetaData, Table, Text, text
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import WrongSchema, schema
+from rotting.bandit import WrongSchema
+from rotting.bandit.store import schema
 
 COLOURS = ["red", "green", "blue"]
 

@@ -7,7 +7,7 @@ import sqlalchemy
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BadName, BadSettings, Segments, SettingsConflict, UnknownArm, UnknownDecision, segments
-from rotting.bandit.database import Database
+from rotting.bandit.store.database import Database
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1}

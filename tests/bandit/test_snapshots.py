@@ -13,9 +13,9 @@ import sqlalchemy
 from sqlalchemy import update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import schema
-from rotting.bandit.snapshots import Snapshot
-from rotting.bandit.storage import checksum
+from rotting.bandit.core.snapshots import Snapshot
+from rotting.bandit.store import schema
+from rotting.bandit.store.storage import checksum
 
 COLUMNS = ("seqs", "arms", "since", "was_shown", "decisions", "held_out")
 
@@ -226,8 +226,8 @@ import io, sys
 import numpy as np
 import sqlalchemy
 from rotting import Bandit, Policy, parse_policy
-from rotting.bandit import schema
-from rotting.bandit.storage import checksum
+from rotting.bandit.store import schema
+from rotting.bandit.store.storage import checksum
 
 url, policy = sys.argv[1], parse_policy(sys.argv[2])
 engine = sqlalchemy.create_engine(url)

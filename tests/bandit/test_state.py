@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from reference.fewa import filter_width, passing
 from rotting import FEWA, policies
-from rotting.bandit.choosing import counts_at, pick
+from rotting.bandit.core.choosing import counts_at, pick
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.settings import BanditSettings
+from rotting.bandit.core.snapshots import Snapshot
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.events import Event
-from rotting.bandit.settings import BanditSettings
-from rotting.bandit.snapshots import Snapshot
-from rotting.bandit.state import BanditState
 
 ALPHA, SIGMA = 0.06, 0.3
 SETTINGS = BanditSettings(FEWA(alpha=ALPHA, sigma=SIGMA))

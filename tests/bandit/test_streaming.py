@@ -7,8 +7,9 @@ import pandas
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import BadSettings, UnknownArm, streaming
-from rotting.bandit.database import Database
+from rotting.bandit import BadSettings, UnknownArm
+from rotting.bandit.log import streaming
+from rotting.bandit.store.database import Database
 
 COLOURS = ["red", "green", "blue"]
 MIDNIGHT = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)

@@ -8,9 +8,11 @@ import sqlalchemy
 from sqlalchemy import func, select, update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BanditError, DamagedLog, VerificationFailed, schema, snapshotting, storage
-from rotting.bandit.deadlines import Deadline
-from rotting.bandit.events import Event
+from rotting.bandit import BanditError, DamagedLog, VerificationFailed
+from rotting.bandit.core.events import Event
+from rotting.bandit.log import snapshotting
+from rotting.bandit.store import schema, storage
+from rotting.bandit.store.deadlines import Deadline
 
 COLOURS = ["red", "green", "blue"]
 EVENTS = schema.events.c

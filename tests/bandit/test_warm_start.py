@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import delete, update
 
 from rotting import FEWA, Bandit, EffFEWA
-from rotting.bandit import BadName, BadReward, BadSettings, DamagedLog, RewardOutOfRange, VerificationFailed, schema
+from rotting.bandit import BadName, BadReward, BadSettings, DamagedLog, RewardOutOfRange, VerificationFailed
+from rotting.bandit.store import schema
 from rotting.logs import LogError
 
 COLOURS = ["red", "green", "blue"]

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy.event import listen
 
 from rotting import Bandit
-from rotting.bandit import clocks
+from rotting.bandit.core import clocks
 from serving import client, free_port, make_bandit, postgres, postgres_server, serving, sqlite
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit.reporting import wear_fit
+from rotting.bandit.report.reporting import wear_fit
 from rotting.serve import overview
 from rotting.serve.following import MOST_PERIODS, MOST_POINTS, Curve, Shares, Tally
 from serving import sqlite

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rotting.bandit.database import Database
+from rotting.bandit.store.database import Database
 from rotting.errors import BadValue
 from rotting.serve import keys
 from rotting.serve.access import Access, RateLimit

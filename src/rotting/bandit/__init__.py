@@ -3,6 +3,8 @@
 from rotting._core.noise import sigma_for
 from rotting.bandit.asynchronous import AsyncBandit
 from rotting.bandit.bandit import Bandit
+from rotting.bandit.core.holdout import HoldoutReport
+from rotting.bandit.core.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.errors import (
     BadAddress,
     BadName,
@@ -27,12 +29,10 @@ from rotting.bandit.errors import (
     VerificationFailed,
     WrongSchema,
 )
-from rotting.bandit.holdout import HoldoutReport
+from rotting.bandit.log.verifying import Verification
 from rotting.bandit.metrics import Measurement
-from rotting.bandit.reporting import ArmReport, Report
-from rotting.bandit.requests import Choice, Decide, Outcome, Request, Reward, Shown
+from rotting.bandit.report.reporting import ArmReport, Report
 from rotting.bandit.segments import Segments, SegmentsReport
-from rotting.bandit.verifying import Verification
 
 __all__ = [
     "ArmReport",

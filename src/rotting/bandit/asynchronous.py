@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, overload
 
 from rotting.bandit.bandit import Bandit
-from rotting.bandit.checking import good_reward, name_list, reward_pairs
-from rotting.bandit.deadlines import Deadline
+from rotting.bandit.core.checking import good_reward, name_list, reward_pairs
+from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown, checked
 from rotting.bandit.errors import BanditError, ClosedBandit
 from rotting.bandit.group_commit import LARGEST_GROUP
-from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown, checked
+from rotting.bandit.store.deadlines import Deadline
 
 
 class _Call:

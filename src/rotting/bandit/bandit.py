@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
 
-from rotting.bandit import planning
 from rotting.bandit.changing import ChangeableBandit
-from rotting.bandit.checking import good_arms, good_name, good_reward, name_list, reward_pairs
-from rotting.bandit.deadlines import Deadline
+from rotting.bandit.core import planning
+from rotting.bandit.core.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
+from rotting.bandit.core.settings import Limit
 from rotting.bandit.errors import BanditError, CannotCopy
+from rotting.bandit.log.warming import WarmSource, WarmStart, read_warm_start
 from rotting.bandit.metrics import Observer
-from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
-from rotting.bandit.settings import Limit
-from rotting.bandit.warming import WarmSource, WarmStart, read_warm_start
+from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import MissingExtra, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
-    from rotting.bandit.compacting import Compaction
-    from rotting.bandit.event_log import EventLog
-    from rotting.bandit.streaming import Time
+    from rotting.bandit.log.compacting import Compaction
+    from rotting.bandit.log.event_log import EventLog
+    from rotting.bandit.log.streaming import Time
 
 
 class Bandit(ChangeableBandit):
@@ -305,7 +305,7 @@ class Bandit(ChangeableBandit):
         progress
             Called after every 1000 events with the number of events done and of all of them.
         """
-        from rotting.bandit.compacting import compact
+        from rotting.bandit.log.compacting import compact
 
         self.refuse_own_file(export)
         return compact(self._log, before, Path(export), progress)
@@ -314,7 +314,7 @@ class Bandit(ChangeableBandit):
     def delete(url: str, name: str) -> int:
         """Delete a bandit with its log, for good; returns the number of its last event."""
         _import_open_log()  # says what is missing
-        from rotting.bandit.compacting import delete_bandit
+        from rotting.bandit.log.compacting import delete_bandit
 
         return delete_bandit(url, good_name("bandit", name))
 

@@ -6,20 +6,20 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Unpack
 
-from rotting.bandit import planning
-from rotting.bandit.checking import good_arms, name_list
-from rotting.bandit.deadlines import Deadline
+from rotting.bandit.core import planning
+from rotting.bandit.core.checking import good_arms, name_list
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.exchanging import EXPIRY_PORTION
+from rotting.bandit.core.settings import SettingsChange
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings
-from rotting.bandit.events import Event
-from rotting.bandit.exchanging import EXPIRY_PORTION
 from rotting.bandit.group_commit import GroupCommit
+from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.reading import ReadableBandit
-from rotting.bandit.settings import SettingsChange
-from rotting.bandit.state import BanditState
-from rotting.bandit.warming import WarmSource, import_events, read_warm_start
+from rotting.bandit.store.deadlines import Deadline
 
 if TYPE_CHECKING:
-    from rotting.bandit.event_log import EventLog, Planner
+    from rotting.bandit.log.event_log import EventLog, Planner
 
 
 class ChangeableBandit(ReadableBandit):

@@ -13,17 +13,17 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from rotting.bandit.deadlines import Deadline
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.exchanging import Exchange
+from rotting.bandit.core.requests import Outcome, Request
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BanditError, StorageError, TimedOut
-from rotting.bandit.events import Event
-from rotting.bandit.exchanging import Exchange
 from rotting.bandit.metrics import Measurement, Observer, notify
-from rotting.bandit.requests import Outcome, Request
-from rotting.bandit.state import BanditState
+from rotting.bandit.store.deadlines import Deadline
 
 if TYPE_CHECKING:
-    from rotting.bandit.event_log import EventLog
-    from rotting.bandit.storage import StoredLog
+    from rotting.bandit.log.event_log import EventLog
+    from rotting.bandit.store.storage import StoredLog
 
 Result = TypeVar("Result")
 

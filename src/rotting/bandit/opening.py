@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from rotting.bandit import schema, storage
-from rotting.bandit.checking import listed
-from rotting.bandit.clocks import checked_time
-from rotting.bandit.database import Database
+from rotting.bandit.core.checking import listed
+from rotting.bandit.core.clocks import checked_time
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.settings import BanditSettings
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, NoArms, UnknownBandit
-from rotting.bandit.event_log import EventLog
-from rotting.bandit.events import Event
-from rotting.bandit.settings import BanditSettings
-from rotting.bandit.state import BanditState
-from rotting.bandit.storage import BanditRow, StoredLog
-from rotting.bandit.warming import WarmStart, check_arms, import_events
+from rotting.bandit.log.event_log import EventLog
+from rotting.bandit.log.warming import WarmStart, check_arms, import_events
+from rotting.bandit.store import schema, storage
+from rotting.bandit.store.database import Database
+from rotting.bandit.store.storage import BanditRow, StoredLog
 from rotting.errors import KernelError, literal, quoted
 from rotting.policies import Policy
 from rotting.policies._contract.views import check_views

@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotting._core.validation import whole_number
-from rotting.bandit import verifying
+from rotting.bandit.core.settings import BanditSettings
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadAddress, BadSettings, StorageError
-from rotting.bandit.settings import BanditSettings
-from rotting.bandit.state import BanditState
-from rotting.bandit.verifying import Verification
+from rotting.bandit.log import verifying
+from rotting.bandit.log.verifying import Verification
 from rotting.errors import BadValue, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
     import pandas
 
-    from rotting.bandit.event_log import EventLog
-    from rotting.bandit.reporting import Report
-    from rotting.bandit.streaming import Time
+    from rotting.bandit.log.event_log import EventLog
+    from rotting.bandit.log.streaming import Time
+    from rotting.bandit.report.reporting import Report
 
 
 class ReadableBandit:
@@ -53,7 +53,7 @@ class ReadableBandit:
             return self._state.policy
 
     def _repr_html_(self) -> str:
-        from rotting.bandit.showing import bandit_html
+        from rotting.bandit.report.showing import bandit_html
 
         return bandit_html(self)
 
@@ -78,7 +78,7 @@ class ReadableBandit:
         after, limit
             Events after that number, and so many of them.
         """
-        from rotting.bandit.streaming import Range, frame, portions
+        from rotting.bandit.log.streaming import Range, frame, portions
 
         wanted = Range(since, until, arm, after, limit)
         return frame([row for rows in portions(self._log, wanted) for row in rows])
@@ -87,7 +87,7 @@ class ReadableBandit:
         self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
     ) -> Iterator[pandas.DataFrame]:
         """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
-        from rotting.bandit.streaming import Range, frame, portions
+        from rotting.bandit.log.streaming import Range, frame, portions
 
         try:
             whole_number("size", size, 1)
@@ -97,7 +97,7 @@ class ReadableBandit:
 
     def report(self) -> Report:
         """Return how the arms are doing."""
-        from rotting.bandit.reporting import make_report
+        from rotting.bandit.report.reporting import make_report
 
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
@@ -114,8 +114,8 @@ class ReadableBandit:
         The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
         not grow with it.
         """
-        from rotting.bandit.exporting import check_export, write_log
-        from rotting.bandit.streaming import Range, portions
+        from rotting.bandit.log.exporting import check_export, write_log
+        from rotting.bandit.log.streaming import Range, portions
 
         if not isinstance(path, str | os.PathLike):
             raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from rotting._core.validation import whole_number
 from rotting.bandit.bandit import Bandit
-from rotting.bandit.checking import good_arms, good_name, name_list
+from rotting.bandit.core.checking import good_arms, good_name, name_list
+from rotting.bandit.core.requests import Choice
+from rotting.bandit.core.settings import BanditSettings, SettingsChange
 from rotting.bandit.errors import BadName, BadSettings, SettingsConflict, UnknownBandit, UnknownDecision
-from rotting.bandit.requests import Choice
-from rotting.bandit.settings import BanditSettings, SettingsChange
-from rotting.bandit.warming import Imported, WarmStart
+from rotting.bandit.log.warming import Imported, WarmStart
 from rotting.errors import quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
-    from rotting.bandit.reporting import Report
+    from rotting.bandit.report.reporting import Report
 
 LARGEST_CACHE = 1000  # segments whose state is kept in memory; others are opened again when they are used
 MOST_SIBLINGS = 16  # that a new segment learns from: the newest ones
@@ -182,7 +182,7 @@ class Segments:
         return self._of_decision(decision).shown(decision)
 
     def _of_decision(self, decision: object) -> Bandit:
-        from rotting.bandit import storage
+        from rotting.bandit.store import storage
 
         token = decision.partition("-")[0] if isinstance(decision, str) else ""
         with self._lock:
@@ -203,7 +203,7 @@ class Segments:
 
     def names(self) -> list[str]:
         """Return the names of all segments that there are."""
-        from rotting.bandit import storage
+        from rotting.bandit.store import storage
 
         database = self.head._log.database
         with database.held(), database.reading() as connection:
@@ -300,7 +300,7 @@ class Segments:
 
     def _known_to_siblings(self, arms: list[str]) -> WarmStart | None:
         """Return the latest rewards of each arm in the newest segments, in the order in which they came."""
-        from rotting.bandit import storage
+        from rotting.bandit.store import storage
 
         database = self.head._log.database
         with database.held(), database.reading() as connection:

@@ -86,7 +86,7 @@ def report(
                 bandit.refuse_own_file(path)
         content = bandit.report()
     if not to_stdout:
-        from rotting.bandit.showing import report_sheet
+        from rotting.bandit.report.showing import report_sheet
 
         print_sheet(report_sheet(content))
     if json is not None:

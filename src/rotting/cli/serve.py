@@ -14,7 +14,7 @@ from rotting.cli.tables import add_row, make_console, make_table
 from rotting.errors import MissingExtra, literal
 
 if TYPE_CHECKING:
-    from rotting.bandit.database import Database
+    from rotting.bandit.store.database import Database
 
 RUN = "run"
 OptionalUrl = Annotated[
@@ -140,8 +140,8 @@ def _day(seconds: float | None) -> str:
 def _database(url: str) -> Iterator[Database]:
     """Yield a database whose tables are there."""
     with _needs_extra():
-        from rotting.bandit import schema
-        from rotting.bandit.database import Database
+        from rotting.bandit.store import schema
+        from rotting.bandit.store.database import Database
 
     database = Database(url)
     try:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from msgspec import Meta, to_builtins
 
 from rotting.bandit import Bandit, BanditError, Choice, Decide, Outcome, Request, Reward, Shown
-from rotting.bandit.event_log import warm_up
-from rotting.bandit.streaming import LogRow, Range, portions
+from rotting.bandit.log.event_log import warm_up
+from rotting.bandit.log.streaming import LogRow, Range, portions
 from rotting.errors import RottingError
 from rotting.policies import parse_policy
 from rotting.serve import requests as bodies

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, update
 
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit import BanditError, schema
-from rotting.bandit.database import Database
-from rotting.bandit.event_log import warm_up
+from rotting.bandit import BanditError
+from rotting.bandit.log.event_log import warm_up
+from rotting.bandit.store import schema
+from rotting.bandit.store.database import Database
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
 from rotting.serve.bandits import Directory, Entry

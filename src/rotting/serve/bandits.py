@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from rotting.bandit import Bandit, UnknownBandit, UnknownDecision, schema
-from rotting.bandit.database import Database
+from rotting.bandit import Bandit, UnknownBandit, UnknownDecision
 from rotting.bandit.opening import NewBandit, open_on
-from rotting.bandit.storage import DELETED
+from rotting.bandit.store import schema
+from rotting.bandit.store.database import Database
+from rotting.bandit.store.storage import DELETED
 from rotting.errors import quoted
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits

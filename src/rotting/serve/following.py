@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, select
 
-from rotting.bandit import BanditError, schema
-from rotting.bandit.database import Database
+from rotting.bandit import BanditError
+from rotting.bandit.store import schema
+from rotting.bandit.store.database import Database
 from rotting.serve.bandits import Directory
 from rotting.serve.problems import note
 

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple, get_args
 
 from sqlalchemy import Column, Connection, Float, MetaData, Table, Text, insert, inspect, select, update
 
-from rotting.bandit.checking import good_name
-from rotting.bandit.database import Database
+from rotting.bandit.core.checking import good_name
 from rotting.bandit.errors import BadSettings
+from rotting.bandit.store.database import Database
 from rotting.errors import quoted
 
 Role = Literal["client", "reader", "admin"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit.reporting import verdicts
+from rotting.bandit.report.reporting import verdicts
 from rotting.serve.following import RECENT, Curve, Logged, Tally
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from rotting.bandit.checking import good_name
-from rotting.bandit.database import Database
+from rotting.bandit.core.checking import good_name
+from rotting.bandit.store.database import Database
 from rotting.errors import BadValue, FileError
 from rotting.serve.access import is_loopback
 from rotting.serve.app import Options, Service

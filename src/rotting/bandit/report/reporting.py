@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit.holdout import HoldoutReport, holdout_report
-from rotting.bandit.state import BanditState
+from rotting.bandit.core.holdout import HoldoutReport, holdout_report
+from rotting.bandit.core.state import BanditState
 from rotting.policies import FilterVerdict
 
 if TYPE_CHECKING:
@@ -67,18 +67,18 @@ class Report:
         }
 
     def __str__(self) -> str:
-        from rotting.bandit.showing import report_sheet
+        from rotting.bandit.report.showing import report_sheet
 
         return report_sheet(self).written("text")
 
     def _repr_html_(self) -> str:
-        from rotting.bandit.showing import report_sheet
+        from rotting.bandit.report.showing import report_sheet
 
         return report_sheet(self).html()
 
     def figure(self) -> Figure:
         """Draw each arm's value against its exposures."""
-        from rotting.bandit.figures import wear_figure
+        from rotting.bandit.report.figures import wear_figure
 
         fits = {name: wear_fit(values) for name, values in self.values.items() if len(values)}
         return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)

@@ -7,16 +7,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rotting.bandit.choosing import counts_at, pick
+from rotting.bandit.core.choosing import counts_at, pick
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.identifiers import Identifiers
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import NoArms, RewardOutOfRange, VerificationFailed
-from rotting.bandit.events import Event
-from rotting.bandit.identifiers import Identifiers
-from rotting.bandit.state import BanditState
 from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
-    from rotting.bandit.event_log import EventLog
-    from rotting.bandit.storage import StoredLog
+    from rotting.bandit.log.event_log import EventLog
+    from rotting.bandit.store.storage import StoredLog
 
 PROGRESS_EVERY = 1000  # events
 

@@ -15,17 +15,17 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.event import listen
 from sqlalchemy.exc import SQLAlchemyError
 
-from rotting.bandit import forks
-from rotting.bandit.addresses import checked_url, masked
-from rotting.bandit.deadlines import DEFAULT_TIMEOUT, Deadline
-from rotting.bandit.engines import is_broken, is_contention, make_engine
 from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
-from rotting.bandit.sqlite_files import SqliteFile, Version
+from rotting.bandit.store import forks
+from rotting.bandit.store.addresses import checked_url, masked
+from rotting.bandit.store.deadlines import DEFAULT_TIMEOUT, Deadline
+from rotting.bandit.store.engines import is_broken, is_contention, make_engine
+from rotting.bandit.store.sqlite_files import SqliteFile, Version
 from rotting.bandit.turns import Turns
 from rotting.errors import literal
 
 if TYPE_CHECKING:
-    from rotting.bandit import postgres
+    from rotting.bandit.store import postgres
 
 _LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was waited for too long
 # Seconds between two attempts to begin a transaction in SQLite. SQLite itself waits longer and longer (up to 0.1 s), so
@@ -196,7 +196,7 @@ class Database(Turns):
 
     def _roll_back(self) -> None:
         if self.is_postgres:
-            from rotting.bandit import postgres
+            from rotting.bandit.store import postgres
 
             postgres.roll_back(self.driver)
         else:
@@ -247,7 +247,7 @@ class Database(Turns):
     def _lock_bandit(self, bandit_id: int, deadline: Deadline) -> None:
         """Make other writers of a bandit wait. SQLite's writers wait for each other from BEGIN IMMEDIATE on."""
         if self.is_postgres:
-            from rotting.bandit import postgres
+            from rotting.bandit.store import postgres
 
             assert self.greeting is not None
             postgres.lock(self.driver, self.greeting.namespace, bandit_id, deadline)
@@ -276,7 +276,7 @@ class Database(Turns):
             self._wal_is_on, self._busy_timeout = False, -1
             connection.detach()  # SQLAlchemy no longer closes or resets it
             if self.is_postgres:
-                from rotting.bandit import postgres
+                from rotting.bandit.store import postgres
 
                 self.greeting = postgres.greet(self.driver)
             self._connection = connection
@@ -286,7 +286,7 @@ class Database(Turns):
 
     def _dial(self, _dialect: object, _record: object, arguments: Any, options: dict[str, Any]) -> Any:
         """Connect to PostgreSQL, within the time that the call has."""
-        from rotting.bandit.postgres import BoundedConnection
+        from rotting.bandit.store.postgres import BoundedConnection
 
         return BoundedConnection.connect(*arguments, **{"connect_timeout": self._connect_timeout, **options})
 

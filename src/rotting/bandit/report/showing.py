@@ -8,9 +8,9 @@ from rotting._output.notebooks import card, number
 from rotting._output.sheets import Sheet
 
 if TYPE_CHECKING:
-    from rotting.bandit.holdout import HoldoutReport
+    from rotting.bandit.core.holdout import HoldoutReport
     from rotting.bandit.reading import ReadableBandit
-    from rotting.bandit.reporting import ArmReport, Report
+    from rotting.bandit.report.reporting import ArmReport, Report
 
 COUNTS = ("shows", "pending", "rewards")
 

@@ -8,8 +8,8 @@ from sqlalchemy import NullPool, create_engine
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.event import listen
 
-from rotting.bandit.addresses import sqlite_file
-from rotting.bandit.deadlines import DEFAULT_TIMEOUT
+from rotting.bandit.store.addresses import sqlite_file
+from rotting.bandit.store.deadlines import DEFAULT_TIMEOUT
 from rotting.errors import MissingExtra
 
 # PostgreSQL: serialization failure, deadlock, a key that exists by now, a prepared statement that was forgotten.

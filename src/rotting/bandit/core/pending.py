@@ -23,7 +23,7 @@ class Pending(NamedTuple):
     since: float  # when it was decided, or shown
     shown: bool
     decision: str  # its identifier
-    holdout: int | None = None  # as in `rotting.bandit.events.Event`
+    holdout: int | None = None  # as in `rotting.bandit.core.events.Event`
 
 
 class PendingDecisions:

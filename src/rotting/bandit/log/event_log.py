@@ -11,18 +11,18 @@ from functools import partial
 import numpy as np
 from sqlalchemy import Connection
 
-from rotting.bandit.clocks import LogClock
-from rotting.bandit.database import Database
-from rotting.bandit.deadlines import Deadline
+from rotting.bandit.core.clocks import LogClock
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.identifiers import Identifiers
+from rotting.bandit.core.seals import damaged_seal
+from rotting.bandit.core.settings import BanditSettings
+from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BanditError, DamagedLog, UnknownBandit
-from rotting.bandit.events import Event
-from rotting.bandit.identifiers import Identifiers
-from rotting.bandit.seals import damaged_seal
-from rotting.bandit.settings import BanditSettings
-from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
-from rotting.bandit.snapshotting import Snapshotter
-from rotting.bandit.state import BanditState
-from rotting.bandit.storage import NO_LIMIT, BanditRow, StoredLog
+from rotting.bandit.log.snapshotting import Snapshotter
+from rotting.bandit.store.database import Database
+from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit.store.storage import NO_LIMIT, BanditRow, StoredLog
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
 
@@ -201,10 +201,10 @@ class EventLog:
             stored.append(events)
         return events
 
-    # In PostgreSQL, every statement is a round trip: see `rotting.bandit.postgres`.
+    # In PostgreSQL, every statement is a round trip: see `rotting.bandit.store.postgres`.
 
     def _append_in_one_trip(self, plan: Planner, deadline: Deadline) -> list[Event]:
-        from rotting.bandit import postgres
+        from rotting.bandit.store import postgres
 
         with self.database.connected(deadline) as connection:
             events = plan(self.state, self._now(), StoredLog(connection, self.bandit_id))
@@ -219,7 +219,7 @@ class EventLog:
 
     def _append_in_two_trips(self, plan: Planner, deadline: Deadline, in_one_message: bool) -> list[Event]:
         """Append under a lock; `in_one_message` with the commit, unless `plan` itself has written something."""
-        from rotting.bandit import postgres
+        from rotting.bandit.store import postgres
 
         while True:
             with self.database.connected(deadline) as connection:

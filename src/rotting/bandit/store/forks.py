@@ -12,7 +12,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rotting.bandit.database import Database
+    from rotting.bandit.store.database import Database
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
 _FORKING = threading.Lock()

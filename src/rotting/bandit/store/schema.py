@@ -51,7 +51,7 @@ events = Table(
     metadata,
     Column("bandit", Integer, ForeignKey(bandits.c.id), primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),  # see `rotting.bandit.events`
+    Column("kind", Text, nullable=False),  # see `rotting.bandit.core.events`
     Column("at", Float(53), nullable=False),  # seconds since 1970, never decreasing
     Column("arm", Integer, nullable=False),  # its number: 0, 1, ... in the order of being added; -1: none
     Column("name", Text),  # of an arm that is added

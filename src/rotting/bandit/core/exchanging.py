@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from rotting.bandit import planning
-from rotting.bandit.choosing import Counts, counts_at
+from rotting.bandit.core import planning
+from rotting.bandit.core.choosing import Counts, counts_at
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.identifiers import Identifiers, seq_of
+from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BanditError, KeyConflict
-from rotting.bandit.events import Event
-from rotting.bandit.identifiers import Identifiers, seq_of
-from rotting.bandit.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown
-from rotting.bandit.state import BanditState
 from rotting.errors import quoted
 
 # So many overdue decisions are settled in one transaction; what is left comes with the next ones.

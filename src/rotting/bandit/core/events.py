@@ -33,9 +33,9 @@ import json
 import math
 from typing import Literal, NamedTuple, get_args
 
-from rotting.bandit.checking import good_name
+from rotting.bandit.core.checking import good_name
+from rotting.bandit.core.identifiers import is_identifier
 from rotting.bandit.errors import BadName, DamagedLog
-from rotting.bandit.identifiers import is_identifier
 from rotting.policies._contract.agent import LARGEST_REWARD
 
 Kind = Literal[

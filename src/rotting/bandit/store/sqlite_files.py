@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from sqlalchemy.engine import URL
 
-from rotting.bandit.addresses import sqlite_file
+from rotting.bandit.store.addresses import sqlite_file
 
 
 class Version(NamedTuple):

@@ -20,7 +20,7 @@ import numpy as np
 
 from rotting._core.noise import NoiseEstimate
 from rotting._core.validation import LARGEST_WHOLE
-from rotting.bandit.pending import Pending, PendingDecisions
+from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.errors import DamagedFile
 from rotting.policies import Agent
 
@@ -52,7 +52,7 @@ _HEAD = (*_HEAD_2, "imported", "in_period", "period", "sealed", "holdout", "sett
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """What `rotting.bandit.state.BanditState` holds, as plain data; lists have an element per arm."""
+    """What `rotting.bandit.core.state.BanditState` holds, as plain data; lists have an element per arm."""
 
     seq: int
     at: float

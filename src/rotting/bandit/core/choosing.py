@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rotting._core.randomness import stream_key
+from rotting.bandit.core.events import NO_ARM
+from rotting.bandit.core.settings import limit_of
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import NoArms
-from rotting.bandit.events import NO_ARM
-from rotting.bandit.settings import limit_of
-from rotting.bandit.state import BanditState
 from rotting.errors import quoted
 
 # What a random stream is for (see `rotting._core.randomness`): the exploration floor, the holdout.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
+from rotting.bandit.core.events import LATEST_TIME
 from rotting.bandit.errors import StorageError
-from rotting.bandit.events import LATEST_TIME
 
 # A log whose time is ahead of the clock runs so much more slowly than the clock, until they agree again.
 HEALING = 0.1

@@ -14,18 +14,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rotting._core.frames import rows_of
-from rotting.bandit import planning
-from rotting.bandit.checking import good_name, good_reward
+from rotting.bandit.core import planning
+from rotting.bandit.core.checking import good_name, good_reward
+from rotting.bandit.core.events import LATEST_TIME, NO_ARM, Event
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError
-from rotting.bandit.events import LATEST_TIME, NO_ARM, Event
-from rotting.bandit.state import BanditState
 from rotting.errors import quoted
 
 if TYPE_CHECKING:
     import pandas
 
     from rotting.bandit.bandit import Bandit
-    from rotting.bandit.event_log import EventLog
+    from rotting.bandit.log.event_log import EventLog
 
 # Another bandit; or rows with an arm and a reward and, where they are known, a time and a probability: a list, or a
 # table of pandas, Polars or Arrow; or the path of a log.
@@ -148,7 +148,7 @@ def _is_missing(value: object) -> bool:
 
 def _from_bandit(log: EventLog) -> WarmStart:
     """Return the rewards of another bandit. What was compacted there has no times and probabilities any more."""
-    from rotting.bandit.streaming import Range, portions
+    from rotting.bandit.log.streaming import Range, portions
 
     with log.reading():
         (arms, values), names, sealed = log.state.rewards(), log.state.names, log.state.sealed

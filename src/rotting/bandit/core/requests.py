@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 
 from rotting._core.validation import whole_number
-from rotting.bandit.checking import LONGEST_NAME, good_reward, name_list
+from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list
 from rotting.bandit.errors import BadSettings, BanditError
 from rotting.errors import BadValue
 

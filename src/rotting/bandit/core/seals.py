@@ -12,9 +12,9 @@ import io
 
 import numpy as np
 
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.events import Event
-from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.policies._contract.agent import LARGEST_REWARD
 
 

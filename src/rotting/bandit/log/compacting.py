@@ -17,17 +17,17 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Connection, delete, func, select, update
 
-from rotting.bandit import schema, storage
-from rotting.bandit.database import Database
+from rotting.bandit.core.events import NO_ARM, Event
+from rotting.bandit.core.seals import Seal
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError, StorageError, UnknownBandit
-from rotting.bandit.event_log import EventLog
-from rotting.bandit.events import NO_ARM, Event
-from rotting.bandit.exporting import check_export, write_log
-from rotting.bandit.seals import Seal
-from rotting.bandit.state import BanditState
-from rotting.bandit.storage import StoredLog, checksum
-from rotting.bandit.streaming import Range, Time, bounds, portions
-from rotting.bandit.verifying import PROGRESS_EVERY, replay_from
+from rotting.bandit.log.event_log import EventLog
+from rotting.bandit.log.exporting import check_export, write_log
+from rotting.bandit.log.streaming import Range, Time, bounds, portions
+from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
+from rotting.bandit.store import schema, storage
+from rotting.bandit.store.database import Database
+from rotting.bandit.store.storage import StoredLog, checksum
 from rotting.errors import literal, quoted
 
 PORTION = 5000  # rows that are deleted in one transaction

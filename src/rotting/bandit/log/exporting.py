@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from rotting._core.files import replacing
 from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.streaming import LogRow
+from rotting.bandit.log.streaming import LogRow
 from rotting.errors import MissingExtra, literal, quoted
 
 

@@ -12,8 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
-from rotting.bandit.checking import listed
-from rotting.bandit.choosing import Counts, counts_at, pick
+from rotting.bandit.core.checking import listed
+from rotting.bandit.core.choosing import Counts, counts_at, pick
+from rotting.bandit.core.events import NO_ARM, Event, Kind, check_event
+from rotting.bandit.core.identifiers import Identifiers, seq_of
+from rotting.bandit.core.pending import Pending
+from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import (
     BadName,
     CompactedDecision,
@@ -23,10 +27,6 @@ from rotting.bandit.errors import (
     UnknownArm,
     UnknownDecision,
 )
-from rotting.bandit.events import NO_ARM, Event, Kind, check_event
-from rotting.bandit.identifiers import Identifiers, seq_of
-from rotting.bandit.pending import Pending
-from rotting.bandit.state import BanditState
 from rotting.errors import quoted
 
 

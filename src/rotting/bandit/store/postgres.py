@@ -17,9 +17,9 @@ from psycopg import ClientCursor, waiting
 from sqlalchemy import Dialect
 from sqlalchemy.dialects import postgresql
 
-from rotting.bandit import schema
-from rotting.bandit.deadlines import Deadline
-from rotting.bandit.events import Event
+from rotting.bandit.core.events import Event
+from rotting.bandit.store import schema
+from rotting.bandit.store.deadlines import Deadline
 
 GRACE = 0.1  # seconds in which the server is expected to give up by itself, before the connection is dropped
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from rotting._core.noise import NoiseEstimate
 from rotting._core.randomness import CHOICE, stream_key
+from rotting.bandit.core.events import Event, Kind, check_event, damaged
+from rotting.bandit.core.holdout import HoldoutTally
+from rotting.bandit.core.pending import Pending, PendingDecisions
+from rotting.bandit.core.settings import BanditSettings
+from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.events import Event, Kind, check_event, damaged
-from rotting.bandit.holdout import HoldoutTally
-from rotting.bandit.pending import Pending, PendingDecisions
-from rotting.bandit.settings import BanditSettings
-from rotting.bandit.snapshots import Snapshot
 from rotting.errors import DamagedFile, quoted
 from rotting.policies import Agent
 

@@ -27,10 +27,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.types import NullType
 
-from rotting.bandit import schema
+from rotting.bandit.core.events import RESTORE, Event
+from rotting.bandit.core.seals import Seal, damaged_seal
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.events import RESTORE, Event
-from rotting.bandit.seals import Seal, damaged_seal
+from rotting.bandit.store import schema
 from rotting.errors import quoted
 from rotting.policies._contract.agent import LARGEST_REWARD
 

@@ -13,16 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rotting._core.validation import whole_number
-from rotting.bandit import planning
+from rotting.bandit.core import planning
+from rotting.bandit.core.events import NO_ARM, RESTORE, Event, check_event, damaged
 from rotting.bandit.errors import BadSettings, DamagedLog
-from rotting.bandit.events import NO_ARM, RESTORE, Event, check_event, damaged
 from rotting.errors import BadValue, quoted
 
 if TYPE_CHECKING:
     import pandas
 
-    from rotting.bandit.event_log import EventLog
-    from rotting.bandit.storage import StoredLog
+    from rotting.bandit.log.event_log import EventLog
+    from rotting.bandit.store.storage import StoredLog
 
 PORTION = 10_000  # events
 # A time: with a zone, or in UTC; a text is one of ISO 8601.

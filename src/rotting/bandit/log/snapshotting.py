@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from rotting.bandit.deadlines import Deadline
-from rotting.bandit.snapshots import packed
-from rotting.bandit.storage import StoredLog
+from rotting.bandit.core.snapshots import packed
+from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit.store.storage import StoredLog
 from rotting.errors import RottingError
 
 if TYPE_CHECKING:
-    from rotting.bandit.event_log import EventLog
+    from rotting.bandit.log.event_log import EventLog
 
 # A snapshot is taken after this many events, or more if it is large: one per BYTES_PER_EVENT of its size. Otherwise
 # a database would write more for snapshots than for events.

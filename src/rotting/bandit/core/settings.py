@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import finite_number, whole_number
-from rotting.bandit.checking import good_name, good_reward
+from rotting.bandit.core.checking import good_name, good_reward
 from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, RewardOutOfRange, SettingsConflict, UnknownArm
 from rotting.errors import BadValue, ParseError, literal, quoted
 from rotting.policies import Policy, parse_policy

@@ -1,0 +1,1 @@
+"""What is told of a bandit: reports, tables, figures."""
