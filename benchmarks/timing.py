@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rotting.policies import Policy
-from rotting.policies._engine.contract import fresh_state
+from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem
 from rotting.simulation.loop import new_journal, play, streams_of
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from rotting._core.randomness import CHOICE, stream_key, uniform, word
-from rotting.policies._engine.agent import Agent
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.agent import Agent
+from rotting.policies._contract.policy import Policy
 
 History = list[tuple[int, float]]  # (arm, reward) of every pull so far
 Uniforms = Callable[[int], float]  # the j-th uniform number of the round

@@ -10,7 +10,7 @@ import numpy as np
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting.errors import BadType, BadValue, MissingExtra
 from rotting.policies import Agent, Policy, PolicyLike, parse_policy
-from rotting.policies._engine.agent import checked_reward
+from rotting.policies._contract.agent import checked_reward
 
 try:
     from river import bandit

@@ -61,7 +61,7 @@ def test_it_says_how_to_keep_what_is_compiled():
 
 def test_every_entry_is_listened_to():
     code = (
-        "from numba.core import event\nimport rotting.policies._engine.kernel\n"
+        "from numba.core import event\nimport rotting.policies._contract.kernel\n"
         "print([type(listener).__name__ for listener in event._registered['numba:compile']])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

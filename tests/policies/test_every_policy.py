@@ -10,7 +10,7 @@ import rotting
 import rotting.policies
 from every_policy import ARMS, CASES, CLASSES, build, contents, play, title
 from rotting.policies import Policy, parse_policy
-from rotting.policies._engine.kernel import decide
+from rotting.policies._contract.kernel import decide
 
 # Parameters
 

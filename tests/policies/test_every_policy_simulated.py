@@ -10,7 +10,7 @@ from every_policy import ARMS, CASES, build, title
 from rotting import simulate
 from rotting._core.randomness import CHOICE, NOISE, normal, stream_key
 from rotting.policies import Agent, Policy
-from rotting.policies._engine.contract import fresh_state
+from rotting.policies._contract.states import fresh_state
 from rotting.problems import Drop, Problem
 from rotting.problems.curves import Power
 

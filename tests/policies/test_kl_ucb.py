@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import kl_ucb
-from rotting.policies._engine.bernoulli import bound_height, entropy, height_above, peak_at
+from rotting.policies._windows.bernoulli import bound_height, entropy, height_above, peak_at
 from rotting.policies.kl_ucb import KLUCB
 from side_by_side import assert_same_run
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rotting import RAWUCB
-from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import select, update
+from rotting.policies._contract.kernel import select, update
+from rotting.policies._contract.states import fresh_state
 
 UNIT = 1024  # rewards are whole multiples of 1 / UNIT
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from reference import raw_ucb_plus
 from reference.worlds import WORLDS, rewards_in
 from rotting import EffRAWUCB, EffRAWUCBPlus, RAWUCBPlus
-from rotting.policies._engine import bonuses
-from rotting.policies._engine.share_bonus import ShareBonus, ShareParameters, begin_round, no_share_bonus
+from rotting.policies._windows import bonuses
+from rotting.policies._windows.share_bonus import ShareBonus, ShareParameters, begin_round, no_share_bonus
 from rotting.policies.raw_ucb import RAWUCB
 from side_by_side import assert_same_run, assert_survives_extremes
 

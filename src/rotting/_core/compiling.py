@@ -5,7 +5,7 @@ function that Python calls; its machine code is kept on disk, so only the first 
 compiler.
 
 Numba decides whether cached code is still good by looking at the entry's own file. Our entries reach code in many other
-files, through `rotting.policies._engine.kernel`, so the name of the cache folder holds a digest of them all: edit any
+files, through `rotting.policies._contract.kernel`, so the name of the cache folder holds a digest of them all: edit any
 of those files and the next process looks into an empty folder. Code that involves a user's own policy is never cached.
 
 For debugging, NUMBA_DISABLE_JIT=1 runs all kernels as plain Python (step through them with any debugger), and

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rotting.bandit.errors import BadName, BadReward, BadSettings
 from rotting.errors import quoted
-from rotting.policies._engine.agent import LARGEST_REWARD, checked_reward
+from rotting.policies._contract.agent import LARGEST_REWARD, checked_reward
 
 LONGEST_NAME = 200
 

@@ -36,7 +36,7 @@ from typing import Literal, NamedTuple, get_args
 from rotting.bandit.checking import good_name
 from rotting.bandit.errors import BadName, DamagedLog
 from rotting.bandit.identifiers import is_identifier
-from rotting.policies._engine.agent import LARGEST_REWARD
+from rotting.policies._contract.agent import LARGEST_REWARD
 
 Kind = Literal[
     "decided",

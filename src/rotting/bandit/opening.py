@@ -22,7 +22,7 @@ from rotting.bandit.storage import BanditRow, StoredLog
 from rotting.bandit.warming import WarmStart, check_arms, import_events
 from rotting.errors import KernelError, literal, quoted
 from rotting.policies import Policy
-from rotting.policies._engine.views import check_views
+from rotting.policies._contract.views import check_views
 
 
 def open_log(

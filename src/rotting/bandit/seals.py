@@ -15,7 +15,7 @@ import numpy as np
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.events import Event
 from rotting.bandit.snapshots import NOT_A_SNAPSHOT, Snapshot
-from rotting.policies._engine.agent import LARGEST_REWARD
+from rotting.policies._contract.agent import LARGEST_REWARD
 
 
 @dataclasses.dataclass(frozen=True)

@@ -32,7 +32,7 @@ from rotting.bandit.errors import DamagedLog
 from rotting.bandit.events import RESTORE, Event
 from rotting.bandit.seals import Seal, damaged_seal
 from rotting.errors import quoted
-from rotting.policies._engine.agent import LARGEST_REWARD
+from rotting.policies._contract.agent import LARGEST_REWARD
 
 NO_LIMIT = 2**62  # more events than there will ever be
 DELETED = "\n"  # what the name of a bandit that is being deleted begins with: no name of a user does

@@ -1,8 +1,8 @@
 """How to choose: one policy, one file, one class. A new one is named here, in the imports and in `__all__`."""
 
-from rotting.policies._engine.agent import Agent
-from rotting.policies._engine.explaining import Explanation, FilterVerdict, IndexVerdict
-from rotting.policies._engine.policy import Policy, PolicyLike, parse_policy
+from rotting.policies._contract.agent import Agent
+from rotting.policies._contract.explaining import Explanation, FilterVerdict, IndexVerdict
+from rotting.policies._contract.policy import Policy, PolicyLike, parse_policy
 from rotting.policies.adwin_ucb import AdwinUCB
 from rotting.policies.aucb import AUCB
 from rotting.policies.aucb_tp import AUCBTP

@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 _ROWS = 40  # row j holds buckets of 2^j rewards: room for 4 * 10^12 of them
 _BUCKETS = 5  # per row; one more and the two oldest become one bucket of the next row

@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
 from rotting.problems.curves import Constant, Curve, Exponential, Logistic, Power, as_curve
 

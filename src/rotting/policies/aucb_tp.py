@@ -11,8 +11,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
-from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
-from rotting.policies._engine.one_by_one import check_place, place_of_current
+from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.one_by_one import check_place, place_of_current
 from rotting.policies.ucb_tp import learn
 
 LOG_HORIZON, ALPHA, SCALE = range(3)  # of `settings`

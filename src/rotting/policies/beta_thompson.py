@@ -11,7 +11,7 @@ from rotting._core.gamma import beta_sample_logit
 from rotting._core.parameters import parameter
 from rotting._core.randomness import word as word_at
 from rotting.errors import DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 
 class BetaThompsonState(NamedTuple):

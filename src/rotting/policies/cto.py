@@ -10,7 +10,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadType, BadValue
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
 from rotting.problems.curves import Curve, as_curve
 

@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
-from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 
 
 class CUSUMUCBState(NamedTuple):

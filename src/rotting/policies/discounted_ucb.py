@@ -10,7 +10,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 # Beyond this, the growing weight is brought back to 1.
 _LARGEST_WEIGHT = 1e100

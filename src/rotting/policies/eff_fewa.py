@@ -9,8 +9,9 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue
-from rotting.policies._engine.explaining import Explanation, explain_filter
-from rotting.policies._engine.filtering import (
+from rotting.policies._contract.explaining import Explanation, explain_filter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.filtering import (
     filter_settings,
     filter_width,
     first_unpulled,
@@ -19,8 +20,7 @@ from rotting.policies._engine.filtering import (
     least_pulled,
     least_pulls,
 )
-from rotting.policies._engine.policy import Policy
-from rotting.policies._engine.windows import (
+from rotting.policies._windows.windows import (
     DyadicWindows,
     GridWindows,
     check_windows,

@@ -9,9 +9,9 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
-from rotting.policies._engine.explaining import Explanation, explain_index
-from rotting.policies._engine.policy import Policy
-from rotting.policies._engine.windows import (
+from rotting.policies._contract.explaining import Explanation, explain_index
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.windows import (
     DyadicWindows,
     GridWindows,
     check_windows,

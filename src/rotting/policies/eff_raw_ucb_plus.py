@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting.policies._engine.share_bonus import ShareParameters, bonus_of
-from rotting.policies._engine.windows import DyadicWindows, GridWindows
+from rotting.policies._windows.share_bonus import ShareParameters, bonus_of
+from rotting.policies._windows.windows import DyadicWindows, GridWindows
 from rotting.policies.eff_raw_ucb import EffRAWUCB, update
 
 _COMMON = 64  # windows whose bonus is computed once for all arms: all of 1, 2, 4, ..., and the shortest of finer grids

@@ -12,7 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.errors import BadValue, DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 # When a log-weight exceeds this, the largest one is subtracted from all: e^100 is far from overflowing.
 _LARGEST_LOG_WEIGHT = 100.0

@@ -11,7 +11,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies import exp3
-from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 
 # When the sum of the weights exceeds this, all are divided by it: 1e100 is far from overflowing.
 _LARGEST_TOTAL = 1e100

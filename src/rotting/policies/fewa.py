@@ -11,7 +11,9 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.exact_filter import (
+from rotting.policies._contract.explaining import Explanation, explain_filter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.exact_filter import (
     BAND_MINIMUM,
     DECISION_ONLY,
     JUST_BELOW,
@@ -22,9 +24,8 @@ from rotting.policies._engine.exact_filter import (
     row_size,
     surely_drops_nobody,
 )
-from rotting.policies._engine.explaining import Explanation, explain_filter
-from rotting.policies._engine.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
-from rotting.policies._engine.history import (
+from rotting.policies._windows.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
+from rotting.policies._windows.history import (
     ROW,
     History,
     append,
@@ -36,8 +37,7 @@ from rotting.policies._engine.history import (
     rounding_of,
     window_sum_of,
 )
-from rotting.policies._engine.pair_proofs import LONG, PairProofs, advance, begin, no_proofs
-from rotting.policies._engine.policy import Policy
+from rotting.policies._windows.pair_proofs import LONG, PairProofs, advance, begin, no_proofs
 
 SHORT = 8  # windows whose rough sums are kept
 
@@ -67,7 +67,7 @@ def select(state, t, word):
 
     Windows that surely drop nobody are passed over: many at once, from bands around the prefix sums, where the
     threshold leaves a margin for that, or from what was proved in earlier rounds about the last two arms (see
-    `_engine/pair_proofs.py`); otherwise in rows, from rough sums. Only where somebody may be dropped is the filter
+    `_windows/pair_proofs.py`); otherwise in rows, from rough sums. Only where somebody may be dropped is the filter
     itself applied.
     """
     if state.history.used[1] > 0:

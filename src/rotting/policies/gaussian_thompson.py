@@ -10,7 +10,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting._core.randomness import normal
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 
 class GaussianThompsonState(NamedTuple):

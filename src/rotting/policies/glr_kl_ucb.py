@@ -11,9 +11,10 @@ import numpy as np
 from rotting._core.compiling import helper, outlined
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.bernoulli import bound_height, entropy, height_above, peak_at
-from rotting.policies._engine.changes import period_for, turn_of
-from rotting.policies._engine.history import (
+from rotting.policies._contract.changes import period_for, turn_of
+from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._windows.bernoulli import bound_height, entropy, height_above, peak_at
+from rotting.policies._windows.history import (
     BLOCK,
     History,
     append,
@@ -26,7 +27,6 @@ from rotting.policies._engine.history import (
     rounding,
     window_sum,
 )
-from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
 from rotting.policies.kl_ucb import check_means
 
 

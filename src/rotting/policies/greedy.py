@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 
 class GreedyState(NamedTuple):

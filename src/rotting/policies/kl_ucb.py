@@ -11,8 +11,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.bernoulli import bound_height, entropy, height_above, peak_at
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.bernoulli import bound_height, entropy, height_above, peak_at
 
 
 class KLUCBState(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 LEVELS = 101  # whole numbers from 0 to 100
 ROUNDED_UP, WIDTH, KEPT = range(3)  # of `settings`

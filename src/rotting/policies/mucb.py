@@ -10,9 +10,9 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
-from rotting.policies._engine.changes import period_for, turn_of
-from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
-from rotting.policies._engine.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.changes import period_for, turn_of
+from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 
 class MUCBState(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadType, BadValue
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 from rotting.problems import Problem
 from rotting.problems.kernel import ProblemArrays, after_pull, value_now
 

@@ -11,10 +11,11 @@ import numpy as np
 from rotting._core.compiling import entry, helper, outlined
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.bernoulli import bound_height, divergence_above, entropy, height_above, peak_at
-from rotting.policies._engine.explaining import Explanation, explain_index
-from rotting.policies._engine.filtering import first_unpulled
-from rotting.policies._engine.history import (
+from rotting.policies._contract.explaining import Explanation, explain_index
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.bernoulli import bound_height, divergence_above, entropy, height_above, peak_at
+from rotting.policies._windows.filtering import first_unpulled
+from rotting.policies._windows.history import (
     BLOCK,
     History,
     append,
@@ -29,7 +30,6 @@ from rotting.policies._engine.history import (
     window_sum,
     window_sum_of,
 )
-from rotting.policies._engine.policy import Policy
 
 
 class RAWKLUCBState(NamedTuple):

@@ -11,10 +11,11 @@ import numpy as np
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.bonuses import bonus_at
-from rotting.policies._engine.explaining import Explanation, explain_index
-from rotting.policies._engine.filtering import first_unpulled
-from rotting.policies._engine.history import (
+from rotting.policies._contract.explaining import Explanation, explain_index
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.bonuses import bonus_at
+from rotting.policies._windows.filtering import first_unpulled
+from rotting.policies._windows.history import (
     History,
     append,
     check_history,
@@ -23,8 +24,7 @@ from rotting.policies._engine.history import (
     window_sum,
     window_sum_of,
 )
-from rotting.policies._engine.index_proofs import IndexProofs, all_above, divide, lowest_window, no_index_proofs
-from rotting.policies._engine.policy import Policy
+from rotting.policies._windows.index_proofs import IndexProofs, all_above, divide, lowest_window, no_index_proofs
 
 
 class RAWUCBState(NamedTuple):
@@ -45,7 +45,7 @@ def select(state, t, word):
 
     An arm's index is a minimum over windows, so its value at any one window is an upper bound. The arm with the largest
     upper bound is the answer if all its windows lie above `level`, the largest upper bound of the others. What is not
-    surely above (see `_engine/index_proofs.py`) is computed: it lowers the arm's upper bound, or the arm is the answer.
+    surely above (see `_windows/index_proofs.py`) is computed: it lowers the arm's upper bound, or it is the answer.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)

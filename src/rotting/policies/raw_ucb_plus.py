@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry
-from rotting.policies._engine.bonuses import bonus_at
-from rotting.policies._engine.filtering import first_unpulled
-from rotting.policies._engine.history import History
-from rotting.policies._engine.index_proofs import IndexProofs, divide
-from rotting.policies._engine.share_bonus import (
+from rotting.policies._windows.bonuses import bonus_at
+from rotting.policies._windows.filtering import first_unpulled
+from rotting.policies._windows.history import History
+from rotting.policies._windows.index_proofs import IndexProofs, divide
+from rotting.policies._windows.share_bonus import (
     UNKNOWN,
     KnownLogs,
     ShareBonus,

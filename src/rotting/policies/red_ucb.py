@@ -11,7 +11,8 @@ import numpy as np
 from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.history import (
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.history import (
     History,
     append,
     check_history,
@@ -20,7 +21,6 @@ from rotting.policies._engine.history import (
     reserve,
     window_sum,
 )
-from rotting.policies._engine.policy import Policy
 
 FIRST_PULLS = 2  # of each arm, in turn
 

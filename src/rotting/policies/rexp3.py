@@ -12,7 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies import exp3
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 # A larger T / V counts as this: a restart every 10^16 rounds never comes, and still fits into 64 bits.
 _LARGEST_RATIO = 1e24

@@ -12,7 +12,7 @@ from rotting._core.gamma import beta_sample_logit
 from rotting._core.parameters import parameter
 from rotting._core.randomness import word as word_at
 from rotting.errors import DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 from rotting.policies.sliding_window_ucb import check_ring
 
 _SUCCESSES, _FAILURES = 0, 1  # the first axis of what is counted

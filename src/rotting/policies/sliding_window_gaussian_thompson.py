@@ -9,7 +9,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting._core.randomness import normal
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 from rotting.policies.sliding_window_ucb import SlidingWindowState, check_ring, empty_window, update
 
 

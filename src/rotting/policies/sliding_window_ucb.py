@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 
 class SlidingWindowState(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
 
 
 class SSUCBState(NamedTuple):

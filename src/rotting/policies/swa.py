@@ -10,8 +10,8 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
-from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
-from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 LONGEST = 2.0**62  # a window that no run ever fills
 

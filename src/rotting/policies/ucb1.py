@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.parameters import parameter
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 
 class UCB1State(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
-from rotting.policies._engine.one_by_one import check_place, move_on, place_of_current
+from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.one_by_one import check_place, move_on, place_of_current
 
 
 class UCBTPState(NamedTuple):

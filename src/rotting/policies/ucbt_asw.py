@@ -10,9 +10,9 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
-from rotting.policies._engine.horizons import KnowsHorizon, horizon_parameter
-from rotting.policies._engine.one_by_one import check_place, move_on, place_of_current
+from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.one_by_one import check_place, move_on, place_of_current
+from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 
 class UCBTASWState(NamedTuple):

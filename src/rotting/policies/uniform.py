@@ -9,7 +9,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.randomness import uniform
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 
 class UniformState(NamedTuple):

@@ -10,8 +10,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._engine.history import History, append, check_history, reserve
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
+from rotting.policies._windows.history import History, append, check_history, reserve
 from rotting.policies.swa import first_state, select, window_factor, window_for
 
 

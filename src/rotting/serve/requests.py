@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from rotting.policies._engine.agent import LARGEST_REWARD
+from rotting.policies._contract.agent import LARGEST_REWARD
 
 LARGEST_BODY = 1 << 20  # bytes
 LARGEST_BATCH = 1000  # decisions or events in one request

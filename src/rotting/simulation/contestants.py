@@ -14,7 +14,7 @@ from rotting._core.checking import compile_errors_in_short
 from rotting._core.compiling import is_package_only
 from rotting.errors import BadType, BadValue, KernelError
 from rotting.policies import Policy
-from rotting.policies._engine.checked import CheckedAgent
+from rotting.policies._contract.checked import CheckedAgent
 from rotting.problems import Problem
 from rotting.problems.checked import CheckedRun
 from rotting.simulation.detail import Detail, arrivals, play_in_detail

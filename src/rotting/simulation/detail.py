@@ -12,7 +12,7 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import DELAY, stream_key, stream_keys, uniform, word
-from rotting.policies._engine.kernel import select, update
+from rotting.policies._contract.kernel import select, update
 from rotting.problems.kernel import after_pull, begin_run, value_now
 from rotting.simulation.delays import Delay
 from rotting.simulation.loop import Journal, reward_of, take_down

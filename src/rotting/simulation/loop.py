@@ -11,7 +11,7 @@ from numba.extending import overload
 from rotting._core.compiling import INLINED, entry, helper, outlined
 from rotting._core.randomness import CHOICE, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
-from rotting.policies._engine.kernel import select, update
+from rotting.policies._contract.kernel import select, update
 from rotting.problems import Problem
 from rotting.problems.kernel import (
     after_pull,

@@ -8,7 +8,7 @@ import numpy as np
 
 from rotting.errors import BadValue, RottingError
 from rotting.policies import Agent, Explanation, Policy, parse_policy
-from rotting.policies._engine.contract import fresh_state
+from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem, parse_problem
 from rotting.simulation.run import Run
 

@@ -12,7 +12,7 @@ import numpy as np
 from rotting._core.compiling import belongs_to_package
 from rotting._core.defining import leaves
 from rotting.policies import Policy
-from rotting.policies._engine.contract import fresh_state
+from rotting.policies._contract.states import fresh_state
 
 # The largest state worth restoring: a larger one is dearer to copy than to make, as zeros cost nothing until written.
 _MOST_BYTES = 1 << 20

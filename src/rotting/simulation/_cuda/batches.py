@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rotting._core.defining import leaves
-from rotting.policies._engine.contract import fresh_state
+from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem
 from rotting.simulation._cuda.compiling import spreading
 from rotting.simulation._cuda.device import WARP, Stream

@@ -1,4 +1,4 @@
-"""What `rotting.policies._engine.team` is on a GPU: a team is the threads of a block that have the same second index.
+"""What `rotting.policies._windows.team` is on a GPU: a team is the threads of a block that have the same second index.
 
 There are 1, 2, 4, ..., 32 of them, neighbours in one warp. A vote or a shuffle among them waits until all have come to
 it.
@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda
 from numba.extending import overload
 
-from rotting.policies._engine.team import any_in_team, largest_in_team, my_share, smallest_in_team
+from rotting.policies._windows.team import any_in_team, largest_in_team, my_share, smallest_in_team
 from rotting.simulation._cuda.device import SIMULATED, WARP
 
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from rotting import RAWUCB
-from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.history import ROW, append, rough_window_sums
-from rotting.policies._engine.index_proofs import (
+from rotting.policies._contract.states import fresh_state
+from rotting.policies._windows.history import ROW, append, rough_window_sums
+from rotting.policies._windows.index_proofs import (
     ENDS,
     FIRST_ROW,
     HEIGHT,

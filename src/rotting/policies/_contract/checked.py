@@ -15,11 +15,11 @@ import numpy as np
 from rotting._core.checking import checked_arrays, guarded, uncompiled
 from rotting._core.randomness import word
 from rotting.errors import KernelError
-from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import Kernel, kernel_of
+from rotting.policies._contract.kernel import Kernel, kernel_of
+from rotting.policies._contract.states import fresh_state
 
 if TYPE_CHECKING:
-    from rotting.policies._engine.policy import Policy
+    from rotting.policies._contract.policy import Policy
 
 
 class CheckedAgent:

@@ -25,8 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._engine.bonuses import bonus_at, largest_of, rises
-from rotting.policies._engine.history import (
+from rotting.policies._windows.bonuses import bonus_at, largest_of, rises
+from rotting.policies._windows.history import (
     ROUNDING,
     ROW,
     place_of,
@@ -36,7 +36,7 @@ from rotting.policies._engine.history import (
     total_of,
     window_sum,
 )
-from rotting.policies._engine.team import any_in_team, my_share
+from rotting.policies._windows.team import any_in_team, my_share
 
 STRETCHES = 128  # the most stretches of an arm ...
 ROWS = 24  # ... and rows

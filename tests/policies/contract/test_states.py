@@ -13,7 +13,7 @@ from programs import printed_elsewhere, printed_here
 from rotting import Policy, simulate
 from rotting.errors import KernelError
 from rotting.policies import POLICIES
-from rotting.policies._engine.contract import fresh_state
+from rotting.policies._contract.states import fresh_state
 from rotting.problems import Drop, Problem, stationary
 
 PACKAGE = Path(rotting.__file__).parent
@@ -97,7 +97,7 @@ def policy_of(select=in_turn, update=learn, pulls=None, totals=None) -> Policy:
         ({"totals": lambda n: np.zeros(())}, "length one"),
         ({"totals": lambda n: np.zeros((n, 2))[:, 0]}, "not contiguous"),
         ({"totals": lambda n: _SHARED}, "state.totals is shared by all states"),
-        ({"totals": lambda n: np.zeros(n, np.int64)}, "puts a float into an array of int64.*test_contract.py"),
+        ({"totals": lambda n: np.zeros(n, np.int64)}, "puts a float into an array of int64.*test_states.py"),
     ],
 )
 def test_states_are_checked_when_a_policy_is_first_used(faults, says):
@@ -146,7 +146,7 @@ def test_numba_is_quoted_in_a_line():
 def test_checking_leads_to_the_line():
     for update in (learn_beyond_the_end,):
         with pytest.raises(
-            KernelError, match=r"IndexError: index 3 .*test_contract.py, line \d+: state.totals\[arm \+ 1\]"
+            KernelError, match=r"IndexError: index 3 .*test_states.py, line \d+: state.totals\[arm \+ 1\]"
         ):
             simulate(policy_of(update=update), PROBLEM, horizon=10, runs=1, progress=False, check=True)
 

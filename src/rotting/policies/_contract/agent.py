@@ -17,13 +17,13 @@ from rotting._core.compiling import belongs_to_package
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
-from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.kernel import decide, learn, learn_many
-from rotting.policies._engine.views import view_of
+from rotting.policies._contract.kernel import decide, learn, learn_many
+from rotting.policies._contract.states import fresh_state
+from rotting.policies._contract.views import view_of
 
 if TYPE_CHECKING:
-    from rotting.policies._engine.explaining import Explanation
-    from rotting.policies._engine.policy import Policy
+    from rotting.policies._contract.explaining import Explanation
+    from rotting.policies._contract.policy import Policy
 
 # Beyond this, sums of many rewards could overflow.
 LARGEST_REWARD = 1e100
@@ -150,20 +150,20 @@ class Agent:
 
     def save(self, path: str | Path) -> None:
         """Write the agent to a file, atomically; `Agent.load` continues it with identical decisions."""
-        from rotting.policies._engine.saving import save_agent
+        from rotting.policies._contract.saving import save_agent
 
         save_agent(path, self.policy, self._state, self._key)
 
     @classmethod
     def load(cls, path: str | Path) -> Agent:
         """Return the agent that `save` wrote."""
-        from rotting.policies._engine.saving import load_agent
+        from rotting.policies._contract.saving import load_agent
 
         return cls(*load_agent(path))
 
     def to_bytes(self) -> bytes:
         """Return what `save` would write."""
-        from rotting.policies._engine.saving import write_agent
+        from rotting.policies._contract.saving import write_agent
 
         file = io.BytesIO()
         write_agent(file, self.policy, self._state, self._key)
@@ -172,13 +172,13 @@ class Agent:
     @classmethod
     def from_bytes(cls, content: bytes) -> Agent:
         """Return the agent that `to_bytes` described."""
-        from rotting.policies._engine.saving import load_agent
+        from rotting.policies._contract.saving import load_agent
 
         return cls(*load_agent(io.BytesIO(content)))
 
     def same_as(self, other: Agent) -> bool:
         """Say whether both have learnt the same, bit for bit: every array, as far as both have made room in it."""
-        from rotting.policies._engine.saving import same_states
+        from rotting.policies._contract.saving import same_states
 
         return self.policy == other.policy and same_states(self.policy, self._state, other._state)
 

@@ -25,8 +25,8 @@ import numpy as np
 from rotting._core.defining import leaves
 from rotting._core.files import replacing
 from rotting.errors import BadValue, DamagedFile, FileError, literal
-from rotting.policies._engine.contract import fresh_state
-from rotting.policies._engine.policy import Policy, parse_policy
+from rotting.policies._contract.policy import Policy, parse_policy
+from rotting.policies._contract.states import fresh_state
 from rotting.problems.curve_kernels import CurveArrays
 
 FORMAT = 1

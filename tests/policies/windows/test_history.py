@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reference.sums import window_sums
 from reference.worlds import WORLDS, rewards_in
-from rotting.policies._engine import history as package
+from rotting.policies._windows import history as package
 from rotting.policies.fewa import FEWA
 from rotting.policies.raw_ucb import RAWUCB
 

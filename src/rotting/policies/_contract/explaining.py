@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rotting.policies._engine.kernel import decide
+from rotting.policies._contract.kernel import decide
 
 
 @dataclasses.dataclass(frozen=True)

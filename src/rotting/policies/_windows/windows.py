@@ -22,8 +22,8 @@ from numba.extending import overload
 
 from rotting._core.compiling import INLINED, helper
 from rotting.errors import DamagedFile
-from rotting.policies._engine.double_double import add
-from rotting.policies._engine.history import History, append, check_history, empty_history, reserve, window_sum
+from rotting.policies._windows.double_double import add
+from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 _LEVELS = 48  # windows up to 2^47
 

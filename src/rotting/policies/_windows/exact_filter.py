@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._engine.filtering import MAX_PULLS, keep_best
-from rotting.policies._engine.history import ROW, band, rough_prefix, rounding, row_of, total_of, window_sum
-from rotting.policies._engine.team import any_in_team, largest_in_team, my_share, smallest_in_team
+from rotting.policies._windows.filtering import MAX_PULLS, keep_best
+from rotting.policies._windows.history import ROW, band, rough_prefix, rounding, row_of, total_of, window_sum
+from rotting.policies._windows.team import any_in_team, largest_in_team, my_share, smallest_in_team
 
 FIRST_ROW = 16  # windows to compare side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are tabulated

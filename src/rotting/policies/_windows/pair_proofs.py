@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._engine.exact_filter import (
+from rotting.policies._windows.exact_filter import (
     BAND_MINIMUM,
     DECISION_ONLY,
     INVERSES,
@@ -34,8 +34,8 @@ from rotting.policies._engine.exact_filter import (
     range_of_sums,
     thresholds,
 )
-from rotting.policies._engine.history import ROW, TRAVEL, rough_prefix, rounding, total_of
-from rotting.policies._engine.team import largest_in_team, my_share
+from rotting.policies._windows.history import ROW, TRAVEL, rough_prefix, rounding, total_of
+from rotting.policies._windows.team import largest_in_team, my_share
 
 LONG = 256  # windows (a multiple of ROW) from which on proofs are kept: those about shorter windows would not last
 ROWS = 32  # the most rows that proofs are kept of ...

@@ -8,7 +8,7 @@ from typing import Any
 
 from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
-from rotting.policies._engine.kernel import Kernel, register
+from rotting.policies._contract.kernel import Kernel, register
 
 # The arguments of the two functions, by which number they are known here.
 _SELECT_ARGUMENTS, _UPDATE_ARGUMENTS = ("state", "t", "word"), ("state", "arm", "reward")

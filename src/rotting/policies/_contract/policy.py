@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from rotting._core.parameters import Parameters
 from rotting._core.parsing import parse_call
 from rotting.errors import NoExplanation
-from rotting.policies._engine.agent import Agent
-from rotting.policies._engine.definition import (
+from rotting.policies._contract.agent import Agent
+from rotting.policies._contract.definition import (
     check_name,
     check_traits,
     define_kernel,
     refuse_shadowing,
     register_kernel,
 )
-from rotting.policies._engine.kernel import Kernel
+from rotting.policies._contract.kernel import Kernel
 from rotting.problems.curves import Curve
 
 if TYPE_CHECKING:
-    from rotting.policies._engine.explaining import Explanation
+    from rotting.policies._contract.explaining import Explanation
     from rotting.problems import Problem
 
 # A NamedTuple of arrays whose fields only its policy knows.
@@ -40,7 +40,7 @@ class Policy(Parameters):
 
             def initial_state(self, n_arms): ...
 
-    `rotting.policies._engine.kernel` says what `state`, `select` and `update` must be. A class derived from another
+    `rotting.policies._contract.kernel` says what `state`, `select` and `update` must be. A class derived from another
     policy inherits the parts that it does not give.
 
     Parameters
@@ -64,7 +64,7 @@ class Policy(Parameters):
         Fields of the state that never change, besides `settings`; those of a tuple inside as "windows.sizes". A GPU
         keeps them once for many runs.
     in_teams
-        Whether its kernel divides loops between threads, as `rotting.policies._engine.team` says. A GPU then plays a
+        Whether its kernel divides loops between threads, as `rotting.policies._windows.team` says. A GPU then plays a
         run of it with several.
     abstract
         Whether it is no policy itself, and only others are derived from it.

@@ -21,9 +21,9 @@ import numpy as np
 
 from rotting._core.compiling import helper, outlined
 from rotting._core.parameters import Parameters, parameter
-from rotting.policies._engine.bonuses import Bonus, register_bonus, rises
-from rotting.policies._engine.history import place_of, rounding, total_of
-from rotting.policies._engine.index_proofs import (
+from rotting.policies._windows.bonuses import Bonus, register_bonus, rises
+from rotting.policies._windows.history import place_of, rounding, total_of
+from rotting.policies._windows.index_proofs import (
     ENDS,
     HEIGHT,
     LAST,
@@ -36,7 +36,7 @@ from rotting.policies._engine.index_proofs import (
     pieces,
     steeper,
 )
-from rotting.policies._engine.team import any_in_team, my_share
+from rotting.policies._windows.team import any_in_team, my_share
 
 REFRESH = 16  # pulls after which the logarithms of an arm's ends are taken anew
 AGE = 1.0 / 256.0  # by which part of t the table of recent windows may be behind

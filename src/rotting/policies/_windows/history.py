@@ -26,7 +26,7 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper, outlined
 from rotting.errors import DamagedFile
-from rotting.policies._engine.double_double import add
+from rotting.policies._windows.double_double import add
 
 PAGE_BITS, NODE_BITS = 8, 5
 PAGE = 1 << PAGE_BITS  # prefix sums per page

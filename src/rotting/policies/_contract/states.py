@@ -17,12 +17,12 @@ from rotting._core.checking import refuse_truncation
 from rotting._core.compiling import belongs_to_package
 from rotting._core.defining import check_arrays, leaves
 from rotting.errors import BadValue, KernelError, RottingError, literal
-from rotting.policies._engine.kernel import kernel_of
+from rotting.policies._contract.kernel import kernel_of
 from rotting.problems.curve_kernels import CurveArrays
 from rotting.problems.kernel import ProblemArrays
 
 if TYPE_CHECKING:
-    from rotting.policies._engine.policy import Policy
+    from rotting.policies._contract.policy import Policy
 
 _checked: set[type] = set()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue
-from rotting.policies._engine.policy import Policy
+from rotting.policies._contract.policy import Policy
 
 # Rounds to make constants for where nobody says how many there will be; a simulation does.
 USUAL_HORIZON = 10_000

@@ -10,10 +10,10 @@ import numpy as np
 
 from rotting._core.compiling import belongs_to_package
 from rotting.errors import KernelError
-from rotting.policies._engine.history import History
+from rotting.policies._windows.history import History
 
 if TYPE_CHECKING:
-    from rotting.policies._engine.policy import Policy
+    from rotting.policies._contract.policy import Policy
 
 
 def view_of(policy: Policy, state: Any, arms: Sequence[int]) -> Any:

@@ -1,1 +1,0 @@
-"""What policies are made of: the kernel contract, agents, histories, windows, filters, saving, explaining."""
