@@ -147,7 +147,7 @@ def _played_together(
     folder: Path, settings: Settings, watch: Watcher, seconds: dict[str, float]
 ) -> dict[tuple[str, str], xarray.Dataset]:
     """Play the blocks that are not kept yet, all at once; keep and return them; share the time out in `seconds`."""
-    from rotting.simulation._cuda.together import Game, simulate_together
+    from rotting.play.gpu.together import Game, simulate_together
     from rotting.simulation.simulator import checked_device
 
     checked_device(settings.device)

@@ -1,6 +1,6 @@
 """The compiled loop, common random numbers, and comparisons of policies on a problem."""
 
-from rotting.simulation.delays import Delay, FixedDelay, GeometricDelay
+from rotting.play.delays import Delay, FixedDelay, GeometricDelay
 from rotting.simulation.significance import Difference, holm, significance
 from rotting.simulation.simulator import simulate
 from rotting.simulation.traces import write_traces

@@ -17,8 +17,8 @@ import numpy as np
 
 from rotting.errors import DamagedFile
 from rotting.problems import Problem
-from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal, streams_of_each
+from rotting.play.players import contestants
+from rotting.play.loop import new_journal, streams_of_each
 from rotting.simulation.simulator import play_run
 from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
@@ -113,8 +113,8 @@ def compute_on_gpu(plan: Plan, blocks: Sequence[range], stop: threading.Event | 
 
     Once `stop` is set, `StoppedError` is raised.
     """
-    from rotting.simulation._cuda.batches import Cell
-    from rotting.simulation._cuda.playing import played_together, refuse_python
+    from rotting.play.gpu.batches import Cell
+    from rotting.play.gpu.playing import played_together, refuse_python
 
     pieces = [piece for block in blocks for piece in plan.numbering.pieces(block)]
     cells = []

@@ -170,7 +170,7 @@ def _check_workers(client: Client, plan: Plan) -> None:
         from rotting._core.compiling import kernel_digest
 
         if device == "cuda":  # workers of other versions may not know devices
-            from rotting.simulation._cuda.device import require
+            from rotting.play.gpu.device import require
 
             require()
         return __version__, kernel_digest()

@@ -59,6 +59,9 @@ class History(NamedTuple):
     summary: np.ndarray  # float64 (K, 8): TOTAL, ..., TRAVEL of each arm; 8 numbers fill a cache line
     largest: np.ndarray  # float64 [the largest |S| so far]
 
+    # Nothing reads what a run has not written of these, so that they need not be cleared before the next run.
+    WRITTEN_FIRST = ("high", "low", "outlines", "page")
+
 
 def empty_history(n_arms: int) -> History:
     """Return the history of arms that have not been pulled; `reserve` makes room for pulls."""

@@ -16,10 +16,10 @@ import numpy as np
 
 from rotting._core.checking import compile_errors_in_short
 from rotting.errors import KernelError, NoDevice
-from rotting.simulation._cuda import device
-from rotting.simulation._cuda.batches import Cell, Group, Part, cut, first_players, grouped, of_players, to_device
-from rotting.simulation._cuda.compiling import kernel_for
-from rotting.simulation.contestants import CompiledContestant, Contestant
+from rotting.play.gpu import device
+from rotting.play.gpu.batches import Cell, Group, Part, cut, first_players, grouped, of_players, to_device
+from rotting.play.gpu.compiling import kernel_for
+from rotting.play.players import CompiledContestant, Contestant
 
 # How much of the memory that is free is planned with; the rest is for what the driver and others need.
 _SHARE = 0.85

@@ -12,10 +12,10 @@ import numba
 from numba import cuda
 
 from rotting._core.compiling import OPTIONS
-from rotting.simulation._cuda.device import SIMULATED, WARP
-from rotting.simulation._cuda.parts import Common, part_of
-from rotting.simulation._cuda.teams import register_teams
-from rotting.simulation.loop import Journal, Streams, play
+from rotting.play.gpu.device import SIMULATED, WARP
+from rotting.play.gpu.parts import Common, part_of
+from rotting.play.gpu.teams import register_teams
+from rotting.play.loop import Journal, Streams, play
 
 register_teams()
 _play = play if SIMULATED else numba.njit(play.__wrapped__, **OPTIONS)

@@ -1,15 +1,15 @@
-"""A pool of threads: every result once, few jobs at a time, and nothing left running."""
+"""Jobs on threads: every result once, few waiting for their reader, and nothing left running."""
 
 import contextlib
 import threading
 
 import pytest
 
-from rotting._core.threads import on_threads
+from rotting.play.on_threads import on_threads
 
 
-def run(jobs, threads=2, **named):
-    return contextlib.closing(on_threads(jobs, threads, stop=named.pop("stop", threading.Event()), **named))
+def run(jobs, threads=2, ask_to_stop=lambda: None):
+    return contextlib.closing(on_threads(jobs, threads, ask_to_stop))
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -31,9 +31,18 @@ def test_jobs_are_taken_as_threads_become_free():
             taken.append(number)
             yield lambda: None
 
-    with run(jobs(), threads=1, in_flight=2) as results:
+    with run(jobs(), threads=1) as results:
         for finished, _ in enumerate(results, start=1):
-            assert len(taken) <= finished + 2
+            assert len(taken) <= finished + 4
+
+
+def test_few_jobs_start_few_threads():
+    used = set()
+    with run([lambda: used.add(threading.current_thread())], threads=50) as results:
+        started = threading.active_count()
+        list(results)
+    assert len(used) == 1
+    assert started <= 4
 
 
 def test_an_error_ends_all_jobs():
@@ -45,9 +54,19 @@ def test_an_error_ends_all_jobs():
     def fails():
         raise ZeroDivisionError("of a job")
 
-    with pytest.raises(ZeroDivisionError, match="of a job"), run([waits, fails, *[waits] * 10], stop=stop) as results:
+    jobs = [waits, fails, *[waits] * 10]
+    with pytest.raises(ZeroDivisionError, match="of a job"), run(jobs, ask_to_stop=stop.set) as results:
         list(results)
     assert threading.active_count() == before
+
+
+def test_an_error_of_what_makes_jobs_comes_through():
+    def jobs():
+        yield lambda: 1
+        raise ZeroDivisionError("no more")
+
+    with pytest.raises(ZeroDivisionError, match="no more"), run(jobs()) as results:
+        list(results)
 
 
 def test_an_error_of_the_consumer_ends_all_jobs():
@@ -57,7 +76,8 @@ def test_an_error_of_the_consumer_ends_all_jobs():
         next(results)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), run([lambda: 1, lambda: stop.wait(60)], stop=stop) as results:
+    jobs = [lambda: 1, lambda: stop.wait(60)]
+    with pytest.raises(KeyboardInterrupt), run(jobs, ask_to_stop=stop.set) as results:
         interrupted(results)
     assert stop.is_set()
     assert threading.active_count() == before

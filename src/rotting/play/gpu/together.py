@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.play.gpu.batches import Cell
+from rotting.play.gpu.playing import play_cells, refuse_python
+from rotting.play.players import Contestant, Players, contestants
 from rotting.problems import Problem
-from rotting.simulation._cuda.batches import Cell
-from rotting.simulation._cuda.playing import play_cells, refuse_python
-from rotting.simulation.contestants import Contestant, Players, contestants
 from rotting.simulation.simulator import make_dataset, oracle_of_runs, recorded_rounds
 
 if TYPE_CHECKING:

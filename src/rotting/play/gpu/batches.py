@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rotting._core.defining import leaves
+from rotting.play.gpu.compiling import spreading
+from rotting.play.gpu.device import WARP, Stream
+from rotting.play.gpu.kernel import Batch
+from rotting.play.gpu.parts import Common, Woven
+from rotting.play.loop import Journal, streams_of_many
+from rotting.play.players import CompiledContestant
 from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem
-from rotting.simulation._cuda.compiling import spreading
-from rotting.simulation._cuda.device import WARP, Stream
-from rotting.simulation._cuda.kernel import Batch
-from rotting.simulation._cuda.parts import Common, Woven
-from rotting.simulation.contestants import CompiledContestant
-from rotting.simulation.loop import Journal, streams_of_many
 
 _SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
 _BYTES = 8  # of a number
