@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from rotting.simulation._cuda import batches, device, playing
+from rotting.simulation._cuda.together import Game, simulate_together
 
 import rotting
 from rotting.policies import POLICIES, Policy
 from rotting.problems import NAMED
-from rotting.simulation._cuda import batches, device, playing
-from rotting.simulation._cuda.together import Game, simulate_together
 
 DROP = rotting.problems.Drop(before=0.5, after=-0.5, at=10)
 GAME = {"horizon": 60, "runs": 5, "seed": 3, "rounds": 7}

@@ -1,4 +1,4 @@
-"""Every policy still does what it did in version 0.2: decisions everywhere, and each bit on the machine of that time."""
+"""Every policy does what it did in version 0.2: decisions everywhere, each bit on the machine of that time."""
 
 import numpy as np
 import pytest

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from rotting.simulation.contestants import contestants
+from rotting.simulation.loop import new_journal, streams_of, streams_of_each
 
 import rotting
 from rotting.problems import Bernoulli, Gaussian, NoNoise, Problem
 from rotting.simulation import loop
-from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal, streams_of, streams_of_each
 
 HORIZON = 1000
 CURVES = [[0.8] * 300 + [0.1], 0.5, 0.4]

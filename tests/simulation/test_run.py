@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from rotting.simulation.run import Run
 
 import rotting
 from rotting.errors import RottingError
-from rotting.simulation.run import Run
 
 PROBLEM = rotting.problems.two_arm(L=2.0, horizon=300)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-import rotting
-from rotting._core.defining import leaves
 from rotting.simulation.contestants import contestants
 from rotting.simulation.loop import new_journal, streams_of
 from rotting.simulation.state_pool import StatePool
+
+import rotting
+from rotting._core.defining import leaves
 
 PROBLEM = rotting.problems.two_arm(0.5, horizon=600)
 

@@ -1,7 +1,7 @@
 """One thread's working memory: arrays that lie apart from those of other threads, and from each other.
 
-Processors hand memory to each other in lines of 64 bytes, which some of them fetch in pairs. Small arrays that different
-threads write, side by side in one line, make every write wait for the other thread (false sharing). So all that a thread
+Processors hand memory to each other in lines of 64 bytes, which some of them fetch in pairs. Small arrays of different
+threads, side by side in one line, make every write wait for the other thread (false sharing). So all that a thread
 writes while it plays lies in one buffer of its own, and words of a known content keep its arrays apart: whoever writes
 beyond the end of an array is found out.
 """

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rotting.play.players import Player
     from rotting.problems import Problem
 
+ON_TIME = FixedDelay(0)
+
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
@@ -25,13 +27,13 @@ class Cell:
     rounds: np.ndarray  # int64: the rounds at which what was earned is recorded, increasing
     runs: range  # their numbers
     seed: int
-    delay: Delay = FixedDelay(0)
+    delay: Delay = ON_TIME
     trace: tuple[str, ...] = ()  # what is written down of every round: names in `rotting.play.late.TRACES`
 
     @property
     def is_late(self) -> bool:
         """Whether rewards can arrive late."""
-        return self.delay != FixedDelay(0)
+        return self.delay != ON_TIME
 
     @property
     def work(self) -> int:

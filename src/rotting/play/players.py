@@ -46,8 +46,9 @@ class CompiledPlayer:
 
     rounds_at_once = 1 << 18
 
-    def __init__(self, label: str, policy: Policy):
+    def __init__(self, label: str, policy: Policy, written: str):
         self.label, self.policy, self.description = label, policy, repr(policy)
+        self.written = written  # the policy before it was told of the problem, as a text
 
     def table(self, cell: Cell) -> Table:
         """Return a table with an arena."""
@@ -110,7 +111,7 @@ def players_of(policies: Policies, problem: Problem, horizon: int, check: bool =
 def _player(label: str, policy: object, problem: Problem, horizon: int, check: bool) -> Player:
     if isinstance(policy, Policy):
         label, informed = label or str(policy), policy.informed(problem, horizon)
-        return CheckedPlayer(label, informed) if check else CompiledPlayer(label, informed)
+        return CheckedPlayer(label, informed) if check else CompiledPlayer(label, informed, repr(policy))
     if isinstance(policy, type) and issubclass(policy, Policy):
         hint = f"did you mean {policy.__name__}()?"
         raise BadType(f"{policy.__name__} is a class", owner="policies", value=policy, hint=hint)

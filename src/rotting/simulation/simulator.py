@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
 from rotting.errors import BadType, BadValue
 from rotting.play import Cell, Played, place_for, play, threads
+from rotting.play.cell import Place, Tell
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
 from rotting.play.places import device_name
@@ -105,10 +107,8 @@ def simulate(
     array([ 10.4, 512.4])
     """
     game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
-    on = place_for(device, threads)
-    with _progress(game, progress) as tell, closing(play(game.cells, on, tell)) as pieces:
-        for piece in pieces:
-            game.take(piece)
+    with _progress([game], progress) as tell:
+        played(game, on=place_for(device, threads), tell=tell)
     return game.dataset(device)
 
 
@@ -122,13 +122,28 @@ def mean_rewards(policies: Policies, problem: Problem, horizon: int, runs: int, 
     (1,)
     """
     game = Game(policies, problem, horizon, runs, seed, rounds=[horizon])
-    for piece in play(game.cells, threads()):
-        game.take(piece)
+    played(game, on=threads())
     return np.asarray(game.earned[:, :, 0].mean(axis=1))
 
 
+def final_regrets(
+    policies: Policies,
+    problems: Sequence[Problem],
+    horizon: int | None,
+    runs: range,
+    seed: int,
+    on: Place,
+    progress: bool | None = None,
+) -> np.ndarray:
+    """Return the regret of each policy on each problem at the end of each run, [policy, problem, run]."""
+    games = [Game(policies, problem, horizon, len(runs), seed, 1, runs.start) for problem in problems]
+    with _progress(games, progress) as tell:
+        played(*games, on=on, tell=tell)
+    return np.stack([game.regret()[:, :, -1] for game in games], axis=1)
+
+
 class Game:
-    """One simulation: the cells that are to be played, and what has come of them so far. Parameters as in `simulate`."""
+    """One simulation: the cells to play, and what has come of them so far. Parameters as in `simulate`."""
 
     def __init__(
         self,
@@ -164,9 +179,9 @@ class Game:
         }
         self.left = len(self.players) * runs
 
-    def take(self, piece: Played, first_cell: int = 0) -> bool:
-        """Take what some runs came to; say whether all are there. The game's first cell may be one of many others."""
-        player, first = piece.cell - first_cell, self.runs.start
+    def take(self, player: int, piece: Played) -> bool:
+        """Take what some runs of a player came to; say whether all are there."""
+        first = self.runs.start
         runs = slice(piece.runs.start - first, piece.runs.stop - first)
         self.earned[player, runs], self.pulls[player, runs] = piece.earned, piece.pulls
         self.seconds[player] += piece.seconds
@@ -175,25 +190,33 @@ class Game:
         self.left -= len(piece.runs)
         return self.left == 0
 
+    @cached_property
+    def oracle(self) -> OracleResult:
+        """What regret is measured against."""
+        return oracle_of_runs(self.problem, self.rounds, self.seed, self.runs)
+
+    def regret(self) -> np.ndarray:
+        """Return [player, run, recorded round]."""
+        return np.asarray(self.oracle.reward - self.earned)
+
     def dataset(self, device: str = "cpu") -> xarray.Dataset:
         """Return the results as a labelled dataset that says how they were made."""
         import xarray
 
         import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
 
-        oracle = oracle_of_runs(self.problem, self.rounds, self.seed, self.runs)
         found = xarray.Dataset(
             {
                 "regret": (
                     ("policy", "run", "round"),
-                    oracle.reward - self.earned,
+                    self.regret(),
                     {"long_name": "expected regret against the oracle"},
                 ),
                 "pulls": (("policy", "run", "arm"), self.pulls, {"long_name": "pulls of each arm"}),
                 "seconds": (("policy",), self.seconds, _SECONDS),
                 "oracle_reward": (
-                    ("run", "round")[-oracle.reward.ndim :],
-                    oracle.reward,
+                    ("run", "round")[-self.oracle.reward.ndim :],
+                    self.oracle.reward,
                     {"long_name": "the oracle's cumulative expected reward"},
                 ),
             },
@@ -203,17 +226,17 @@ class Game:
                 "round": self.rounds,
                 "arm": np.arange(self.problem.n_arms),
             },
-            attrs=self._attributes(oracle, device),
+            attrs=self._attributes(device),
         )
         return added_traces(found, self.traces, self.delay)
 
-    def _attributes(self, oracle: OracleResult, device: str) -> dict[str, Any]:
+    def _attributes(self, device: str) -> dict[str, Any]:
         from rotting import __version__
         from rotting._core.compiling import kernel_digest
 
         return {
             "problem": self.problem.name,
-            "oracle": str(oracle),
+            "oracle": str(self.oracle),
             "policies": "\n".join(player.description for player in self.players),
             "horizon": self.horizon,
             "seed": self.seed,
@@ -222,6 +245,22 @@ class Game:
             "kernels": kernel_digest(),
             "device": device_name(device),
         }
+
+
+def played(*games: Game, on: Place, tell: Tell = lambda rounds: None) -> None:
+    """Play games, all at once."""
+    for _ in finished(games, on, tell):
+        pass
+
+
+def finished(games: Sequence[Game], on: Place, tell: Tell = lambda rounds: None) -> Iterator[Game]:
+    """Play games, all at once; yield each as soon as all of it is played."""
+    seats = [(game, player) for game in games for player in range(len(game.cells))]
+    with closing(play([game.cells[player] for game, player in seats], on, tell)) as pieces:
+        for piece in pieces:
+            game, player = seats[piece.cell]
+            if game.take(player, piece):
+                yield game
 
 
 _SECONDS = {"long_name": "processor time spent playing, all runs", "units": "s"}
@@ -258,14 +297,15 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 
 
 @contextmanager
-def _progress(game: Game, wanted: bool | Callable[[int], None] | None) -> Iterator[Callable[[int], None]]:
+def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[Tell]:
     """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
+    runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
     rounds = told = 0
 
     def tell(more: int) -> None:
         nonlocal rounds, told
         rounds += more
-        now = rounds // game.horizon
+        now = rounds // horizon
         advance(now - told)
         told = now
 
@@ -274,6 +314,6 @@ def _progress(game: Game, wanted: bool | Callable[[int], None] | None) -> Iterat
         yield tell
         return
     with progress_bar(wanted) as bar:
-        bar.stage("runs", game.left)
+        bar.stage("runs", runs)
         advance = bar.advance
         yield tell
