@@ -17,7 +17,7 @@ import rotting
 from rotting import FEWA, RAWUCB, EffFEWA, EffRAWUCB
 from rotting.problems import Constant, Drop, Problem, ten_arm, two_arm
 from rotting.problems.kernel import draw_reward
-from rotting.simulation.loop import streams_of
+from rotting.play.loop import streams_of
 
 
 def every_bar(turns: int) -> Iterator[Bar]:

@@ -12,7 +12,7 @@ import numpy as np
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem
-from rotting.simulation.loop import new_journal, play, streams_of
+from rotting.play.loop import new_journal, play, streams_of
 
 
 def run_time(policy: Policy, problem: Problem, horizon: int, run: int = 0, seed: int = 0) -> float:

@@ -227,7 +227,7 @@ def test_imports_by_name_are_few_and_known():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("policies.fewa", "from rotting.simulation.loop import play"),
+        ("policies.fewa", "from rotting.play.loop import play"),
         ("policies.fewa", "import rotting.simulation"),
         ("policies.fewa", "def f():\n    from rotting.logs import diagnose"),
         ("policies.fewa", "from rotting import simulate"),

@@ -52,6 +52,7 @@ class Played(NamedTuple):
     traces: dict[str, np.ndarray]  # [run, ...], by name
 
 
-# Where runs are played: takes the cells, and a function to call now and then with how many rounds were played since.
-Tell = Callable[[int], object]
+# Called now and then with the place of a cell, and how many rounds were played since.
+Tell = Callable[[int, int], object]
+# Where runs are played: takes the cells, and whom to tell.
 Place = Callable[[Sequence[Cell], Tell], Generator[Played, None, None]]

@@ -18,7 +18,7 @@ from rotting.play.on_threads import on_threads
 DEVICES = ("cpu", "cuda")
 
 
-def play(cells: Sequence[Cell], on: Place | None = None, tell: Tell = lambda rounds: None) -> Generator[Played]:
+def play(cells: Sequence[Cell], on: Place | None = None, tell: Tell = lambda place, rounds: None) -> Generator[Played]:
     """Yield what the runs of cells come to, piece by piece, in any order.
 
     What a run comes to depends on its cell and its number alone, not on where and with which others it is played.
@@ -30,7 +30,7 @@ def play(cells: Sequence[Cell], on: Place | None = None, tell: Tell = lambda rou
     on
         Where: `threads(count)`, `gpu()` or `rotting.play.cluster.dask(client)` (default: a thread per processor).
     tell
-        Called now and then with how many rounds were played since.
+        Called now and then with the place of a cell, and how many rounds were played since.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def _on_threads(cells: Sequence[Cell], tell: Tell, count: int) -> Generator[Play
     jobs = (partial(job, place, runs) for place, runs in _pieces(cells, count))
     with contextlib.closing(on_threads(jobs, count, partial(stop.fill, 1))) as finished:
         for played in finished:
-            tell(len(played.runs) * cells[played.cell].horizon)
+            tell(played.cell, len(played.runs) * cells[played.cell].horizon)
             yield played
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
 from rotting.errors import BadType, BadValue
 from rotting.play import Cell, Played, place_for, play, threads
-from rotting.play.cell import Place, Tell
+from rotting.play.cell import Place
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
 from rotting.play.places import device_name
@@ -247,16 +247,21 @@ class Game:
         }
 
 
-def played(*games: Game, on: Place, tell: Tell = lambda rounds: None) -> None:
+# Called now and then with a game, and how many rounds of it were played since.
+TellOfGame = Callable[["Game", int], object]
+
+
+def played(*games: Game, on: Place, tell: TellOfGame = lambda game, rounds: None) -> None:
     """Play games, all at once."""
     for _ in finished(games, on, tell):
         pass
 
 
-def finished(games: Sequence[Game], on: Place, tell: Tell = lambda rounds: None) -> Iterator[Game]:
+def finished(games: Sequence[Game], on: Place, tell: TellOfGame) -> Generator[Game]:
     """Play games, all at once; yield each as soon as all of it is played."""
     seats = [(game, player) for game in games for player in range(len(game.cells))]
-    with closing(play([game.cells[player] for game, player in seats], on, tell)) as pieces:
+    cells = [game.cells[player] for game, player in seats]
+    with closing(play(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as pieces:
         for piece in pieces:
             game, player = seats[piece.cell]
             if game.take(player, piece):
@@ -297,12 +302,12 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 
 
 @contextmanager
-def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[Tell]:
+def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
     """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
     runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
     rounds = told = 0
 
-    def tell(more: int) -> None:
+    def tell(game: Game, more: int) -> None:
         nonlocal rounds, told
         rounds += more
         now = rounds // horizon

@@ -80,7 +80,7 @@ def dask(client: Client, device: str = "cpu", sources: Sequence[imported.Source]
             _check_workers(client, device)
             with contextlib.closing(_played(client, cells, device, sources)) as finished:
                 for played in finished:
-                    tell(len(played.runs) * cells[played.cell].horizon)
+                    tell(played.cell, len(played.runs) * cells[played.cell].horizon)
                     yield played
 
     return on_cluster

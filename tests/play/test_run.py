@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rotting.simulation.run import Run
+from rotting.play.run import Run
 
 import rotting
 from rotting.errors import RottingError

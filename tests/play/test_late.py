@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import xarray
-from rotting.simulation.delays import as_delay
+from rotting.play.delays import as_delay
 
 import rotting
 from rotting import UCB1, EffFEWA, Problem, Uniform, simulate
@@ -19,7 +19,7 @@ from rotting._core.randomness import DELAY, NOISE, normal, stream_key, uniform
 from rotting.errors import BadValue, KernelError
 from rotting.policies import POLICIES, Policy
 from rotting.simulation import FixedDelay, GeometricDelay, write_traces
-from rotting.simulation.traces import trace_bytes
+from rotting.play.late import trace_bytes
 
 PROBLEM = Problem([0.2, rotting.problems.Drop(before=0.5, after=-0.5, at=40), 0.0], sigma=0.5, name="three arms")
 GAME = {"horizon": 300, "runs": 4, "seed": 5, "rounds": 30}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal, streams_of, streams_of_each
+from rotting.play.loop import new_journal, streams_of, streams_of_each
 
 import rotting
 from rotting.problems import Bernoulli, Gaussian, NoNoise, Problem
