@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from rotting.play.loop import new_journal, play, streams_of
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem
-from rotting.play.loop import new_journal, play, streams_of
 
 
 def run_time(policy: Policy, problem: Problem, horizon: int, run: int = 0, seed: int = 0) -> float:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+import rotting
 from rotting.play import Cell, gpu
 from rotting.play.gpu import batches, device, playing
 from rotting.play.players import players_of
-from rotting.simulation.simulator import Game, finished
-
-import rotting
 from rotting.policies import POLICIES, Policy
 from rotting.problems import NAMED
+from rotting.simulation.simulator import Game, finished
 
 DROP = rotting.problems.Drop(before=0.5, after=-0.5, at=10)
 GAME = {"horizon": 60, "runs": 5, "seed": 3, "rounds": 7}

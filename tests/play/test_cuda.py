@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rotting.play.loop import streams_of, streams_of_many
 
 import rotting
 import simulated_gpu
+from rotting.play.loop import streams_of, streams_of_many
 
 
 @pytest.fixture(scope="module")

@@ -72,6 +72,7 @@ def test_a_sweep_gives_the_same(tmp_path):
 def test_rounding_is_the_cpus():
     """A product is rounded before it is added to: contracted, this difference would not be 0."""
     from numba import cuda
+
     from rotting.play.gpu.compiling import _without_contraction
 
     def product_and_sum(numbers):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from rotting.play.run import Run
 
 import rotting
 from rotting.errors import RottingError
+from rotting.play.run import Run
 
 PROBLEM = rotting.problems.two_arm(L=2.0, horizon=300)
 

@@ -59,7 +59,7 @@ class History(NamedTuple):
     summary: np.ndarray  # float64 (K, 8): TOTAL, ..., TRAVEL of each arm; 8 numbers fill a cache line
     largest: np.ndarray  # float64 [the largest |S| so far]
 
-    # Nothing reads what a run has not written of these, so that they need not be cleared before the next run.
+    # A run reads of these what it has written itself, and S[0], which none changes: no need to clear them between runs.
     WRITTEN_FIRST = ("high", "low", "outlines", "page")
 
 
