@@ -21,16 +21,17 @@ REACHES = {
     "problems": BASE,
     "policies": BASE | {"_output", "problems"},
     "theory": BASE | {"problems"},
-    "simulation": BASE | {"_output", "problems", "policies"},
-    "sweeps": BASE | {"_output", "problems", "policies", "simulation"},
-    "paper": BASE | {"_output", "problems", "policies", "simulation", "theory"},
+    "play": BASE | {"_output", "problems", "policies"},
+    "simulation": BASE | {"_output", "problems", "policies", "play"},
+    "sweeps": BASE | {"_output", "problems", "policies", "play", "simulation"},
+    "paper": BASE | {"_output", "problems", "policies", "play", "simulation", "theory"},
     "bandit": BASE | {"_output", "problems", "policies"},
-    "logs": BASE | {"_output", "problems", "policies", "simulation"},
+    "logs": BASE | {"_output", "problems", "policies", "play", "simulation"},
     "serve": BASE | {"_output", "problems", "policies", "bandit"},
     "cli": BASE
-    | {"_output", "problems", "policies", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
+    | {"_output", "problems", "policies", "play", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
     # At home in other libraries.
-    "gym": BASE | {"_output", "problems", "policies", "simulation"},
+    "gym": BASE | {"_output", "problems", "policies", "play"},
     "river": BASE | {"_output", "problems", "policies"},
     # Public names for what lies deeper.
     "_public": set(),

@@ -28,8 +28,8 @@ class Arena:
     ----------
     arrays
         Nested NamedTuples of arrays before the first round. Problems, curves and arrays that cannot be written are used
-        as they are. A class of NamedTuples can name fields as `WRITTEN_FIRST`: their content does not matter before
-        the first round, since nothing reads what the run has not written.
+        as they are. Fields that are `written_first` (`rotting._core.defining`) are not reset: their content does not
+        matter before the first round.
     """
 
     def __init__(self, arrays: tuple[Any, ...]):
@@ -72,7 +72,7 @@ class Arena:
 def _collect(value: Any, reset: bool, found: dict[int, tuple[np.ndarray, bool]]) -> None:
     """Find all arrays that can be written, and whether they are to be reset."""
     if isinstance(value, tuple) and not isinstance(value, CurveArrays | ProblemArrays):
-        first = getattr(type(value), "WRITTEN_FIRST", ())
+        first = getattr(type(value), "written_first", ())
         for name, part in zip(value._fields, value, strict=True):  # type: ignore[attr-defined]
             _collect(part, reset and name not in first, found)
     elif isinstance(value, np.ndarray) and value.flags.writeable:

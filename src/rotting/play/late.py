@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper
+from rotting._core.defining import written_first
 from rotting._core.randomness import DELAY, stream_key, stream_keys, uniform
 from rotting.play.delays import Delay
 
@@ -23,6 +24,7 @@ TRACES: dict[str, tuple[tuple[str, ...], Any]] = {
 }
 
 
+@written_first("keys", "arms", "rewards", "later", "last")
 class Pending(NamedTuple):
     """The rewards that are on their way.
 
@@ -39,8 +41,6 @@ class Pending(NamedTuple):
     last: np.ndarray  # int64 (P,), by round: the place of the last one
     learnt: np.ndarray  # int64 (K,): how many rewards of each arm have arrived
     total: np.ndarray  # int64 [how many have arrived]
-
-    WRITTEN_FIRST = ("keys", "arms", "rewards", "later", "last")
 
 
 class Trace(NamedTuple):

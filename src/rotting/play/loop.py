@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry, helper, outlined
+from rotting._core.defining import written_first
 from rotting._core.randomness import CHOICE, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
 from rotting.play.late import arriving, send, write_down
@@ -58,6 +59,7 @@ class Streams(NamedTuple):
     start: np.ndarray  # uint64 [what the problem draws when a run begins]
 
 
+@written_first("noise", "choice", "start", "ahead")
 class StreamsAhead(NamedTuple):
     """The same, with the noise of the next pulls, drawn already."""
 
@@ -66,8 +68,6 @@ class StreamsAhead(NamedTuple):
     start: np.ndarray
     ahead: np.ndarray  # float64 (K, room), room a power of two: `standard_noise` of pull n is in column n % room
     drawn: np.ndarray  # int64 (K,): how many of each arm have been drawn
-
-    WRITTEN_FIRST = ("noise", "choice", "start", "ahead")
 
 
 class Rows(NamedTuple):

@@ -111,7 +111,8 @@ def _pieces(cells: Sequence[Cell], count: int) -> Iterator[tuple[int, range]]:
     for place, cell in enumerate(cells):
         first, last = cell.runs.start, cell.runs.stop
         while first < last:
-            rounds = min(cell.player.rounds_at_once, left // (4 * count))
+            most = cell.player.rounds_at_once
+            rounds = max(min(most, left // (4 * count)), most // 16)
             after = min(first + max(rounds // cell.horizon, 1), last)
             yield place, range(first, after)
             left -= (after - first) * cell.horizon

@@ -35,7 +35,7 @@ class Player(Protocol):
 
     label: str
     description: str
-    rounds_at_once: int  # how many are played, about, before they are reported
+    rounds_at_once: int  # how many are played, about, before they are reported: the most, and a sixteenth at least
 
     def table(self, cell: Cell) -> Table:
         """Return where one thread plays runs of a cell."""
@@ -44,7 +44,7 @@ class Player(Protocol):
 class CompiledPlayer:
     """A policy of the kernel contract, played by the compiled loop."""
 
-    rounds_at_once = 1 << 18
+    rounds_at_once = 1 << 20
 
     def __init__(self, label: str, policy: Policy, written: str):
         self.label, self.policy, self.description = label, policy, repr(policy)
@@ -86,8 +86,8 @@ class CheckedPlayer(PythonPlayer):
     """A policy of the kernel contract, played in plain Python with every index checked: for authors of kernels."""
 
     def __init__(self, label: str, policy: Policy):
-        super().__init__(label, policy)
-        self.policy = policy
+        super().__init__(label, policy.start)
+        self.policy, self.description = policy, repr(policy)
 
     def table(self, cell: Cell) -> Table:
         """Return a table at which a user's problem is checked, too."""

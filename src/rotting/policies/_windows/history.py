@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper, outlined
+from rotting._core.defining import written_first
 from rotting.errors import DamagedFile
 from rotting.policies._windows.double_double import add
 
@@ -47,6 +48,8 @@ ROUNDING = 2.0**-46
 TOTAL, REST, SMALLEST, GREATEST, TRAVEL = range(5)
 
 
+# What a run has not written itself is S[0] = 0 of each arm, which none changes.
+@written_first("high", "low", "outlines", "page")
 class History(NamedTuple):
     """Prefix sums of all arms, in pages, with outlines."""
 
@@ -58,9 +61,6 @@ class History(NamedTuple):
     used: np.ndarray  # int64 [pages in use, arms without a pull]
     summary: np.ndarray  # float64 (K, 8): TOTAL, ..., TRAVEL of each arm; 8 numbers fill a cache line
     largest: np.ndarray  # float64 [the largest |S| so far]
-
-    # A run reads of these what it has written itself, and S[0], which none changes: no need to clear them between runs.
-    WRITTEN_FIRST = ("high", "low", "outlines", "page")
 
 
 def empty_history(n_arms: int) -> History:
