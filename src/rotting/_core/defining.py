@@ -91,7 +91,7 @@ def is_tuple_class(kind: Any) -> bool:
 
 
 def written_first(*names: str) -> Callable[[type[Tuple]], type[Tuple]]:
-    """Say of fields of a NamedTuple, as a decorator, that a run writes what it reads of them: none clears them first."""
+    """Return a decorator that says of fields of a NamedTuple: a run writes what it reads of them first."""
 
     def mark(kind: type[Tuple]) -> type[Tuple]:
         kind.written_first = names  # type: ignore[attr-defined]

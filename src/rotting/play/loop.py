@@ -93,7 +93,8 @@ def streams_of(seed: int, run: int, n_arms: int) -> StreamsAhead:
     """Return the random streams of one run: the same for every policy."""
     many = streams_of_many(seed, np.array([run]), n_arms)
     room = _AHEAD if n_arms <= _MANY_ARMS else 1
-    return StreamsAhead(*(each[0] for each in many), np.zeros((n_arms, room)), np.zeros(n_arms, np.int64))
+    noise, choice, start = (each[0] for each in many)
+    return StreamsAhead(noise, choice, start, np.zeros((n_arms, room)), np.zeros(n_arms, np.int64))
 
 
 def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
