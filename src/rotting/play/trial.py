@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from rotting.errors import KernelError
 from rotting.play.cell import Cell
-from rotting.play.loop import new_journal, record, streams_of
+from rotting.play.in_python import CheckedTable
 from rotting.policies import Policy
 from rotting.policies._contract.checked import CheckedAgent
-from rotting.problems.checked import CheckedRun
 
 _ROUNDS = 64
 _tried: set[tuple[str, str, int]] = set()
@@ -34,13 +35,7 @@ def try_kernels(cell: Cell, policy: Policy) -> None:
 
 
 def _play(cell: Cell, policy: Policy) -> None:
-    n_arms, first = cell.problem.n_arms, cell.runs[0] if cell.runs else 0
-    streams, journal = streams_of(cell.seed, first, n_arms), new_journal(cell.rounds, cell.problem)
-    agent = CheckedAgent(policy, n_arms, np.uint64(streams.choice[0]))
-    world = CheckedRun(cell.problem, journal.memory)
-    world.begin(streams.start[0])
-    for t in range(1, min(cell.horizon, _ROUNDS + 2 * min(n_arms, _ROUNDS)) + 1):
-        arm = agent.select()
-        mean, reward = world.pull(streams.noise[arm], arm, t)
-        record(journal, arm, mean, t)
-        agent.update(arm, reward)
+    rounds = min(cell.horizon, _ROUNDS + 2 * min(cell.problem.n_arms, _ROUNDS))
+    short = dataclasses.replace(cell, horizon=rounds, rounds=np.array([rounds]), trace=())
+    table = CheckedTable(short, str(policy), lambda n_arms, key: CheckedAgent(policy, n_arms, key))
+    table.play(cell.runs[:1], np.zeros(1, np.int64))
