@@ -30,7 +30,7 @@ soak: $(READY)
 
 # What needs an NVIDIA GPU: the same decisions as on the CPU, and how fast.
 test-gpu: $(VENV)/.ready-gpu
-	$(BIN)/pytest -m gpu tests/simulation/test_on_gpu.py
+	$(BIN)/pytest -m gpu tests/play/test_on_gpu.py
 	$(BIN)/python benchmarks/gpu.py
 
 $(VENV)/.ready-gpu: $(READY)

@@ -15,9 +15,9 @@ from timing import fastest, run_time, runs_time, seconds_of
 
 import rotting
 from rotting import FEWA, RAWUCB, EffFEWA, EffRAWUCB
+from rotting.play.loop import streams_of
 from rotting.problems import Constant, Drop, Problem, ten_arm, two_arm
 from rotting.problems.kernel import draw_reward
-from rotting.simulation.loop import streams_of
 
 
 def every_bar(turns: int) -> Iterator[Bar]:

@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 import rotting
+from rotting.play import Cell, gpu
+from rotting.play.gpu import batches, device, playing
+from rotting.play.players import players_of
 from rotting.policies import POLICIES, Policy
 from rotting.problems import NAMED
-from rotting.simulation._cuda import batches, device, playing
-from rotting.simulation._cuda.together import Game, simulate_together
+from rotting.simulation.simulator import Game, finished
 
 DROP = rotting.problems.Drop(before=0.5, after=-0.5, at=10)
 GAME = {"horizon": 60, "runs": 5, "seed": 3, "rounds": 7}
@@ -138,17 +140,19 @@ def small_memory() -> dict[str, list]:
 def together() -> list[bool]:
     """Say of several games that are played at once whether each came out as it does alone."""
     games = [
-        Game({"one": rotting.EffFEWA(alpha=0.3), "two": rotting.UCB1()}, replace(problem(), horizon=40), 3, rounds=4),
-        Game([rotting.EffFEWA()], rotting.problems.two_arm(L=1.0, horizon=30), 2),
-        Game([rotting.EffFEWA(), rotting.FEWA()], rotting.problems.two_arm(L=3.0, horizon=50), 2, rounds=1),
+        [{"one": rotting.EffFEWA(alpha=0.3), "two": rotting.UCB1()}, replace(problem(), horizon=40), 3, 4],
+        [[rotting.EffFEWA()], rotting.problems.two_arm(L=1.0, horizon=30), 2, None],
+        [[rotting.EffFEWA(), rotting.FEWA()], rotting.problems.two_arm(L=3.0, horizon=50), 2, 1],
     ]
-    games += [
-        Game([rotting.UCB1(), rotting.EffFEWA()], replace(NAMED[name](), horizon=25), 2, rounds=2) for name in NAMED
+    games += [[[rotting.UCB1(), rotting.EffFEWA()], replace(NAMED[name](), horizon=25), 2, 2] for name in NAMED]
+    asked = [
+        {"policies": policies, "problem": on, "runs": runs, "seed": place, "rounds": rounds}
+        for place, (policies, on, runs, rounds) in enumerate(games)
     ]
-    found = dict(simulate_together(games, seed=5))
+    played = {Game(**each): each for each in asked}
     return [
-        _same(rotting.simulate(game.policies, game.problem, runs=game.runs, rounds=game.rounds, seed=5), found[place])
-        for place, game in enumerate(games)
+        _same(rotting.simulate(**played[game]), game.dataset("cuda"))
+        for game in finished(list(played), gpu(), lambda game, rounds: None)
     ]
 
 
@@ -177,11 +181,9 @@ def swept(folder: Path) -> dict[str, object]:
     }
 
 
-def _cell(policy: Policy) -> batches.Cell:
-    from rotting.simulation.contestants import contestants
-
-    (player,) = contestants(policy, problem(), 60)
-    return batches.Cell(player, problem(), 60, np.array([60]), 0, 1)
+def _cell(policy: Policy) -> Cell:
+    (player,) = players_of(policy, problem(), 60)
+    return Cell(player, problem(), 60, np.array([60]), range(1), 0)
 
 
 def main(file: Path) -> None:

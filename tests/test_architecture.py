@@ -21,16 +21,17 @@ REACHES = {
     "problems": BASE,
     "policies": BASE | {"_output", "problems"},
     "theory": BASE | {"problems"},
-    "simulation": BASE | {"_output", "problems", "policies"},
-    "sweeps": BASE | {"_output", "problems", "policies", "simulation"},
-    "paper": BASE | {"_output", "problems", "policies", "simulation", "theory"},
+    "play": BASE | {"_output", "problems", "policies"},
+    "simulation": BASE | {"_output", "problems", "policies", "play"},
+    "sweeps": BASE | {"_output", "problems", "policies", "play", "simulation"},
+    "paper": BASE | {"_output", "problems", "policies", "play", "simulation", "theory"},
     "bandit": BASE | {"_output", "problems", "policies"},
-    "logs": BASE | {"_output", "problems", "policies", "simulation"},
+    "logs": BASE | {"_output", "problems", "policies", "play", "simulation"},
     "serve": BASE | {"_output", "problems", "policies", "bandit"},
     "cli": BASE
-    | {"_output", "problems", "policies", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
+    | {"_output", "problems", "policies", "play", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
     # At home in other libraries.
-    "gym": BASE | {"_output", "problems", "policies", "simulation"},
+    "gym": BASE | {"_output", "problems", "policies", "play"},
     "river": BASE | {"_output", "problems", "policies"},
     # Public names for what lies deeper.
     "_public": set(),
@@ -227,7 +228,7 @@ def test_imports_by_name_are_few_and_known():
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("policies.fewa", "from rotting.simulation.loop import play"),
+        ("policies.fewa", "from rotting.play.loop import play"),
         ("policies.fewa", "import rotting.simulation"),
         ("policies.fewa", "def f():\n    from rotting.logs import diagnose"),
         ("policies.fewa", "from rotting import simulate"),

@@ -12,9 +12,9 @@ import numpy as np
 
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, MissingExtra
+from rotting.play.run import Run
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import NAMED, Problem, ProblemLike, parse_problem
-from rotting.simulation.run import Run
 
 try:
     import gymnasium

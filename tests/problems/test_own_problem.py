@@ -179,8 +179,16 @@ def beyond_the_end(problem, memory, arm, t):
     memory.mood[arm + 1] = 1.0
 
 
-def late_nan(problem, memory, arm, t):
+def soon_nan(problem, memory, arm, t):
     return 1.0 if t < 4 else np.nan
+
+
+def late_nan(problem, memory, arm, t):
+    return 1.0 if t < 400 else np.nan
+
+
+def seldom_nan(problem, arm, mean, key, n):
+    return mean + 1.0 if n < 300 else np.inf
 
 
 def test_checking_finds_the_line():
@@ -189,12 +197,31 @@ def test_checking_finds_the_line():
         rotting.simulate(rotting.UCB1(), problem, horizon=5, runs=1, progress=False, check=True)
 
 
-def test_means_that_are_no_numbers_are_noticed_after_the_run_and_found_by_checking():
-    problem = dynamics_of("OwnNan", value=late_nan)
-    with pytest.raises(KernelError, match=r"add up to nan.*check=True finds the first"):
-        rotting.simulate(rotting.UCB1(), problem, horizon=9, runs=1, progress=False)
+def test_leaving_an_array_in_the_first_rounds_is_noticed_without_asking():
+    problem = dynamics_of("OwnBeyondUnasked", pulled=beyond_the_end)
+    with pytest.raises(KernelError, match=r"pulled failed in round 3: IndexError.*test_own_problem.py, line \d+"):
+        rotting.simulate(rotting.UCB1(), problem, horizon=5, runs=1, progress=False)
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_means_that_are_not_finite_are_noticed_in_the_first_rounds(check):
+    problem = dynamics_of(f"OwnSoonNan{check}", value=soon_nan)
     with pytest.raises(KernelError, match="value gave nan in round 4"):
-        rotting.simulate(rotting.UCB1(), problem, horizon=9, runs=1, progress=False, check=True)
+        rotting.simulate(rotting.UCB1(), problem, horizon=9, runs=1, progress=False, check=check)
+
+
+def test_means_and_rewards_that_are_not_finite_are_noticed_where_they_are_drawn():
+    problem = dynamics_of("OwnLateNan", value=late_nan)
+    game = {"horizon": 1000, "runs": 3, "progress": False}
+    with pytest.raises(
+        KernelError, match=r"OwnLateNan.*mean of arm \d in round 400 of run \d is not finite.*check=True"
+    ):
+        rotting.simulate(rotting.UCB1(), problem, **game)
+    noisy = rotting.Problem([0.5, 0.1], type("OwnSeldomNan", (rotting.problems.Noise,), {}, draw=seldom_nan)())
+    with pytest.raises(KernelError, match=r"OwnSeldomNan.*reward of arm 0 in round \d+ of run \d is not finite"):
+        rotting.simulate(rotting.UCB1(), noisy, **game)
+    with pytest.raises(KernelError, match=r"OwnSeldomNan.*reward of arm 0 in round \d+ of run \d is not finite"):
+        rotting.simulate(lambda n_arms: rotting.UCB1().start(n_arms), noisy, **game)
 
 
 def test_without_the_compiler_it_is_the_same(tmp_path):

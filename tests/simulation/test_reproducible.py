@@ -5,7 +5,7 @@ import pytest
 
 from rotting import FEWA, UCB1, EpsilonGreedy, Uniform
 from rotting._core.randomness import NOISE, normal, stream_key
-from rotting.simulation import contestants
+from rotting.play import compiled, in_python, players
 from small_games import PROBLEM, PythonUCB1, RoundRobin, assert_same, quietly
 
 POLICIES = {"fewa": FEWA(), "ucb": UCB1(), "uniform": Uniform(), "epsilon": EpsilonGreedy(), "python": RoundRobin}
@@ -14,6 +14,14 @@ POLICIES = {"fewa": FEWA(), "ucb": UCB1(), "uniform": Uniform(), "epsilon": Epsi
 @pytest.mark.parametrize("threads", [2, 3, 4])
 def test_threads_change_nothing(threads):
     assert_same(quietly(POLICIES, threads=1, runs=9), quietly(POLICIES, threads=threads, runs=9))
+
+
+@pytest.mark.parametrize("runs_at_once", [1, 3, 1000])
+def test_calls_of_any_number_of_runs_give_the_same(runs_at_once, monkeypatch):
+    usual = quietly(POLICIES, runs=40)
+    for player in (players.CompiledPlayer, players.PythonPlayer):
+        monkeypatch.setattr(player, "rounds_at_once", runs_at_once * PROBLEM.horizon)
+    assert_same(quietly(POLICIES, runs=40), usual)
 
 
 def test_a_policy_does_not_feel_the_others():
@@ -57,8 +65,8 @@ def test_runs_are_the_same_in_pieces_of_any_length(pieces, monkeypatch):
     assert np.all(usual["compiled"].pulls.sum("arm") == 70_000)
     assert np.all(usual["python"].pulls.sum("arm") == 1000)
     np.testing.assert_array_equal(usual["python"].regret, quietly(UCB1(sigma=0.5), horizon=1000, runs=2).regret)
-    monkeypatch.setattr(contestants.CompiledContestant, "rounds_at_once", pieces)
-    monkeypatch.setattr(contestants.PythonContestant, "rounds_at_once", pieces)
+    monkeypatch.setattr(compiled.CompiledTable, "at_once", pieces)
+    monkeypatch.setattr(in_python, "ROUNDS_AT_ONCE", pieces)
     assert_same(quietly([FEWA(), UCB1(), Uniform()], horizon=70_000, runs=1), usual["compiled"])
     assert_same(quietly(PythonUCB1, horizon=1000, runs=2), usual["python"])
 

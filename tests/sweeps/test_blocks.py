@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 
 from rotting import FEWA, UCB1, EpsilonGreedy, Uniform, simulate
 from rotting.errors import DamagedFile
+from rotting.play import threads
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, blocks
-from rotting.sweeps.blocks import compute, cut, decode
+from rotting.sweeps.blocks import cut, decode, encode, played_blocks
 
 SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0.5, 0.2])), 7, seed=3, rounds=5)
+
+
+def compute(plan, block):
+    ((played, content),) = played_blocks(plan, [block], threads(2))
+    assert played == block
+    return encode(plan, block, content)
 
 
 def sizes_of(chosen):

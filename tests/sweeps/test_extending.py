@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rotting import UCB1, EpsilonGreedy, Uniform, open_results, sweep
+from rotting.play import threads
 from rotting.problems import stationary, two_arm
 from rotting.sweeps import Plan, SweepError, blocks, running
 from rotting.sweeps.blocks import Content, encode
@@ -28,13 +29,13 @@ def short_blocks(monkeypatch):
 @pytest.fixture
 def played(monkeypatch):
     """Return a list that grows by one number with every run that is played."""
-    runs, original = [], blocks.play_run
+    runs, original = [], blocks.play
 
-    def play_run(player, problem, streams, run, *rest):
-        runs.append(run)
-        return original(player, problem, streams, run, *rest)
+    def play(cells, *rest):
+        runs.extend(run for cell in cells for run in cell.runs)
+        return original(cells, *rest)
 
-    monkeypatch.setattr(blocks, "play_run", play_run)
+    monkeypatch.setattr(blocks, "play", play)
     return runs
 
 
@@ -206,24 +207,17 @@ def test_results_that_this_version_does_not_have_are_refused(tmp_path, changed):
 def test_a_failed_write_ends_the_work_at_once(tmp_path, monkeypatch):
     closed = []
 
-    class Workers:
-        def __init__(self, blocks):
-            self.blocks = iter(blocks)
-
-        def __iter__(self):
-            return self
-
-        def __next__(self):
-            return (block := next(self.blocks)), blocks.compute(plan, block)
-
-        def close(self):
+    def place(cells, tell):
+        try:
+            yield from threads(1)(cells, tell)
+        finally:
             closed.append(True)
 
     def full(*_):
         raise OSError("no room")
 
     plan = Plan(POLICIES, PROBLEMS[:1], 4)
-    monkeypatch.setattr(running, "open_workers", lambda *_: contextlib.nullcontext(lambda _, some: Workers(some)))
+    monkeypatch.setattr(running, "opened", lambda *_: contextlib.nullcontext(place))
     monkeypatch.setattr(Folder, "write", full)
     with pytest.raises(OSError, match="no room"):
         run_plan(plan, tmp_path / "out", progress=False)

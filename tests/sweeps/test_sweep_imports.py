@@ -7,15 +7,17 @@ import tomllib
 import numpy as np
 import pytest
 
+import rotting
 from own_modules import problem_text, write_module
 from rotting import UCB1, open_results, simulate, sweep
 from rotting._core import imported
+from rotting._core.compiling import kernel_digest
 from rotting.policies import parse_policy
 from rotting.problems import parse_problem
 from rotting.sweeps import SweepError
+from rotting.sweeps.cluster import play_task
 from rotting.sweeps.plan import Plan
 from rotting.sweeps.plan_file import PlanError, read_plan
-from rotting.sweeps.workers import compute_from_text
 
 RUNS = 3
 
@@ -122,7 +124,9 @@ def test_a_worker_never_mixes_versions(tmp_path):
     for factor in (1.0, 0.0):
         file = write_module(tmp_path, "own_sweep_g", "SweepG", factor)
         imported.load(file)
-        plan = Plan.of("SweepGPolicy", SHORT, RUNS)
-        tasks.append((plan.text, plan.digest, [(0, RUNS)], [tuple(source) for source in plan.imports]))
-    results = [compute_from_text(*tasks[which])[0] for which in (0, 1, 0, 1)]
+        plan = Plan.of("SweepGPolicy", problem_text("SweepG"), RUNS)
+        cell = repr(plan.policies[0]), repr(plan.problems[0]), plan.problems[0].horizon, (5, 10), (0, RUNS), 0
+        sources = tuple(tuple(source) for source in plan.imports)
+        tasks.append((rotting.__version__, kernel_digest(), "cpu", sources, (cell,)))
+    results = [play_task(tasks[which])[0][0].tobytes() for which in (0, 1, 0, 1)]
     assert results[0] == results[2] != results[1] == results[3]

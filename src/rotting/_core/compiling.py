@@ -43,9 +43,9 @@ _KERNEL_SOURCES = (
     "_core/summation.py",
     "policies",
     "problems",
-    "simulation/_cuda",
-    "simulation/detail.py",
-    "simulation/loop.py",
+    "play/gpu",
+    "play/late.py",
+    "play/loop.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}

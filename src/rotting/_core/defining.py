@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rotting.errors import KernelError, RottingError
+
+Tuple = TypeVar("Tuple", bound=tuple[Any, ...])
 
 _ALLOWED_KINDS = "biuf"
 _definitions: Counter[str] = Counter()
@@ -86,6 +88,16 @@ def check_name(error: type[RottingError], kind: str, owner: type, known: dict[st
 def is_tuple_class(kind: Any) -> bool:
     """Say whether something is a class of NamedTuples."""
     return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def written_first(*names: str) -> Callable[[type[Tuple]], type[Tuple]]:
+    """Return a decorator that says of fields of a NamedTuple: a run writes what it reads of them first."""
+
+    def mark(kind: type[Tuple]) -> type[Tuple]:
+        kind.written_first = names  # type: ignore[attr-defined]
+        return kind
+
+    return mark
 
 
 def leaves(arrays: Any, prefix: str = "state") -> Iterator[tuple[str, Any]]:

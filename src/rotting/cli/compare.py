@@ -65,13 +65,13 @@ def compare(
     Every policy meets the same noise in the same run; differences to the best are taken run by run.
     """
     _check_files(plot, json, trace)
+    from rotting.play.delays import as_delay
+    from rotting.play.late import TRACES
     from rotting.policies import parse_policy
     from rotting.problems import parse_problem
     from rotting.simulation import simulate
-    from rotting.simulation.delays import as_delay
     from rotting.simulation.fit import check_fit
     from rotting.simulation.significance import baseline_among, enough_to_compare
-    from rotting.simulation.traces import TRACES
 
     late = parsed("--delay", as_delay, delay)
     compared = [parsed("policy", parse_policy, text) for text in policies]
@@ -135,8 +135,8 @@ def _write(dataset: xarray.Dataset, plot: Path | None, json: Path | None, trace:
 
 def _say_size(kept: tuple[str, ...], players: int, runs: int, n_arms: int, horizon: int) -> None:
     """Warn of traces that are large, before any time is spent on them."""
+    from rotting.play.late import trace_bytes
     from rotting.simulation.simulator import recorded_rounds
-    from rotting.simulation.traces import trace_bytes
 
     size = trace_bytes(kept, players, runs, n_arms, horizon, len(recorded_rounds(None, horizon)))
     if size >= LARGE_TRACES:

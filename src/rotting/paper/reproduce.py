@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -98,14 +99,7 @@ def _asked(settings: Settings) -> list[Claim]:
 
 def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
     """Play what is not in `out` yet; return the results with their tables, figures and verdicts."""
-    results: dict[str, dict[str, xarray.Dataset]] = {}
-    seconds: dict[str, float] = {}
-    together = _played_together(out / "data", settings, watch, seconds) if settings.device != "cpu" else {}
-    for job in jobs(settings):
-        began = time.perf_counter()
-        dataset = together[job.name] if job.name in together else _played(out / "data", job, settings, watch)
-        results.setdefault(job.experiment, {})[job.block.key] = dataset
-        seconds[job.experiment] = seconds.get(job.experiment, 0.0) + time.perf_counter() - began
+    results, seconds = _played(out / "data", settings, watch)
     tables: Tables = {}
     figures: dict[str, Figure] = {}
     for experiment in _shown(settings):
@@ -119,57 +113,39 @@ def _shown(settings: Settings) -> list[Experiment]:
     return [experiment for experiment in EXPERIMENTS if experiment.name in settings.only]
 
 
-def _played(folder: Path, job: Job, settings: Settings, watch: Watcher) -> xarray.Dataset:
-    """Return a block's results: those that are kept, or else by playing it."""
-    from rotting.simulation import simulate
+def _played(
+    folder: Path, settings: Settings, watch: Watcher
+) -> tuple[dict[str, dict[str, xarray.Dataset]], dict[str, float]]:
+    """Return the results of every job, those that are kept and those that are played now; and the seconds it took."""
+    from rotting.play import place_for
+    from rotting.simulation.simulator import Game, finished
 
-    path = store.file_of(folder, job.experiment, job.block)
-    digest = store.settings_of(job.block, job.runs, settings.seed, settings.device)
-    dataset = store.load(path, digest)
-    if dataset is not None:
-        watch(job, job.work)
-        return dataset
-    horizon = job.block.problem.horizon
-    dataset = simulate(
-        dict(job.block.policies),
-        job.block.problem,
-        runs=job.runs,
-        seed=settings.seed,
-        rounds=job.block.rounds,
-        threads=settings.threads,
-        progress=lambda runs: watch(job, runs * horizon),
-    )
-    store.save(path, dataset, digest)
-    return dataset
-
-
-def _played_together(
-    folder: Path, settings: Settings, watch: Watcher, seconds: dict[str, float]
-) -> dict[tuple[str, str], xarray.Dataset]:
-    """Play the blocks that are not kept yet, all at once; keep and return them; share the time out in `seconds`."""
-    from rotting.simulation._cuda.together import Game, simulate_together
-    from rotting.simulation.simulator import checked_device
-
-    checked_device(settings.device)
-    began = time.perf_counter()
-    missing: list[tuple[Job, Path, str]] = []
+    began, on = time.perf_counter(), place_for(settings.device, settings.threads)
+    found: dict[tuple[str, str], xarray.Dataset] = {}
+    missing: dict[Game, tuple[Job, Path, str]] = {}
     for job in jobs(settings):
         path = store.file_of(folder, job.experiment, job.block)
         digest = store.settings_of(job.block, job.runs, settings.seed, settings.device)
-        if store.load(path, digest) is None:
-            missing.append((job, path, digest))
-    games = [Game(dict(job.block.policies), job.block.problem, job.runs, job.block.rounds) for job, _, _ in missing]
-    played = {}
-    for place, dataset in simulate_together(games, settings.seed, lambda rounds: watch(missing[0][0], rounds)):
-        job, path, digest = missing[place]
-        played[job.name] = dataset
-        store.save(path, dataset, digest)
-    spent = time.perf_counter() - began
-    on_device = sum(float(dataset["seconds"].sum()) for dataset in played.values())
-    for (experiment, _), dataset in played.items():
-        share = float(dataset["seconds"].sum()) / max(on_device, 1e-9)
-        seconds[experiment] = seconds.get(experiment, 0.0) + share * spent
-    return played
+        if (dataset := store.load(path, digest)) is not None:
+            found[job.name] = dataset
+            watch(job, job.work)
+            continue
+        block = job.block
+        game = Game(dict(block.policies), block.problem, runs=job.runs, seed=settings.seed, rounds=block.rounds)
+        missing[game] = job, path, digest
+    busy: dict[str, float] = {}
+    with closing(finished(list(missing), on, lambda game, rounds: watch(missing[game][0], rounds))) as played:
+        for game in played:
+            job, path, digest = missing[game]
+            found[job.name] = game.dataset(settings.device)
+            busy[job.experiment] = busy.get(job.experiment, 0.0) + float(game.seconds.sum())
+            store.save(path, found[job.name], digest)
+    # Experiments are played side by side: each has its share of the time.
+    spent = (time.perf_counter() - began) / max(sum(busy.values()), 1e-9)
+    results: dict[str, dict[str, xarray.Dataset]] = {}
+    for job in jobs(settings):
+        results.setdefault(job.experiment, {})[job.block.key] = found[job.name]
+    return results, {name: spent * busy.get(name, 0.0) for name in results}
 
 
 def write(out: Path, reproduction: Reproduction) -> list[Path]:

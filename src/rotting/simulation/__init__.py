@@ -1,6 +1,7 @@
-"""The compiled loop, common random numbers, and comparisons of policies on a problem."""
+"""Policies against each other on common random numbers, and what comes out."""
 
-from rotting.simulation.delays import Delay, FixedDelay, GeometricDelay
+from rotting.play.delays import Delay, FixedDelay, GeometricDelay
+from rotting.play.run import Run
 from rotting.simulation.significance import Difference, holm, significance
 from rotting.simulation.simulator import simulate
 from rotting.simulation.traces import write_traces
@@ -10,6 +11,7 @@ __all__ = [
     "Difference",
     "FixedDelay",
     "GeometricDelay",
+    "Run",
     "holm",
     "significance",
     "simulate",

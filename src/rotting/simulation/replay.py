@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rotting.errors import BadValue, RottingError
+from rotting.play.run import Run
 from rotting.policies import Agent, Explanation, Policy, parse_policy
 from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem, parse_problem
-from rotting.simulation.run import Run
 
 if TYPE_CHECKING:
     import xarray

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-import math
-import os
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rotting._core.randomness import checked_seed
-from rotting._core.threads import on_threads
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
-from rotting.errors import BadType, BadValue, KernelError
+from rotting.errors import BadType, BadValue
+from rotting.play import Cell, Played, place_for, play, threads
+from rotting.play.cell import Place
+from rotting.play.delays import Delay, as_delay
+from rotting.play.late import TRACES
+from rotting.play.places import device_name
+from rotting.play.players import Policies, players_of
 from rotting.problems import OracleResult, Problem
-from rotting.simulation.contestants import Contestant, Players, contestants
-from rotting.simulation.delays import Delay, as_delay
-from rotting.simulation.detail import Detail
-from rotting.simulation.loop import Journal, StreamsAhead, new_journal, streams_of_each
-from rotting.simulation.traces import Extras, checked_trace
+from rotting.simulation.traces import added_traces, checked_trace
 
 if TYPE_CHECKING:
     import xarray
 
 MOST_ROUNDS = 256
-DEVICES = ("cpu", "cuda")
 LAST_RUN = 2**62  # runs and rounds are numbered with 64 bits
-# What runs came to: what they earned [player, run, round], pulls [player, run, arm], the seconds they took [player].
-_Played = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def simulate(
-    policies: Players,
+    policies: Policies,
     problem: Problem,
     horizon: int | None = None,
     runs: int = 100,
@@ -112,29 +106,13 @@ def simulate(
     >>> result.regret.isel(round=-1).mean("run").values.round(1)
     array([ 10.4, 512.4])
     """
-    if not isinstance(problem, Problem):
-        raise BadType("is not a rotting.Problem", name="problem", value=problem, hint="rotting.problems has named ones")
-    horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1, maximum=LAST_RUN)
-    runs, seed = whole_number("runs", runs, minimum=1, maximum=LAST_RUN), checked_seed(seed)
-    threads = whole_number("threads", os.cpu_count() or 1 if threads is None else threads, minimum=1)
-    first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
-    recorded = recorded_rounds(rounds, horizon)
-    players = contestants(policies, problem, horizon, check)
-    sizes = len(players), runs, problem.n_arms, horizon, len(recorded)
-    extras = Extras(as_delay(delay), checked_trace(trace), *sizes)
-    extras.refuse_on(device)
-
-    with _progress(len(players) * runs, progress) as advance:
-        if checked_device(device) == "cuda":
-            played = _on_gpu(players, problem, horizon, recorded, seed, first_run, runs, advance)
-        else:
-            played = _on_cpu(players, problem, horizon, recorded, seed, first_run, runs, threads, advance, extras)
-    oracle = oracle_of_runs(problem, recorded, seed, range(first_run, first_run + runs))
-    result = make_dataset(players, problem, horizon, seed, recorded, oracle, device, *played)
-    return extras.added_to(result.assign_coords(run=result["run"] + int(first_run)))
+    game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
+    with _progress([game], progress) as tell:
+        played(game, on=place_for(device, threads), tell=tell)
+    return game.dataset(device)
 
 
-def mean_rewards(policies: Players, problem: Problem, horizon: int, runs: int, seed: int) -> np.ndarray:
+def mean_rewards(policies: Policies, problem: Problem, horizon: int, runs: int, seed: int) -> np.ndarray:
     """Return the expected reward of each policy up to the horizon, the mean of its runs: those of `simulate`.
 
     Without a dataset and its labels, which take longer than some hundred rounds do: for many short simulations.
@@ -143,84 +121,154 @@ def mean_rewards(policies: Players, problem: Problem, horizon: int, runs: int, s
     >>> mean_rewards([rotting.FEWA()], rotting.problems.two_arm(L=4, horizon=1000), 1000, runs=5, seed=0).shape
     (1,)
     """
-    players = contestants(policies, problem, horizon)
-    extras = Extras(as_delay(0), checked_trace(()), len(players), runs, problem.n_arms, horizon, 1)
-    last, threads = np.array([horizon]), os.cpu_count() or 1
-    earned, *_ = _on_cpu(players, problem, horizon, last, seed, 0, runs, threads, lambda _: None, extras)
-    return np.asarray(earned[:, :, 0].mean(axis=1))
+    game = Game(policies, problem, horizon, runs, seed, rounds=[horizon])
+    played(game, on=threads())
+    return np.asarray(game.earned[:, :, 0].mean(axis=1))
 
 
-def _on_cpu(
-    players: list[Contestant],
-    problem: Problem,
-    horizon: int,
-    rounds: np.ndarray,
+def final_regrets(
+    policies: Policies,
+    problems: Sequence[Problem],
+    horizon: int | None,
+    runs: range,
     seed: int,
-    first_run: int,
-    runs: int,
-    threads: int,
-    advance: Callable[[int], None],
-    extras: Extras,
-) -> _Played:
-    """Play every run on threads."""
-    earned = np.empty((len(players), runs, len(rounds)))
-    pulls = np.empty((len(players), runs, problem.n_arms), np.int64)
-    seconds = np.zeros((len(players), runs))
-    stop = threading.Event()
-
-    def play_some(player: int, some: range) -> int:
-        numbers = range(first_run + some.start, first_run + some.stop)
-        for run, streams in zip(some, streams_of_each(seed, numbers, problem.n_arms), strict=True):
-            journal, number = new_journal(rounds, problem), first_run + run
-            detail = extras.detail(seed, number) if extras.wanted else None
-            seconds[player, run] = play_run(players[player], problem, streams, number, horizon, journal, stop, detail)
-            earned[player, run], pulls[player, run] = journal.earned, journal.pulls
-            if detail is not None:
-                extras.keep(player, run, detail)
-        return len(some)
-
-    for player in players:
-        player.prepare(problem, rounds, extras.detail(seed, first_run) if extras.wanted else None)
-    jobs = (
-        partial(play_some, number, some)
-        for number, player in enumerate(players)
-        for some in _pieces(runs, min(_runs_at_once(player, horizon), -(-runs // (4 * threads))))
-    )
-    with closing(on_threads(jobs, threads, stop=stop)) as finished:
-        for played in finished:
-            advance(played)
-    return earned, pulls, seconds.sum(axis=1)
+    on: Place,
+    progress: bool | None = None,
+) -> np.ndarray:
+    """Return the regret of each policy on each problem at the end of each run, [policy, problem, run]."""
+    games = [Game(policies, problem, horizon, len(runs), seed, 1, runs.start) for problem in problems]
+    with _progress(games, progress) as tell:
+        played(*games, on=on, tell=tell)
+    return np.stack([game.regret()[:, :, -1] for game in games], axis=1)
 
 
-def _on_gpu(
-    players: list[Contestant],
-    problem: Problem,
-    horizon: int,
-    rounds: np.ndarray,
-    seed: int,
-    first_run: int,
-    runs: int,
-    advance: Callable[[int], None],
-) -> _Played:
-    """Play every run on a GPU."""
-    from rotting.simulation._cuda.batches import Cell
-    from rotting.simulation._cuda.playing import played_together, refuse_python
+class Game:
+    """One simulation: the cells to play, and what has come of them so far. Parameters as in `simulate`."""
 
-    cells = [Cell(refuse_python(player), problem, horizon, rounds, first_run, runs) for player in players]
-    results = played_together(cells, seed, advance)
-    earned, pulls, seconds = zip(*results, strict=True)
-    return np.stack(earned), np.stack(pulls), np.array(seconds)
+    def __init__(
+        self,
+        policies: Policies,
+        problem: Problem,
+        horizon: int | None = None,
+        runs: int = 100,
+        seed: int = 0,
+        rounds: int | npt.ArrayLike | None = None,
+        first_run: int = 0,
+        check: bool = False,
+        trace: str | Iterable[str] = (),
+        delay: Delay | int = 0,
+    ):
+        if not isinstance(problem, Problem):
+            hint = "rotting.problems has named ones"
+            raise BadType("is not a rotting.Problem", name="problem", value=problem, hint=hint)
+        horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1, maximum=LAST_RUN)
+        runs, self.seed = whole_number("runs", runs, minimum=1, maximum=LAST_RUN), checked_seed(seed)
+        first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
+        self.problem, self.horizon, self.runs = problem, horizon, range(first_run, first_run + runs)
+        self.rounds, self.delay = recorded_rounds(rounds, horizon), as_delay(delay)
+        self.players = players_of(policies, problem, horizon, check)
+        shared = self.rounds, self.runs, self.seed, self.delay, checked_trace(trace)
+        self.cells = [Cell(player, problem, horizon, *shared) for player in self.players]
+        sizes = {"t": horizon, "round": len(self.rounds), "arm": problem.n_arms}
+        self.earned = np.empty((len(self.players), runs, len(self.rounds)))
+        self.pulls = np.empty((len(self.players), runs, problem.n_arms), np.int64)
+        self.seconds = np.zeros(len(self.players))
+        self.traces = {
+            name: np.empty((len(self.players), runs, *(sizes[each] for each in TRACES[name][0])), TRACES[name][1])
+            for name in self.cells[0].trace
+        }
+        self.left = len(self.players) * runs
+
+    def take(self, player: int, piece: Played) -> bool:
+        """Take what some runs of a player came to; say whether all are there."""
+        first = self.runs.start
+        runs = slice(piece.runs.start - first, piece.runs.stop - first)
+        self.earned[player, runs], self.pulls[player, runs] = piece.earned, piece.pulls
+        self.seconds[player] += piece.seconds
+        for name, found in piece.traces.items():
+            self.traces[name][player, runs] = found
+        self.left -= len(piece.runs)
+        return self.left == 0
+
+    @cached_property
+    def oracle(self) -> OracleResult:
+        """What regret is measured against."""
+        return oracle_of_runs(self.problem, self.rounds, self.seed, self.runs)
+
+    def regret(self) -> np.ndarray:
+        """Return [player, run, recorded round]."""
+        return np.asarray(self.oracle.reward - self.earned)
+
+    def dataset(self, device: str = "cpu") -> xarray.Dataset:
+        """Return the results as a labelled dataset that says how they were made."""
+        import xarray
+
+        import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
+
+        found = xarray.Dataset(
+            {
+                "regret": (
+                    ("policy", "run", "round"),
+                    self.regret(),
+                    {"long_name": "expected regret against the oracle"},
+                ),
+                "pulls": (("policy", "run", "arm"), self.pulls, {"long_name": "pulls of each arm"}),
+                "seconds": (("policy",), self.seconds, _SECONDS),
+                "oracle_reward": (
+                    ("run", "round")[-self.oracle.reward.ndim :],
+                    self.oracle.reward,
+                    {"long_name": "the oracle's cumulative expected reward"},
+                ),
+            },
+            coords={
+                "policy": [player.label for player in self.players],
+                "run": np.array(self.runs),
+                "round": self.rounds,
+                "arm": np.arange(self.problem.n_arms),
+            },
+            attrs=self._attributes(device),
+        )
+        return added_traces(found, self.traces, self.delay)
+
+    def _attributes(self, device: str) -> dict[str, Any]:
+        from rotting import __version__
+        from rotting._core.compiling import kernel_digest
+
+        return {
+            "problem": self.problem.name,
+            "oracle": str(self.oracle),
+            "policies": "\n".join(player.description for player in self.players),
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "rotting": __version__,
+            "numpy": np.__version__,
+            "kernels": kernel_digest(),
+            "device": device_name(device),
+        }
 
 
-def _runs_at_once(player: Contestant, horizon: int) -> int:
-    """Return how many runs a thread plays before it reports; to report each short one would cost a tenth of it."""
-    return max(1, 8 * player.rounds_at_once // horizon)
+# Called now and then with a game, and how many rounds of it were played since.
+TellOfGame = Callable[["Game", int], object]
 
 
-def _pieces(runs: int, size: int) -> Iterator[range]:
-    """Yield the numbers of all runs, so many at a time."""
-    for first in range(0, runs, size):
-        yield range(first, min(first + size, runs))
+def played(*games: Game, on: Place, tell: TellOfGame = lambda game, rounds: None) -> None:
+    """Play games, all at once."""
+    for _ in finished(games, on, tell):
+        pass
+
+
+def finished(games: Sequence[Game], on: Place, tell: TellOfGame) -> Generator[Game]:
+    """Play games, all at once; yield each as soon as all of it is played."""
+    seats = [(game, player) for game in games for player in range(len(game.cells))]
+    cells = [game.cells[player] for game, player in seats]
+    with closing(play(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as pieces:
+        for piece in pieces:
+            game, player = seats[piece.cell]
+            if game.take(player, piece):
+                yield game
+
+
+_SECONDS = {"long_name": "processor time spent playing, all runs", "units": "s"}
 
 
 def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndarray:
@@ -243,56 +291,6 @@ def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndar
     return np.ascontiguousarray(chosen, dtype=np.int64)
 
 
-def checked_device(device: str) -> str:
-    """Return the name of a device on which runs can be played; an error says what is missing."""
-    if device not in DEVICES:
-        raise BadValue(name="device", value=device, expected=" or ".join(map(repr, DEVICES)))
-    if device == "cuda":
-        from rotting.simulation._cuda.device import require
-
-        require()
-    return device
-
-
-def device_name(device: str) -> str:
-    """Return what results say about where they were computed."""
-    if device == "cpu":
-        return device
-    from rotting.simulation._cuda.device import name
-
-    return f"{device}: {name()}"
-
-
-def play_run(
-    player: Contestant,
-    problem: Problem,
-    streams: StreamsAhead,
-    run: int,
-    horizon: int,
-    journal: Journal,
-    stop: threading.Event,
-    detail: Detail | None = None,
-) -> float:
-    """Play one run in pieces, so that it can be stopped between them; return the seconds of processor time it took."""
-    turn = player.begin(problem, streams, horizon, detail)
-    elapsed = 0.0
-    for first in range(1, horizon + 1, player.rounds_at_once):
-        if stop.is_set():
-            break
-        last = min(first + player.rounds_at_once - 1, horizon)
-        began = time.thread_time()  # not the clock on the wall, which others slow down
-        turn(journal, first, last)
-        elapsed += time.thread_time() - began
-    if not math.isfinite(journal.total[0]):
-        raise KernelError(
-            f"the means of the pulls in run {run} add up to {journal.total[0]}",
-            owner=f"problem {str(problem)!r}",
-            expected="finite means",
-            hint="{check}True finds the first that is not",
-        )
-    return elapsed
-
-
 def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
     """Return the oracle; its reward has one row per run where each run draws its own arms."""
     horizon = int(rounds[-1])
@@ -304,65 +302,23 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 
 
 @contextmanager
-def _progress(total: int, wanted: bool | Callable[[int], None] | None) -> Iterator[Callable[[int], None]]:
+def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
+    """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
+    runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
+    rounds = told = 0
+
+    def tell(game: Game, more: int) -> None:
+        nonlocal rounds, told
+        rounds += more
+        now = rounds // horizon
+        advance(now - told)
+        told = now
+
     if callable(wanted):
-        yield wanted
+        advance: Callable[[int], None] = wanted
+        yield tell
         return
     with progress_bar(wanted) as bar:
-        bar.stage("runs", total)
-        yield bar.advance
-
-
-def make_dataset(
-    players: list[Contestant],
-    problem: Problem,
-    horizon: int,
-    seed: int,
-    rounds: np.ndarray,
-    oracle: OracleResult,
-    device: str,
-    earned: np.ndarray,
-    pulls: np.ndarray,
-    seconds: np.ndarray,
-) -> xarray.Dataset:
-    """Return results as a labelled dataset that says how they were made."""
-    import xarray
-
-    import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
-    from rotting import __version__
-    from rotting._core.compiling import kernel_digest
-
-    runs = earned.shape[1]
-    return xarray.Dataset(
-        {
-            "regret": (
-                ("policy", "run", "round"),
-                oracle.reward - earned,
-                {"long_name": "expected regret against the oracle"},
-            ),
-            "pulls": (("policy", "run", "arm"), pulls, {"long_name": "pulls of each arm"}),
-            "seconds": (("policy",), seconds, {"long_name": "processor time spent playing, all runs", "units": "s"}),
-            "oracle_reward": (
-                ("run", "round")[-oracle.reward.ndim :],
-                oracle.reward,
-                {"long_name": "the oracle's cumulative expected reward"},
-            ),
-        },
-        coords={
-            "policy": [player.label for player in players],
-            "run": np.arange(runs),
-            "round": rounds,
-            "arm": np.arange(problem.n_arms),
-        },
-        attrs={
-            "problem": problem.name,
-            "oracle": str(oracle),
-            "policies": "\n".join(player.description for player in players),
-            "horizon": horizon,
-            "seed": seed,
-            "rotting": __version__,
-            "numpy": np.__version__,
-            "kernels": kernel_digest(),
-            "device": device_name(device),
-        },
-    )
+        bar.stage("runs", runs)
+        advance = bar.advance
+        yield tell

@@ -2,90 +2,43 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting._core.files import replacing, temporary_name
 from rotting.errors import BadValue, FileError, MissingExtra
-from rotting.simulation.delays import Delay, FixedDelay
-from rotting.simulation.detail import Detail, new_detail
+from rotting.play.delays import Delay, FixedDelay
+from rotting.play.late import TRACES
 
 if TYPE_CHECKING:
     import xarray
 
-# By name: the variable of the dataset, its dimensions besides policy and run, its type, and what it is.
-TRACES: dict[str, tuple[str, tuple[str, ...], Any, str]] = {
-    "actions": ("actions", ("t",), np.int32, "the arm of each round"),
-    "rewards": ("rewards", ("t",), np.float64, "the reward of each round's pull, whenever it arrives"),
-    "pulls": ("pulls_over_time", ("round", "arm"), np.int64, "pulls of each arm up to each recorded round"),
+# By name: the variable of the dataset, and what it is.
+_VARIABLES = {
+    "actions": ("actions", "the arm of each round"),
+    "rewards": ("rewards", "the reward of each round's pull, whenever it arrives"),
+    "pulls": ("pulls_over_time", "pulls of each arm up to each recorded round"),
 }
 SUFFIXES = (".zarr", ".nc")
 # What a variable of a NetCDF file may take: its format, the classic one, counts bytes with 32 bits.
 _LARGEST_IN_NETCDF = 2**32 - 4
 
 
-class Extras:
-    """What is wanted of runs besides their regret: rewards that arrive late, traces that are kept.
-
-    Parameters
-    ----------
-    delay
-        How late rewards arrive.
-    trace
-        Names of what to keep.
-    players, runs, n_arms, horizon, recorded
-        The sizes of a simulation.
-    """
-
-    def __init__(
-        self, delay: Delay, trace: tuple[str, ...], players: int, runs: int, n_arms: int, horizon: int, recorded: int
-    ):
-        self.delay, self.trace = delay, trace
-        self._sizes = n_arms, horizon, recorded
-        lengths = {"t": horizon, "round": recorded, "arm": n_arms}
-        self._kept = {
-            name: np.zeros((players, runs, *(lengths[each] for each in TRACES[name][1])), TRACES[name][2])
-            for name in trace
-        }
-
-    @property
-    def wanted(self) -> bool:
-        """Whether anything is: a delay of no rounds is none."""
-        return bool(self.trace) or self.delay != FixedDelay(0)
-
-    def refuse_on(self, device: str) -> None:
-        """Refuse what only the CPU can do."""
-        if device == "cpu":
-            return
-        for name, given in (("trace", self.trace), ("delay", self.delay if self.delay != FixedDelay(0) else None)):
-            if given:
-                raise BadValue(f"is for the CPU, not for {device}", name=name, value=given, hint="leave out {device}")
-
-    def detail(self, seed: int, run: int) -> Detail:
-        """Return what a run writes into."""
-        return new_detail(self.delay, self.trace, seed, run, *self._sizes)
-
-    def keep(self, player: int, run: int, detail: Detail) -> None:
-        """Keep the traces of a run."""
-        for name, kept in self._kept.items():
-            kept[player, run] = getattr(detail.trace, name)
-
-    def added_to(self, dataset: xarray.Dataset) -> xarray.Dataset:
-        """Return results with the traces, and with what they say about the delay."""
-        variables = {
-            TRACES[name][0]: (("policy", "run", *TRACES[name][1]), kept, {"long_name": TRACES[name][3]})
-            for name, kept in self._kept.items()
-        }
-        found = dataset.assign(variables)
-        if "t" in found.dims:
-            found = found.assign_coords(t=np.arange(1, found.sizes["t"] + 1))
-        return found.assign_attrs(delay=repr(self.delay)) if self.delay != FixedDelay(0) else found
+def added_traces(dataset: xarray.Dataset, traces: dict[str, np.ndarray], delay: Delay) -> xarray.Dataset:
+    """Return results with traces [policy, run, ...], by name, and with what they say about the delay."""
+    variables = {
+        _VARIABLES[name][0]: (("policy", "run", *TRACES[name][0]), kept, {"long_name": _VARIABLES[name][1]})
+        for name, kept in traces.items()
+    }
+    found = dataset.assign(variables)
+    if "t" in found.dims:
+        found = found.assign_coords(t=np.arange(1, found.sizes["t"] + 1))
+    return found.assign_attrs(delay=repr(delay)) if delay != FixedDelay(0) else found
 
 
 def checked_trace(trace: str | Iterable[str]) -> tuple[str, ...]:
@@ -99,19 +52,6 @@ def checked_trace(trace: str | Iterable[str]) -> tuple[str, ...]:
         if name not in TRACES:
             raise BadValue(name="trace", value=name, expected=f"names among {', '.join(map(repr, TRACES))}")
     return tuple(dict.fromkeys(names))
-
-
-def trace_bytes(trace: Iterable[str], players: int, runs: int, n_arms: int, horizon: int, recorded: int) -> int:
-    """Return how much memory traces take, and about how much a file of them does.
-
-    >>> trace_bytes(("actions", "rewards"), players=4, runs=100, n_arms=10, horizon=25_000, recorded=250)
-    120000000
-    """
-    lengths = {"t": horizon, "round": recorded, "arm": n_arms}
-    return sum(
-        np.dtype(kind).itemsize * math.prod((players, runs, *(lengths[each] for each in dims)))
-        for _, dims, kind, _ in map(TRACES.__getitem__, trace)
-    )
 
 
 def write_traces(path: str | Path, dataset: xarray.Dataset) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from rotting.play.players import PolicyOrClass
 from rotting.policies import POLICIES, EffFEWA, EffRAWUCB, Policy
 from rotting.problems import Drop, Power, Problem
-from rotting.simulation.contestants import Player
 from rotting.simulation.simulator import simulate
 
 _HORIZON = 50
@@ -47,7 +47,7 @@ def _compile(policy: Policy, problem: Problem) -> None:
     _simulate(policy, problem)
 
 
-def _simulate(player: Player, problem: Problem) -> None:
+def _simulate(player: PolicyOrClass, problem: Problem) -> None:
     simulate(player, problem, horizon=_HORIZON, runs=1, progress=False)
 
 

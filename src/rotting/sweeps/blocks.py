@@ -5,21 +5,20 @@ A block is a `range` in the numbering of `rotting.sweeps.numbering`: part of a l
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
-import itertools
-import threading
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Generator, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting.errors import DamagedFile
+from rotting.play import Cell, Played, play
+from rotting.play.cell import Place
+from rotting.play.players import Player, players_of
 from rotting.problems import Problem
-from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal, streams_of_each
-from rotting.simulation.simulator import play_run
 from rotting.sweeps.numbering import Piece
 from rotting.sweeps.plan import Plan
 
@@ -33,8 +32,6 @@ MAX_FULL_BLOCKS = 4500
 MAX_BYTES = 32 << 20
 # A rough guess of what a run costs, right within a factor of a few for every policy of the package.
 _NS_PER_RUN, _NS_PER_ROUND, _NS_PER_ROUND_AND_ARM = 100_000, 100, 8
-# What a GPU plays at once, and the bytes of results that this makes at most.
-GPU_RUNS, GPU_BYTES = 1 << 17, 1 << 29
 _CHECKSUM_PREFIX = b"sha256:"
 _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
@@ -82,82 +79,58 @@ def nanoseconds(problem: Problem) -> int:
     return _NS_PER_RUN + problem.horizon * (_NS_PER_ROUND + _NS_PER_ROUND_AND_ARM * problem.n_arms)
 
 
-def compute(plan: Plan, block: range, stop: threading.Event | None = None) -> bytes:
-    """Play the runs of a block, on this thread, and return its bytes.
+def played_blocks(plan: Plan, blocks: Sequence[range], on: Place) -> Generator[tuple[range, Content], None, None]:
+    """Play blocks somewhere; yield each as soon as all of it is played.
 
-    Every run is the one that `rotting.simulate` plays under the same number. Once `stop` is set, what is returned does
-    not matter.
+    Every run is the one that `rotting.simulate` plays under the same number.
     """
-    stop = threading.Event() if stop is None else stop
-    regret, pulls = [], []
-    for piece in plan.numbering.pieces(block):
-        problem, rounds = plan.problems[piece.problem], plan.recorded[piece.problem]
-        (contestant,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        runs = range(piece.first, piece.first + piece.runs)
-        for run, streams in zip(runs, streams_of_each(plan.seed, runs, problem.n_arms), strict=True):
-            journal = new_journal(rounds, problem)
-            play_run(contestant, problem, streams, run, problem.horizon, journal, stop)
-            # One oracle for all runs, unless each run draws its own arms.
-            oracle = oracle_reward(plan, piece.problem, run if problem.dynamics_model.draws else 0)
-            regret.append(oracle - journal.earned)
-            pulls.append(journal.pulls)
-    return encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls)))
+    pieces = [(block, piece) for block in blocks for piece in plan.numbering.pieces(block)]
+    found: dict[range, _Assembly] = {}
+    with contextlib.closing(play(_cells(plan, [piece for _, piece in pieces]), on)) as played:
+        for part in played:
+            block, piece = pieces[part.cell]
+            assembly = found.setdefault(block, _Assembly(plan, block))
+            if assembly.take(piece, part):
+                yield block, found.pop(block).content
 
 
-class StoppedError(Exception):
-    """Playing was given up: nobody waits for the results."""
+def _cells(plan: Plan, pieces: Sequence[Piece]) -> list[Cell]:
+    @cache
+    def player(policy: int, problem: int) -> Player:
+        (found,) = players_of(plan.policies[policy], plan.problems[problem], plan.problems[problem].horizon)
+        return found
+
+    return [
+        Cell(
+            player(piece.policy, piece.problem),
+            plan.problems[piece.problem],
+            plan.problems[piece.problem].horizon,
+            plan.recorded[piece.problem],
+            range(piece.first, piece.first + piece.runs),
+            plan.seed,
+        )
+        for piece in pieces
+    ]
 
 
-def compute_on_gpu(plan: Plan, blocks: Sequence[range], stop: threading.Event | None = None) -> list[bytes]:
-    """Play the runs of several blocks on a GPU, all at once, and return the bytes of each.
+class _Assembly:
+    """A block of which some runs have been played."""
 
-    Once `stop` is set, `StoppedError` is raised.
-    """
-    from rotting.simulation._cuda.batches import Cell
-    from rotting.simulation._cuda.playing import played_together, refuse_python
+    def __init__(self, plan: Plan, block: range):
+        self._plan, self._left = plan, len(block)
+        self.content = Content(*map(np.empty, _sizes(plan, block), (np.float64, np.int64)))
+        self._parts = {piece: (regret, pulls) for piece, regret, pulls in rows(plan, block, self.content)}
 
-    pieces = [piece for block in blocks for piece in plan.numbering.pieces(block)]
-    cells = []
-    for piece in pieces:
-        problem = plan.problems[piece.problem]
-        (player,) = contestants(plan.policies[piece.policy], problem, problem.horizon)
-        rounds = plan.recorded[piece.problem]
-        cells.append(Cell(refuse_python(player), problem, problem.horizon, rounds, piece.first, piece.runs))
-
-    def go_on(runs: int) -> None:
-        if stop is not None and stop.is_set():
-            raise StoppedError
-
-    played = iter(zip(pieces, played_together(cells, plan.seed, go_on), strict=True))
-    encoded = []
-    for block in blocks:
-        own = list(itertools.islice(played, sum(1 for _ in plan.numbering.pieces(block))))
-        regret = [(_oracle_rewards(plan, piece) - earned).ravel() for piece, (earned, _, _) in own]
-        pulls = [pulls.ravel() for _, (_, pulls, _) in own]
-        encoded.append(encode(plan, block, Content(np.concatenate(regret), np.concatenate(pulls))))
-    return encoded
-
-
-def _oracle_rewards(plan: Plan, piece: Piece) -> np.ndarray:
-    """Return what regret of the runs of a piece is measured against: a row for each run that draws its own arms."""
-    if not plan.problems[piece.problem].dynamics_model.draws:
-        return oracle_reward(plan, piece.problem, 0)
-    return np.stack([oracle_reward(plan, piece.problem, piece.first + run) for run in range(piece.runs)])
-
-
-def grouped_for_gpu(plan: Plan, blocks: Sequence[range]) -> Iterator[list[range]]:
-    """Yield blocks in groups that keep a GPU busy for a second or so, and fit the host's memory."""
-    group: list[range] = []
-    runs = 0
-    most = max(1, min(GPU_RUNS, GPU_BYTES // (8 * max(map(len, plan.recorded)))))
-    for block in blocks:
-        if group and runs + len(block) > most:
-            yield group
-            group, runs = [], 0
-        group.append(block)
-        runs += len(block)
-    if group:
-        yield group
+    def take(self, piece: Piece, part: Played) -> bool:
+        """Take what some runs of a piece came to; say whether all of the block is there."""
+        regret, pulls = self._parts[piece]
+        own = slice(part.runs.start - piece.first, part.runs.stop - piece.first)
+        draws = self._plan.problems[piece.problem].dynamics_model.draws
+        # One oracle for all runs, unless each run draws its own arms.
+        oracle = [oracle_reward(self._plan, piece.problem, run) for run in (part.runs if draws else [0])]
+        regret[own], pulls[own] = np.stack(oracle) - part.earned, part.pulls
+        self._left -= len(part.runs)
+        return self._left == 0
 
 
 @lru_cache(maxsize=1024)

@@ -17,9 +17,10 @@ from rotting._core.compiling import belongs_to_package, kernel_digest
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
+from rotting.play.places import DEVICES
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, parse_problem
-from rotting.simulation.simulator import DEVICES, recorded_rounds
+from rotting.simulation.simulator import recorded_rounds
 from rotting.sweeps.errors import MissingModule
 from rotting.sweeps.numbering import Numbering
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotting._core import imported
 from rotting.errors import DamagedFile
+from rotting.play.cell import Place
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit
-from rotting.sweeps.blocks import Content, cut, decode
+from rotting.sweeps.blocks import Content, cut, encode, played_blocks
+from rotting.sweeps.cluster import opened
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.extending import Earlier
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
 from rotting.sweeps.progress import Reporter, Tally, reporting
 from rotting.sweeps.results import open_results
-from rotting.sweeps.workers import ComputeBlocks, Finished, open_workers
 
 if TYPE_CHECKING:
     import xarray
@@ -115,13 +116,13 @@ def run_plan(
     tally = Tally(plan)
     with (
         Folder.held(out, plan, overwrite, extend) as folder,
-        open_workers(cluster, threads) as compute_blocks,
+        opened(plan, cluster, threads) as on,
         reporting(tally, progress) as report,
     ):
         missing = _missing(folder, report)
         earlier = Earlier(folder, report.note)
         try:
-            _check_other_versions(earlier, compute_blocks, report)
+            _check_other_versions(earlier, on, report)
         except SweepError:
             folder.undo_extension()
             raise
@@ -130,14 +131,16 @@ def run_plan(
                 tally.add(known)
         report.begin()
         # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
-        with contextlib.closing(_played(earlier, missing, compute_blocks, report)) as finished:
+        with contextlib.closing(_played(earlier, missing, on, report)) as finished:
             for block, encoded in finished:
                 folder.write(block, encoded)
         folder.forget_earlier()
     return tally
 
 
-def _played(earlier: Earlier, missing: list[range], compute_blocks: ComputeBlocks, report: Reporter) -> Finished:
+def _played(
+    earlier: Earlier, missing: list[range], on: Place, report: Reporter
+) -> Generator[tuple[range, bytes], None, None]:
     """Yield the missing blocks, as soon as what earlier plans do not have of them is played."""
     plan = earlier.plan
     blocks: dict[range, range] = {}  # from gaps to the blocks that they are in
@@ -149,27 +152,26 @@ def _played(earlier: Earlier, missing: list[range], compute_blocks: ComputeBlock
         if not gaps:
             yield block, earlier.completed(block, {})
     played: dict[range, dict[range, Content]] = {}
-    with contextlib.closing(compute_blocks(plan, list(blocks))) as finished:
-        for gap, encoded in finished:
+    with contextlib.closing(played_blocks(plan, list(blocks), on)) as finished:
+        for gap, content in finished:
             block = blocks[gap]
             left[block] -= 1
             report.tally.add(gap)
             report.show()
             if gap == block:
-                yield block, encoded
+                yield block, encode(plan, block, content)
                 continue
-            played.setdefault(block, {})[gap] = decode(plan, gap, encoded)
+            played.setdefault(block, {})[gap] = content
             if left[block] == 0:
                 yield block, earlier.completed(block, played.pop(block))
 
 
-def _check_other_versions(earlier: Earlier, compute_blocks: ComputeBlocks, report: Reporter) -> None:
+def _check_other_versions(earlier: Earlier, on: Place, report: Reporter) -> None:
     """Play one run of every cell again that another version has played, and compare."""
     if not (samples := earlier.samples()):
         return
-    with contextlib.closing(compute_blocks(earlier.plan, samples)) as finished:
-        for sample, encoded in finished:
-            earlier.compare(sample, decode(earlier.plan, sample, encoded))
+    for sample, content in played_blocks(earlier.plan, samples, on):
+        earlier.compare(sample, content)
     report.note(
         f"What is there was played by another version: one run of each of its {len(samples)} cells was played again, "
         "and is the same."

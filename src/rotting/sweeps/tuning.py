@@ -12,9 +12,10 @@ import numpy as np
 from rotting._core.validation import whole_number
 from rotting._output.sheets import Sheet
 from rotting.errors import BadType, BadValue
+from rotting.play import place_for
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike
-from rotting.simulation import simulate
+from rotting.simulation.simulator import final_regrets
 from rotting.simulation.summary import mean_interval
 from rotting.sweeps.plan import as_problem, listed
 
@@ -194,11 +195,8 @@ def _play(
     """Return regret[candidate, problem, run] at the end of runs first..wanted - 1."""
     if wanted <= first:
         return np.empty((len(candidates), len(problems), 0))
-    results = [
-        simulate(candidates, problem, horizon, wanted - first, seed, 1, threads, progress, first, device=device)
-        for problem in problems
-    ]
-    return np.stack([result["regret"].values[:, :, -1] for result in results], axis=1)
+    on = place_for(device, threads)
+    return final_regrets(candidates, problems, horizon, range(first, wanted), seed, on, progress)
 
 
 def _scale(regret: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper, outlined
+from rotting._core.defining import written_first
 from rotting.errors import DamagedFile
 from rotting.policies._windows.double_double import add
 
@@ -47,6 +48,8 @@ ROUNDING = 2.0**-46
 TOTAL, REST, SMALLEST, GREATEST, TRAVEL = range(5)
 
 
+# What a run has not written itself is S[0] = 0 of each arm, which none changes.
+@written_first("high", "low", "outlines", "page")
 class History(NamedTuple):
     """Prefix sums of all arms, in pages, with outlines."""
 

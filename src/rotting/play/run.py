@@ -8,9 +8,9 @@ import numpy as np
 
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
+from rotting.play.loop import begin, new_journal, pull, streams_of
 from rotting.problems import Problem
 from rotting.problems.kernel import value_now
-from rotting.simulation.loop import begin, new_journal, pull, streams_of
 
 
 class Run:
@@ -61,7 +61,8 @@ class Run:
         """Return the reward of the next pull, which is of this arm."""
         arm = whole_number("arm", arm, minimum=0, maximum=self.problem.n_arms - 1)
         self.t += 1
-        return float(self._pull(self.problem.arrays, self._journal, self._streams.noise[arm], arm, self.t))
+        _, reward = self._pull(self.problem.arrays, self._journal, self._streams.noise[arm], arm, self.t)
+        return float(reward)
 
     def value(self, arm: int) -> float:
         """Return the mean reward of an arm if it were pulled next: what no policy is told."""

@@ -2,7 +2,7 @@
 
 Nothing here knows a policy or a problem. What a run needs is a nested NamedTuple of arrays; on the device each of its
 arrays gets one more axis, the run, and the CUDA kernel takes the run's part of it and calls the loop that the CPU runs
-(`rotting.simulation.loop.play`).
+(`rotting.play.loop.play_rounds`).
 
 | module | what |
 |---|---|
@@ -12,5 +12,4 @@ arrays gets one more axis, the run, and the CUDA kernel takes the run's part of 
 | `compiling` | how it is compiled and kept on disk |
 | `batches` | which runs are played together, and how many fit the memory |
 | `playing` | plays cells: launches, progress, Ctrl-C, too little memory |
-| `together` | several simulations at once |
 """

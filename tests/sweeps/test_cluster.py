@@ -16,8 +16,10 @@ from distributed import Client
 import rotting
 from own_modules import problem_text, write_module
 from rotting import FEWA, UCB1, EpsilonGreedy, Oracle, sweep
+from rotting._core.compiling import kernel_digest
 from rotting.problems import ten_arm, two_arm
-from rotting.sweeps import SweepError, workers
+from rotting.sweeps import SweepError
+from rotting.sweeps import cluster as clusters
 from rotting.sweeps.folder import Folder
 
 PACKAGE = Path(rotting.__file__).parent
@@ -123,7 +125,7 @@ def test_a_client_will_do_and_the_client_never_holds_many_blocks(client, alone, 
 
     monkeypatch.setattr(Folder, "write", write)
     xarray.testing.assert_identical(play(tmp_path / "out", cluster=client), alone)
-    assert max(most) <= 2 * workers._IN_FLIGHT_PER_THREAD + 1
+    assert max(most) <= 2 * clusters._IN_FLIGHT_PER_THREAD + 1
     assert client.status == "running"  # it is not ours to close
     deadline = time.monotonic() + 10
     while client.futures and time.monotonic() < deadline:
@@ -155,7 +157,9 @@ def test_a_block_that_kills_every_worker_is_given_up(cluster, client, tmp_path, 
             cluster.end("second")
 
     monkeypatch.setattr(Folder, "write", write_and_kill)
-    with pytest.raises(SweepError, match=r"runs \d+ to \d+ were given up: 1 workers died.*same command again"):
+    with pytest.raises(
+        SweepError, match=r"runs \d+ to \d+ were given up: 1 workers died over them \(.* on .*same command again"
+    ):
         play(tmp_path / "out", cluster=client)
     monkeypatch.setattr(Folder, "write", original)
     assert len(os.listdir(tmp_path / "out" / "blocks")) >= 2
@@ -188,8 +192,8 @@ def test_workers_with_other_kernels_are_refused_by_name(cluster, client, tmp_pat
         assert address in str(refused.value)
         assert os.listdir(tmp_path / "out" / "blocks") == []
         # One that joins after the others were asked refuses by itself.
-        text = rotting.sweeps.Plan.of(UCB1(), two_arm(), 1).text
-        task = client.submit(workers.compute_from_text, text, "", [(0, 1)], workers=[address], pure=False)
+        task = (rotting.__version__, kernel_digest(), "cpu", (), ())
+        task = client.submit(clusters.play_task, task, workers=[address], pure=False)
         with pytest.raises(SweepError, match=f"worker {address} runs rotting"):
             task.result()
     finally:
@@ -210,7 +214,7 @@ def test_a_worker_without_the_package_is_refused_by_name(cluster, client, tmp_pa
 
 
 def test_nobody_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "_TIMEOUT_SECONDS", 0.5)
+    monkeypatch.setattr(clusters, "_TIMEOUT_SECONDS", 0.5)
     with pytest.raises(SweepError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         play(tmp_path / "out", cluster="tcp://127.0.0.1:9")
     for nonsense in ("", "nonsense", "nonsense://x:1", "tcp://host", "locale"):
@@ -229,7 +233,7 @@ def test_without_dask_a_line_says_what_to_install(tmp_path, monkeypatch):
 def test_a_scheduler_without_workers_and_one_that_dies(tmp_path, monkeypatch):
     lonely = Cluster(tmp_path)
     try:
-        monkeypatch.setattr(workers, "_TIMEOUT_SECONDS", 1)
+        monkeypatch.setattr(clusters, "_TIMEOUT_SECONDS", 1)
         with pytest.raises(SweepError, match="has no workers"):
             play(tmp_path / "out", cluster=lonely.address)
         monkeypatch.undo()

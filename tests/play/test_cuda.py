@@ -11,7 +11,7 @@ import pytest
 
 import rotting
 import simulated_gpu
-from rotting.simulation.loop import streams_of, streams_of_many
+from rotting.play.loop import streams_of, streams_of_many
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_streams_of_many_runs_are_those_of_each():
 def test_what_is_missing_is_said(monkeypatch):
     with pytest.raises(rotting.errors.BadValue, match="expected 'cpu' or 'cuda'"):
         rotting.simulate(rotting.UCB1(), rotting.problems.two_arm(), runs=1, device="gpu")
-    from rotting.simulation._cuda import device
+    from rotting.play.gpu import device
 
     device.require.cache_clear()
     monkeypatch.setattr(device.importlib.util, "find_spec", lambda name: None)

@@ -9,32 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rotting._core.defining import leaves
+from rotting.errors import NoDevice
+from rotting.play.cell import Cell
+from rotting.play.gpu.compiling import spreading
+from rotting.play.gpu.device import WARP, Stream
+from rotting.play.gpu.kernel import Batch
+from rotting.play.gpu.parts import Common, Woven
+from rotting.play.loop import Journal, Streams, streams_of_many
+from rotting.play.players import CompiledPlayer
+from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
-from rotting.problems import Problem
-from rotting.simulation._cuda.compiling import spreading
-from rotting.simulation._cuda.device import WARP, Stream
-from rotting.simulation._cuda.kernel import Batch
-from rotting.simulation._cuda.parts import Common, Woven
-from rotting.simulation.contestants import CompiledContestant
-from rotting.simulation.loop import Journal, streams_of_many
 
 _SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
 _BYTES = 8  # of a number
 _NUMBERS_OF_THREAD, _NUMBERS_OF_RUN = 5, 3  # beside states, a key per arm, and what is recorded: see `to_device`
 _LONG = 1 << 16  # rounds for which every history needs more room than a fresh one has
 _GROWING, _WOVEN, _COMMON = range(3)  # layouts: see `parts`
-
-
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """One policy on one problem, so many runs from the first one on."""
-
-    player: CompiledContestant
-    problem: Problem
-    horizon: int
-    rounds: np.ndarray  # the rounds to record
-    first_run: int
-    runs: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +56,7 @@ class Group:
 
     def parts(self, cells: Sequence[Cell]) -> list[Part]:
         """Return all runs."""
-        return [Part(place, 0, cells[place].runs) for place in self.places]
+        return [Part(place, 0, len(cells[place].runs)) for place in self.places]
 
 
 class Constant(NamedTuple):
@@ -79,8 +69,19 @@ class Constant(NamedTuple):
 
 def first_state(cell: Cell) -> Any:
     """Return the state that every run of a cell starts with, with room for all its rounds."""
-    policy = cell.player.policy
+    policy = policy_of(cell)
     return policy.reserve(fresh_state(policy, cell.problem.n_arms), cell.horizon)
+
+
+def policy_of(cell: Cell) -> Policy:
+    """Return the policy of a cell that a GPU can play: a Python class is not one."""
+    if isinstance(cell.player, CompiledPlayer):
+        return cell.player.policy
+    raise NoDevice(
+        "is played in Python, which a GPU cannot do",
+        owner=cell.player.label,
+        hint="{device}'cpu' plays it; a policy of the kernel contract runs on both (docs/new_policy.md)",
+    )
 
 
 def grouped(cells: Sequence[Cell]) -> list[Group]:
@@ -104,7 +105,7 @@ def _group(cells: Sequence[Cell], places: list[int]) -> Group:
     sizes[_WOVEN] += sum(array.nbytes for _, array in leaves(first.problem.new_memory()))
     sizes[_WOVEN] += (first.problem.n_arms + _NUMBERS_OF_THREAD) * _BYTES
     sizes[_GROWING] += (max(len(cells[place].rounds) for place in places) + _NUMBERS_OF_RUN) * _BYTES
-    return Group(tuple(places), sizes[_GROWING], sizes[_WOVEN], first.player.policy.in_teams)
+    return Group(tuple(places), sizes[_GROWING], sizes[_WOVEN], policy_of(first).in_teams)
 
 
 def _structure(value: Any, seen: dict[int, int]) -> object:
@@ -141,7 +142,7 @@ def cut(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 
 
 def to_device(
-    cells: Sequence[Cell], parts: Sequence[Part], seed: int, lanes: int, team: int, stream: Stream
+    cells: Sequence[Cell], parts: Sequence[Part], lanes: int, team: int, stream: Stream
 ) -> tuple[Batch, list[Constant]]:
     """Return the runs of a batch before their first round, and its constants.
 
@@ -149,28 +150,33 @@ def to_device(
     memory is too small.
     """
     chosen = [cells[part.cell] for part in parts]
-    runs = np.concatenate([np.arange(part.runs) + cells[part.cell].first_run + part.first for part in parts])
+    runs = sum(part.runs for part in parts)
     whose = np.repeat(np.arange(len(parts)), [part.runs for part in parts])
-    making = _Making(len(runs), lanes, team, stream.to_device(whose), stream)
+    making = _Making(runs, lanes, team, stream.to_device(whose), stream)
     n_arms, rounds = chosen[0].problem.n_arms, _padded([cell.rounds for cell in chosen])
-    streams = streams_of_many(seed, runs, n_arms)
+    each = [_streams(cell, part, n_arms) for cell, part in zip(chosen, parts, strict=True)]
+    streams = Streams(*map(np.concatenate, zip(*each, strict=True)))
     batch = Batch(
         states=making.assembled([first_state(cell) for cell in chosen], _layouts(chosen[0])),
-        streams=type(streams)(*(making.woven(each) for each in streams)),
+        streams=Streams(*map(making.woven, streams)),
         journals=Journal(
             rounds=making.common(rounds),
-            earned=stream.zeros((len(runs), rounds.shape[1]), np.dtype(np.float64)),
+            earned=stream.zeros((runs, rounds.shape[1]), np.dtype(np.float64)),
             memory=making.assembled([cell.problem.new_memory() for cell in chosen], lambda name: _WOVEN, "memory"),
-            total=making.woven(np.zeros((len(runs), 2))),
-            place=making.woven(np.zeros((len(runs), 1), np.int64)),
+            total=making.woven(np.zeros((runs, 2))),
+            place=making.woven(np.zeros((runs, 1), np.int64)),
         ),
         problems=making.assembled([cell.problem.arrays for cell in chosen], lambda name: _COMMON),
         horizons=stream.to_device(np.array([cell.horizon for cell in chosen])),
         cells=making.cells,
-        broken=stream.zeros((len(runs), 2), np.dtype(np.int64)),
+        broken=stream.zeros((runs, 3), np.dtype(np.int64)),
         any_broken=stream.zeros((1,), np.dtype(np.int64)),
     )
     return batch, making.constants
+
+
+def _streams(cell: Cell, part: Part, n_arms: int) -> Streams:
+    return streams_of_many(cell.seed, np.array(cell.runs[part.first : part.first + part.runs]), n_arms)
 
 
 def _padded(rounds: list[np.ndarray]) -> np.ndarray:
@@ -183,7 +189,7 @@ def _padded(rounds: list[np.ndarray]) -> np.ndarray:
 
 def _layouts(cell: Cell) -> Callable[[str], int]:
     """Return how each array of a cell's states, by its name, is laid out: whatever the horizon and the arms."""
-    policy = cell.player.policy
+    policy = policy_of(cell)
     fresh = fresh_state(policy, cell.problem.n_arms)
     before, after = dict(leaves(fresh)), dict(leaves(policy.reserve(fresh, _LONG)))
     growing = {name for name in before if before[name].shape != after[name].shape}

@@ -73,7 +73,7 @@ def test_rounding_is_the_cpus():
     """A product is rounded before it is added to: contracted, this difference would not be 0."""
     from numba import cuda
 
-    from rotting.simulation._cuda.compiling import _without_contraction
+    from rotting.play.gpu.compiling import _without_contraction
 
     def product_and_sum(numbers):
         numbers[3] = numbers[0] * numbers[1] + numbers[2]

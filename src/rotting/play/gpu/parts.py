@@ -20,7 +20,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.types.containers import BaseNamedTuple, BaseTuple
 
-from rotting.simulation._cuda.device import SIMULATED, WARP
+from rotting.play.gpu.device import SIMULATED, WARP
 
 
 class Woven(NamedTuple):

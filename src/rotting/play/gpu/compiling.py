@@ -15,8 +15,8 @@ from typing import Any
 from numba import cuda
 
 from rotting._core.compiling import cache_in, is_package_only, kernel_folder
-from rotting.simulation._cuda.device import SIMULATED, WARP
-from rotting.simulation._cuda.kernel import Batch, play_batch, spread
+from rotting.play.gpu.device import SIMULATED, WARP
+from rotting.play.gpu.kernel import Batch, play_batch, spread
 
 _NO_CONTRACTION = {"fma": 0}
 

@@ -5,7 +5,7 @@ import pytest
 
 import rotting
 from rotting.errors import RottingError
-from rotting.simulation.run import Run
+from rotting.play.run import Run
 
 PROBLEM = rotting.problems.two_arm(L=2.0, horizon=300)
 

@@ -5,21 +5,26 @@ Between two pieces Python looks at Ctrl-C, at what broke, and at the progress.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from rotting._core.checking import compile_errors_in_short
-from rotting.errors import KernelError, NoDevice
-from rotting.simulation._cuda import device
-from rotting.simulation._cuda.batches import Cell, Group, Part, cut, first_players, grouped, of_players, to_device
-from rotting.simulation._cuda.compiling import kernel_for
-from rotting.simulation.contestants import CompiledContestant, Contestant
+from rotting.errors import KernelError
+from rotting.play.cell import Cell, Played, Tell
+from rotting.play.faults import fault
+from rotting.play.gpu import device
+from rotting.play.gpu.batches import Group, Part, cut, first_players, grouped, of_players, policy_of, to_device
+from rotting.play.gpu.compiling import kernel_for
+from rotting.play.loop import FINE
+from rotting.play.on_threads import on_threads
 
 # How much of the memory that is free is planned with; the rest is for what the driver and others need.
 _SHARE = 0.85
@@ -29,31 +34,60 @@ _FIRST_PIECES = 32  # the first piece is this part of the rounds: its time says 
 _SCHEDULERS, _REGISTERS, _MOST_WARPS = 4, 65_536, 32
 _CACHED_WARPS, _SMALL_STATE = 16, 1024  # the most warps for states of more bytes than that (measured: docs/gpu.md)
 _POLL_SECONDS = 0.0005
+# What is played before the host reads the results: that many runs, or bytes.
+_HOST_RUNS, _HOST_BYTES = 1 << 18, 1 << 29
 _PLAYING = threading.Lock()
 
 
-class Played(NamedTuple):
-    """What some runs of a cell came to."""
-
-    part: Part
-    earned: np.ndarray  # float64 [run, recorded round]
-    pulls: np.ndarray  # int64 [run, arm]
-    seconds: float  # of the device, its share of the batch that it was played in
-
-
-def play_cells(
-    cells: Sequence[Cell], seed: int, advance: Callable[[int], object] = lambda rounds: None
-) -> Generator[Played, None, None]:
-    """Yield the runs of cells, part by part, in any order; `advance` is called with the rounds played since.
+def play_cells(cells: Sequence[Cell], tell: Tell) -> Generator[Played, None, None]:
+    """Yield the runs of cells, part by part, in any order; a place as `rotting.play.play` takes it.
 
     One thread of a process plays at a time; others wait.
     """
+    for cell in cells:
+        policy_of(cell)
     device.require()
+    groups = list(_fitting_the_host(cells))
+    if len(groups) == 1:
+        with _PLAYING:
+            yield from _play_cells(cells, 0, tell)
+        return
+    over = threading.Event()
+
+    def tell_or_stop(place: int, rounds: int) -> None:
+        if over.is_set():
+            raise _StoppedError
+        tell(place, rounds)
+
+    # While one thread plays, what was played before finds its reader.
+    jobs = (partial(_all_of, cells, group, tell_or_stop) for group in groups)
+    with contextlib.closing(on_threads(jobs, 1, over.set)) as finished:
+        for played in finished:
+            yield from played
+
+
+class _StoppedError(Exception):
+    """Playing was given up: nobody waits for the results."""
+
+
+def _all_of(cells: Sequence[Cell], group: range, tell: Tell) -> list[Played]:
     with _PLAYING:
-        yield from _play_cells(cells, seed, advance)
+        return list(_play_cells(cells[group.start : group.stop], group.start, tell))
 
 
-def _play_cells(cells: Sequence[Cell], seed: int, advance: Callable[[int], object]) -> Generator[Played, None, None]:
+def _fitting_the_host(cells: Sequence[Cell]) -> Iterator[range]:
+    """Yield the places of cells in groups that keep a GPU busy for a second or so, and fit the host's memory."""
+    first, runs, size = 0, 0, 0
+    for place, cell in enumerate(cells):
+        runs, size = runs + len(cell.runs), size + 8 * len(cell.runs) * (len(cell.rounds) + cell.problem.n_arms)
+        if runs >= _HOST_RUNS or size >= _HOST_BYTES:
+            yield range(first, place + 1)
+            first, runs, size = place + 1, 0, 0
+    if first < len(cells):
+        yield range(first, len(cells))
+
+
+def _play_cells(cells: Sequence[Cell], place_of_first: int, tell: Tell) -> Generator[Played, None, None]:
     memory = int(_SHARE * device.free_memory())
     waiting: deque[tuple[list[Part], Group]] = deque(
         (parts, group) for group in grouped(cells) for parts in cut(group.parts(cells), group.most_runs(memory))
@@ -66,7 +100,7 @@ def _play_cells(cells: Sequence[Cell], seed: int, advance: Callable[[int], objec
             if playing and shape.needed + sum(each.shape.needed for each in playing) > memory:
                 break
             try:
-                begun = _Playing(cells, parts, seed, shape)
+                begun = _Playing(cells, parts, shape)
             except MemoryError:
                 if playing:
                     break
@@ -76,51 +110,12 @@ def _play_cells(cells: Sequence[Cell], seed: int, advance: Callable[[int], objec
                 continue
             waiting.popleft()
             playing.append(begun)
-        finished = [each for each in playing if each.go_on(advance)]
+        finished = [each for each in playing if each.go_on(place_of_first, tell)]
         playing = [each for each in playing if each not in finished]
         for each in finished:
-            yield from each.results()
+            yield from each.results(place_of_first)
         if not finished:
             time.sleep(_POLL_SECONDS)
-
-
-def played_together(
-    cells: Sequence[Cell], seed: int, advance: Callable[[int], object] = lambda runs: None
-) -> list[tuple[np.ndarray, np.ndarray, float]]:
-    """Play cells; return for each what its runs earned, their pulls and the seconds they took.
-
-    `advance` is called now and then with how many runs the rounds played since are worth.
-    """
-    results = [
-        (np.empty((cell.runs, len(cell.rounds))), np.empty((cell.runs, cell.problem.n_arms), np.int64), np.zeros(1))
-        for cell in cells
-    ]
-    total, told, rounds = sum(cell.runs for cell in cells), 0, 0
-    all_rounds = sum(cell.runs * cell.horizon for cell in cells)
-
-    def count(more: int) -> None:
-        nonlocal told, rounds
-        rounds += more
-        worth = rounds * total // all_rounds
-        advance(worth - told)
-        told = worth
-
-    for part, earned, pulls, seconds in play_cells(cells, seed, count):
-        runs = slice(part.first, part.first + part.runs)
-        results[part.cell][0][runs], results[part.cell][1][runs] = earned, pulls
-        results[part.cell][2][0] += seconds
-    return [(earned, pulls, float(seconds[0])) for earned, pulls, seconds in results]
-
-
-def refuse_python(player: Contestant) -> CompiledContestant:
-    """Return a contestant that a GPU can play: a Python class is none."""
-    if isinstance(player, CompiledContestant):
-        return player
-    raise NoDevice(
-        "is played in Python, which a GPU cannot do",
-        owner=player.label,
-        hint="{device}'cpu' plays it; a policy of the kernel contract runs on both (docs/new_policy.md)",
-    )
 
 
 def _halves(parts: list[Part]) -> list[list[Part]]:
@@ -133,15 +128,15 @@ def _halves(parts: list[Part]) -> list[list[Part]]:
 class _Playing:
     """A batch on its way: which rounds are being played, and how long they took so far."""
 
-    def __init__(self, cells: Sequence[Cell], parts: list[Part], seed: int, shape: Shape):
+    def __init__(self, cells: Sequence[Cell], parts: list[Part], shape: Shape):
         self.cells, self.parts, self.shape = cells, parts, shape
         self._stream = device.Stream()
         self._horizon = max(cells[part.cell].horizon for part in parts)
-        sample, _ = to_device(cells, [dataclasses.replace(parts[0], runs=1)], seed, 1, 1, self._stream)
-        with compile_errors_in_short(cells[parts[0].cell].player.policy):
+        sample, _ = to_device(cells, [dataclasses.replace(parts[0], runs=1)], 1, 1, self._stream)
+        with compile_errors_in_short(policy_of(cells[parts[0].cell])):
             self._kernel, registers = kernel_for(sample)
         self._blocks = shape.blocks(registers)
-        self._batch, self._constants = to_device(cells, parts, seed, shape.lanes, shape.team, self._stream)
+        self._batch, self._constants = to_device(cells, parts, shape.lanes, shape.team, self._stream)
         self._last, self._piece, self._seconds, self._reported = 0, 0, 0.0, 0
         self._launch(-(-self._horizon // _FIRST_PIECES))
 
@@ -154,7 +149,7 @@ class _Playing:
         self._stream.launch(self._kernel, self._blocks, threads, self._batch, *rounds_now, self.shape.lanes)
         self._is_done = self._stream.mark()
 
-    def go_on(self, advance: Callable[[int], object]) -> bool:
+    def go_on(self, place_of_first: int, tell: Tell) -> bool:
         """Begin the next piece if the present one is finished; say whether that was the last."""
         if not self._is_done():
             return False
@@ -163,7 +158,7 @@ class _Playing:
         self._last += self._piece
         self._refuse_broken()
         done = sum(min(self._last, self.cells[part.cell].horizon) * part.runs for part in self.parts)
-        advance(done - self._reported)
+        tell(place_of_first + self.parts[0].cell, done - self._reported)
         self._reported = done
         if self._last == self._horizon:
             self._refuse_changed()
@@ -176,10 +171,12 @@ class _Playing:
         if not self._stream.to_host(self._batch.any_broken)[0]:
             return
         broken = self._stream.to_host(self._batch.broken)
-        run = int(np.argmax(broken[:, 0] > 0))
-        part = next(part for part, end in zip(self.parts, self._ends(), strict=True) if run < end)
-        cell = self.cells[part.cell]
-        raise cell.player.broken(int(broken[run, 0]), int(broken[run, 1]), cell.problem.n_arms)
+        place = int(np.argmax(broken[:, 0] != FINE))
+        index = next(index for index, end in enumerate(self._ends()) if place < end)
+        part, cell = self.parts[index], self.cells[self.parts[index].cell]
+        run = cell.runs[part.first + place - (int(self._ends()[index]) - part.runs)]
+        ended, t, arm = broken[place].tolist()
+        raise fault(cell, cell.player.label, ended, run, t, arm, math.inf)
 
     def _refuse_changed(self) -> None:
         """Refuse results of a policy that changes what it says never changes: runs would have disturbed each other."""
@@ -194,16 +191,17 @@ class _Playing:
     def _ends(self) -> np.ndarray:
         return np.cumsum([part.runs for part in self.parts])
 
-    def results(self) -> Generator[Played, None, None]:
+    def results(self, place_of_first: int) -> Generator[Played, None, None]:
         """Yield what the runs came to, cell by cell."""
         runs = self.shape.runs
         earned = self._stream.to_host(self._batch.journals.earned)
         players = first_players(runs, self.shape.lanes, self.shape.team)
         pulls = of_players(self._stream.to_host(self._batch.journals.memory.pulls.array), players)
         for part, end in zip(self.parts, self._ends(), strict=True):
-            own = slice(int(end) - part.runs, int(end))
-            recorded = len(self.cells[part.cell].rounds)
-            yield Played(part, earned[own, :recorded], pulls[own], self._seconds * part.runs / runs)
+            cell, own = self.cells[part.cell], slice(int(end) - part.runs, int(end))
+            numbers = cell.runs[part.first : part.first + part.runs]
+            seconds = self._seconds * part.runs / runs
+            yield Played(place_of_first + part.cell, numbers, earned[own, : len(cell.rounds)], pulls[own], seconds, {})
 
 
 @dataclasses.dataclass(frozen=True)

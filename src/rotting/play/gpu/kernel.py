@@ -12,13 +12,13 @@ import numba
 from numba import cuda
 
 from rotting._core.compiling import OPTIONS
-from rotting.simulation._cuda.device import SIMULATED, WARP
-from rotting.simulation._cuda.parts import Common, part_of
-from rotting.simulation._cuda.teams import register_teams
-from rotting.simulation.loop import Journal, Streams, play
+from rotting.play.gpu.device import SIMULATED, WARP
+from rotting.play.gpu.parts import Common, part_of
+from rotting.play.gpu.teams import register_teams
+from rotting.play.loop import FINE, Journal, Streams, play_rounds
 
 register_teams()
-_play = play if SIMULATED else numba.njit(play.__wrapped__, **OPTIONS)
+_play = play_rounds if SIMULATED else numba.njit(play_rounds.py_func, **OPTIONS)
 
 
 class Batch(NamedTuple):
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
     problems: Common  # what the problem is in compiled code
     horizons: Any  # int64, by cell
     cells: Any  # int64, by run: the cell that it belongs to
-    broken: Any  # int64, by run: the round in which the policy broke the kernel contract, and the arm it chose
+    broken: Any  # int64, by run: how it ended, if badly, in which round, and the arm at fault
     any_broken: Any  # int64 [1 if any run is broken]
 
 
@@ -49,16 +49,18 @@ def play_batch(batch, first, last, lanes):
         if run >= len(batch.cells):
             return
         cell = batch.cells[run]
-        broken, arm = _play(
+        ended, t, arm = _play(
             part_of(batch.states, run, player, cell),
             part_of(batch.problems, run, player, cell),
             part_of(batch.streams, run, player, cell),
             part_of(batch.journals, run, player, cell),
+            None,
+            None,
             first,
             min(last, batch.horizons[cell]),
         )
-        if broken > 0:
-            batch.broken[run, 0], batch.broken[run, 1] = broken, arm
+        if ended != FINE:
+            batch.broken[run, 0], batch.broken[run, 1], batch.broken[run, 2] = ended, t, arm
             batch.any_broken[0] = 1
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numba import cuda
 from numba.extending import overload
 
+from rotting.play.gpu.device import SIMULATED, WARP
 from rotting.policies._windows.team import any_in_team, largest_in_team, my_share, smallest_in_team
-from rotting.simulation._cuda.device import SIMULATED, WARP
 
 
 def _my_share(size):

@@ -4,21 +4,25 @@ import numpy as np
 import pytest
 
 import rotting
+from rotting.play import Cell, loop
+from rotting.play.loop import streams_of
+from rotting.play.players import players_of
 from rotting.problems import Bernoulli, Gaussian, NoNoise, Problem
-from rotting.simulation import loop
-from rotting.simulation.contestants import contestants
-from rotting.simulation.loop import new_journal, streams_of, streams_of_each
 
 HORIZON = 1000
 CURVES = [[0.8] * 300 + [0.1], 0.5, 0.4]
 
 
-def played(policy, problem, streams):
+def table_for(policy, problem, seed):
+    """Return where a thread plays."""
+    (player,) = players_of(policy, problem, HORIZON)
+    return player.table(Cell(player, problem, HORIZON, np.arange(1, HORIZON + 1), range(9), seed))
+
+
+def played(table, run):
     """Return the pulls, and what was earned, in a run."""
-    (player,) = contestants(policy, problem, HORIZON)
-    journal = new_journal(np.arange(1, HORIZON + 1), problem)
-    player.begin(problem, streams, HORIZON)(journal, 1, HORIZON)
-    return journal.pulls.tolist(), journal.earned.tolist()
+    _, earned, pulls, *_ = table.play(range(run, run + 1), np.zeros(1, np.int64))
+    return pulls[0].tolist(), earned[0].tolist()
 
 
 class InTurn:
@@ -37,7 +41,7 @@ class InTurn:
 @pytest.mark.parametrize("noise", [Gaussian([0.5, 1, 2]), Bernoulli(), NoNoise()], ids=str)
 def test_rewards_are_those_drawn_one_by_one(noise):
     problem, in_turn = Problem(CURVES, noise, horizon=HORIZON), InTurn(3)
-    played(lambda n_arms: in_turn, problem, streams_of(7, 3, 3))
+    played(table_for(lambda n_arms: in_turn, problem, 7), 3)
     streams = streams_of(7, 3, 3)
     for arm in range(3):
         for n in range(330):
@@ -48,27 +52,24 @@ def test_rewards_are_those_drawn_one_by_one(noise):
 @pytest.mark.parametrize("noise", [Gaussian(1), Bernoulli()], ids=str)
 def test_a_run_is_the_same_with_less_room(noise, monkeypatch):
     problem, policy = Problem(CURVES, noise, horizon=HORIZON), rotting.UCB1()
-    usual = played(policy, problem, streams_of(1, 5, 3))
+    usual = played(table_for(policy, problem, 1), 5)
     monkeypatch.setattr(loop, "_MANY_ARMS", 2)
-    scant = streams_of(1, 5, 3)
-    assert scant.ahead.shape == (3, 1)
-    assert played(policy, problem, scant) == usual
+    assert streams_of(1, 5, 3).ahead.shape == (3, 1)
+    assert played(table_for(policy, problem, 1), 5) == usual
 
 
 def test_runs_that_share_memory_share_no_noise():
     problem = rotting.problems.two_arm(0.5, horizon=HORIZON)
-    for run, streams in zip(range(2, 6), streams_of_each(1, range(2, 6), 2), strict=True):
-        together, alone = (
-            played(rotting.UCB1(), problem, streams),
-            played(rotting.UCB1(), problem, streams_of(1, run, 2)),
-        )
-        assert together == alone
+    shared = table_for(rotting.UCB1(), problem, 1)
+    for run in range(2, 6):
+        assert played(shared, run) == played(table_for(rotting.UCB1(), problem, 1), run)
 
 
 def test_an_arm_that_is_pulled_rarely_is_not_drawn_far_ahead():
     problem = Problem(CURVES, horizon=HORIZON)
-    streams = streams_of(1, 0, 3)
-    (pulls, _) = played(rotting.FEWA(), problem, streams)
+    table = table_for(rotting.FEWA(), problem, 1)
+    pulls, _ = played(table, 0)
+    _, streams, _, _ = table._arena.arrays
     for drawn, pulled in zip(streams.drawn, pulls, strict=True):
         assert pulled <= drawn <= min(2 * pulled, pulled + 64)
 
@@ -84,5 +85,5 @@ def test_a_class_derived_from_gaussian_noise_draws_its_own():
 
     problem = Problem(CURVES, Shifted(1), horizon=HORIZON)
     assert loop.reward_of(problem.arrays, streams_of(0, 0, 3), 0, 0.25, 0) == 100.25
-    pulls, _ = played(rotting.UCB1(sigma=0), problem, streams_of(0, 0, 3))
+    pulls, _ = played(table_for(rotting.UCB1(sigma=0), problem, 0), 0)
     assert sum(pulls) == HORIZON

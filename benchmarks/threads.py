@@ -1,0 +1,123 @@
+"""Threads against processes on this machine: `python benchmarks/threads.py [SECONDS]` prints JSON.
+
+SECONDS is how long the serial work of each case should take (10 unless told otherwise). Each case is played by one
+thread, by as many threads as there are processors, and by as many processes with one thread each, turn by turn in one
+run, so that a slow spell of the machine hits all three. Speedups are of runs per second against one thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+
+import rotting
+from rotting import FEWA, RAWUCB, UCB1, EffFEWA
+from rotting.play import play, threads
+from rotting.problems import Problem, ten_arm, two_arm
+from rotting.simulation.simulator import Game, finished
+
+HORIZON = 10_000
+TURNS = 3
+CASES: dict[str, tuple[rotting.Policy, Problem]] = {
+    "UCB1, two arms": (UCB1(), two_arm(0.233, horizon=HORIZON)),
+    "EffFEWA, two arms": (EffFEWA(), two_arm(0.233, horizon=HORIZON)),
+    "FEWA, two arms": (FEWA(), two_arm(0.233, horizon=HORIZON)),
+    "RAWUCB, two arms": (RAWUCB(), two_arm(0.233, horizon=HORIZON)),
+    "FEWA, ten arms": (FEWA(), ten_arm()),
+}
+
+
+def game(name: str, runs: int, first_run: int = 0) -> Game:
+    """Return runs of a case."""
+    policy, problem = CASES[name]
+    return Game(policy, problem, HORIZON, runs, rounds=100, first_run=first_run)
+
+
+def played(name: str, runs: int, count: int) -> tuple[float, float]:
+    """Play runs on threads; return the seconds that passed, and those that the result says were spent playing."""
+    asked = game(name, runs)
+    began = time.perf_counter()
+    for each in finished([asked], threads(count), lambda game, rounds: None):
+        assert each is asked
+    return time.perf_counter() - began, float(asked.seconds.sum())
+
+
+class Processes:
+    """Processes that are ready to play: each reads a case and its runs, plays them on one thread, and answers."""
+
+    def __init__(self, count: int):
+        command = [sys.executable, __file__, "serve"]
+        self._all = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(count)
+        ]
+
+    def play(self, name: str, runs: int) -> float:
+        """Share runs among all; return the seconds until the last one has answered."""
+        shares = [
+            runs * (place + 1) // len(self._all) - runs * place // len(self._all) for place in range(len(self._all))
+        ]
+        began = time.perf_counter()
+        first = 0
+        for process, share in zip(self._all, shares, strict=True):
+            print(json.dumps([name, share, first]), file=process.stdin, flush=True)
+            first += share
+        for process in self._all:
+            assert json.loads(process.stdout.readline()) == "played"
+        return time.perf_counter() - began
+
+    def end(self) -> None:
+        """Let them go."""
+        for process in self._all:
+            process.stdin.close()
+            process.wait()
+
+
+def serve() -> None:
+    """Be one of the processes."""
+    for line in sys.stdin:
+        name, runs, first = json.loads(line)
+        if runs:
+            for _ in play(game(name, runs, first).cells, threads(1)):
+                pass
+        print(json.dumps("played"), flush=True)
+
+
+def main(seconds: float) -> None:
+    """Measure all cases, and print what came out."""
+    count = os.cpu_count() or 1
+    processes = Processes(count)
+    found = {}
+    for name in CASES:
+        played(name, 8, count)
+        processes.play(name, 8 * count)  # everybody is ready
+        probe = max(16, int(64 * 0.05 / max(played(name, 64, 1)[0], 1e-3)))
+        runs = max(4 * count, int(probe * seconds / played(name, probe, 1)[0]))
+        turns = []
+        for _ in range(TURNS):
+            one, many = played(name, runs, 1), played(name, runs, count)
+            turns.append((one[0], many[0], processes.play(name, runs), many[1] / one[1]))
+        one, many, apart = (min(turn[which] for turn in turns) for which in range(3))
+        found[name] = {
+            "runs": runs,
+            "seconds_one_thread": one,
+            "speedup_threads": one / many,
+            "speedup_processes": one / apart,
+            "threads_over_processes": apart / many,
+            "seconds_reported_over_one_thread": min(turn[3] for turn in turns),
+            "turns": turns,
+        }
+        print(name, json.dumps({key: found[name][key] for key in list(found[name])[:-1]}), file=sys.stderr, flush=True)
+    processes.end()
+    about = {"processors": count, "rotting": rotting.__version__, "python": platform.python_version()}
+    print(json.dumps({**about, "machine": platform.processor() or platform.machine(), "cases": found}, indent=1))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["serve"]:
+        serve()
+    else:
+        main(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)

@@ -1,0 +1,284 @@
+"""Where a sweep is played: in this process, or by the workers of a Dask cluster.
+
+A worker gets texts: of policies, problems and the user's own modules. It sends arrays back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Generator, Iterator, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from rotting import __version__
+from rotting._core import imported
+from rotting._core.compiling import kernel_digest
+from rotting._core.validation import whole_number
+from rotting.errors import BadType
+from rotting.play import Cell, Played, place_for, play, threads
+from rotting.play.cell import Place, Tell
+from rotting.play.players import CompiledPlayer, Player, players_of
+from rotting.policies import parse_policy
+from rotting.problems import Problem, parse_problem
+from rotting.sweeps.errors import MissingDask, SweepError
+from rotting.sweeps.plan import Plan
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# Tasks submitted per thread of a worker: the one that it plays, and a prefetch depth of two.
+_IN_FLIGHT_PER_THREAD = 3
+# What makes a task worth its way: so many rounds, or fewer if there would be too few tasks for all workers; on a GPU,
+# so many runs.
+_TASK_ROUNDS, _TASKS, _GPU_TASK_RUNS = 1 << 22, 64, 1 << 17
+_TIMEOUT_SECONDS = 30
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d+")
+
+
+@contextlib.contextmanager
+def opened(plan: Plan, cluster: str | Client | None = None, count: int | None = None) -> Iterator[Place]:
+    """Yield where to play.
+
+    Parameters
+    ----------
+    plan
+        What is to be played.
+    cluster
+        None for this process; the address of a Dask scheduler; a `distributed.Client`; or "local" for a cluster of
+        processes on this machine, which ends with the sweep.
+    count
+        How many threads, or processes of a local cluster (default: one per processor).
+    """
+    here = place_for(plan.device, count)
+    if cluster is None:
+        yield here
+        return
+    count = whole_number("threads", os.cpu_count() or 1 if count is None else count, minimum=1)
+    with _client(cluster, count) as client:
+        yield dask(client, plan.device, plan.imports)
+
+
+def dask(client: Client, device: str = "cpu", sources: Sequence[imported.Source] = ()) -> Place:
+    """Return the workers of a cluster as a place to play.
+
+    Parameters
+    ----------
+    client
+        The connection to its scheduler.
+    device
+        What the workers play on.
+    sources
+        The user's modules that policies and problems come from.
+    """
+
+    def on_cluster(cells: Sequence[Cell], tell: Tell) -> Generator[Played]:
+        if cells:
+            _check_workers(client, device)
+            with contextlib.closing(_played(client, cells, device, sources)) as finished:
+                for played in finished:
+                    tell(played.cell, len(played.runs) * cells[played.cell].horizon)
+                    yield played
+
+    return on_cluster
+
+
+class _Task(NamedTuple):
+    """Some cells, as a worker is told of them: all plain values."""
+
+    version: str
+    kernels: str
+    device: str
+    sources: tuple[tuple[str, str, str, bool], ...]
+    cells: tuple[tuple[str, str, int, tuple[int, ...], tuple[int, int], int], ...]
+
+
+def _played(
+    client: Client, cells: Sequence[Cell], device: str, sources: Sequence[imported.Source]
+) -> Generator[Played]:
+    from distributed import as_completed
+
+    left = _tasks(cells, device)
+    finished = as_completed(loop=client.loop)
+    in_flight: dict[Future[list[tuple[np.ndarray, np.ndarray, float]]], range] = {}
+
+    def submit() -> None:
+        # Counted again each time: workers come and go.
+        wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
+        for _, places in zip(range(wanted - len(in_flight)), left, strict=False):
+            written = tuple(_written(cells[place]) for place in places)
+            task = _Task(__version__, kernel_digest(), device, tuple(map(tuple, sources)), written)  # type: ignore[arg-type]
+            future = client.submit(play_task, tuple(task), key=f"rotting-{os.urandom(8).hex()}")
+            in_flight[future] = places
+            finished.add(future)
+
+    try:
+        submit()
+        for future in finished:
+            places = in_flight.pop(future)
+            results = _result(future, cells[places[0]], cells[places[-1]])
+            future.release()
+            submit()
+            for place, (earned, pulls, seconds) in zip(places, results, strict=True):
+                yield Played(place, cells[place].runs, earned, pulls, seconds, {})
+    finally:
+        client.cancel(list(in_flight), force=True)
+
+
+def _tasks(cells: Sequence[Cell], device: str) -> Iterator[range]:
+    """Yield the places of all cells, as many together as make a task worth its way."""
+    most = min(_TASK_ROUNDS, max(1, sum(cell.work for cell in cells) // _TASKS))
+    first, filled = 0, 0.0
+    for place, cell in enumerate(cells):
+        filled += len(cell.runs) / _GPU_TASK_RUNS if device == "cuda" else cell.work / most
+        if filled >= 1:
+            yield range(first, place + 1)
+            first, filled = place + 1, 0.0
+    if first < len(cells):
+        yield range(first, len(cells))
+
+
+def _written(cell: Cell) -> tuple[str, str, int, tuple[int, ...], tuple[int, int], int]:
+    assert isinstance(cell.player, CompiledPlayer)
+    limits = cell.runs.start, cell.runs.stop
+    return cell.player.written, repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
+
+
+def play_task(plain: tuple[object, ...]) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Play some cells on a worker, which has nothing but their texts; return what each earned, pulls and seconds."""
+    task = _Task(*plain)  # type: ignore[arg-type]
+    _check_self(task)
+    cells = []
+    for policy, problem, horizon, rounds, limits, seed in task.cells:
+        player, played_on = _player(policy, problem, horizon, task.sources)
+        cells.append(Cell(player, played_on, horizon, np.array(rounds, np.int64), range(*limits), seed))
+    results = [
+        (np.empty((len(cell.runs), len(cell.rounds))), np.empty((len(cell.runs), cell.problem.n_arms), np.int64))
+        for cell in cells
+    ]
+    seconds = [0.0] * len(cells)
+    for part in play(cells, threads(1) if task.device == "cpu" else place_for(task.device)):
+        first = cells[part.cell].runs.start
+        own = slice(part.runs.start - first, part.runs.stop - first)
+        results[part.cell][0][own], results[part.cell][1][own] = part.earned, part.pulls
+        seconds[part.cell] += part.seconds
+    return [(*each, spent) for each, spent in zip(results, seconds, strict=True)]
+
+
+@lru_cache(maxsize=256)
+def _player(
+    policy: str, problem: str, horizon: int, sources: tuple[tuple[str, str, str, bool], ...]
+) -> tuple[Player, Problem]:
+    # Another thread may be loading another version of a module: what is read here are classes of this one.
+    with imported.LOCK:
+        imported.load_sources([imported.Source(*source) for source in sources])
+        rule, played_on = parse_policy(policy), parse_problem(problem)
+    if (repr(rule), repr(played_on)) != (policy, problem):
+        raise SweepError("this worker reads the plan differently", hint="install the same version of rotting there")
+    (player,) = players_of(rule, played_on, horizon)
+    return player, played_on
+
+
+# Clusters.
+
+
+@contextlib.contextmanager
+def _client(cluster: str | Client, processes: int) -> Iterator[Client]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingDask("a cluster") from None
+    if isinstance(cluster, Client):
+        yield cluster
+        return
+    if not isinstance(cluster, str):
+        raise BadType(
+            "is not a cluster",
+            name="cluster",
+            value=cluster,
+            expected='None, "local", a scheduler\'s address or a Client',
+        )
+    if cluster != "local" and not _ADDRESS.fullmatch(cluster):
+        raise SweepError("is not an address", name="cluster", value=cluster, expected="tcp://HOST:PORT, or local")
+    with contextlib.ExitStack() as opened:
+        target: str | LocalCluster = cluster
+        if cluster == "local":
+            local = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
+            target = opened.enter_context(local)
+        try:
+            client = opened.enter_context(Client(target, timeout=_TIMEOUT_SECONDS, set_as_default=False))
+        except (OSError, ValueError, ImportError) as error:
+            raise SweepError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
+        yield client
+
+
+def _result(
+    task: Future[list[tuple[np.ndarray, np.ndarray, float]]], first: Cell, last: Cell
+) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Return what a task came to, or say why there is nothing."""
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    try:
+        return list(task.result())
+    except KilledWorker as error:
+        raise SweepError(
+            f"runs {first.runs[0]} to {last.runs[-1]} were given up: {error.allowed_failures + 1} workers died over "
+            f"them ({first.player.label} on {first.problem}), the last one {error.last_worker.address}",
+            hint="look into its log (memory?), then give the same command again",
+        ) from None
+    except (FutureCancelledError, OSError) as error:
+        raise SweepError(
+            f"the connection to the Dask scheduler is lost ({type(error).__name__})",
+            hint="nothing that was finished is lost: give the same command again",
+        ) from None
+
+
+def _check_workers(client: Client, device: str) -> None:
+    """Refuse, by address, workers that would not compute the same."""
+
+    # Sent by value, being local: a worker without this package can answer, too.
+    def identity() -> tuple[str, str]:
+        from rotting import __version__
+        from rotting._core.compiling import kernel_digest
+
+        if device == "cuda":  # workers of other versions may not know devices
+            from rotting.play.gpu.device import require
+
+            require()
+        return __version__, kernel_digest()
+
+    try:
+        client.wait_for_workers(1, timeout=_TIMEOUT_SECONDS)
+    except TimeoutError:
+        raise SweepError("the Dask scheduler has no workers", hint="start some: dask worker ADDRESS") from None
+    answers = client.run(identity, on_error="return")
+    own = __version__, kernel_digest()
+    others = [f"{address} ({_description(answer)})" for address, answer in sorted(answers.items()) if answer != own]
+    if others:
+        raise SweepError(
+            f"{len(others)} of {len(answers)} workers do not run rotting {own[0]} with kernels {own[1]} and would "
+            f"compute something else: {', '.join(others)}",
+            hint="install the same version, Python and numba",
+        )
+
+
+def _description(answer: tuple[str, str] | BaseException) -> str:
+    if isinstance(answer, BaseException):
+        return f"{type(answer).__name__}: {answer}"
+    return f"rotting {answer[0]} with kernels {answer[1]}"
+
+
+def _check_self(task: _Task) -> None:
+    """Refuse to compute for another version: a worker may have joined after the others were checked."""
+    if (task.version, task.kernels) != (__version__, kernel_digest()):
+        from distributed import get_worker
+
+        raise SweepError(
+            f"worker {get_worker().address} runs rotting {__version__} with kernels {kernel_digest()}, not "
+            f"{task.version} with {task.kernels}",
+            hint="install the same version, Python and numba there",
+        )
