@@ -81,7 +81,7 @@ def test_every_page_is_in_the_navigation_and_every_part_in_the_reference():
     from rotting._public import public_names
 
     text = (ROOT / "mkdocs.yml").read_text()
-    listed = set(re.findall(r"[\w/]+\.md$", text, re.MULTILINE))
+    listed = set(re.findall(r"[\w/-]+\.md$", text, re.MULTILINE))
     assert {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]} <= listed
     described = "".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
     parts = {name for name, module in public_names().items() if module == f"rotting.{name}"}

@@ -13,7 +13,8 @@ from rotting.policies import Policy
 from rotting.policies._contract.checked import CheckedAgent
 
 _ROUNDS = 64
-_tried: set[tuple[str, str, int]] = set()
+# By class, too: a class that was defined again, in a notebook say, reads the same.
+_tried: set[tuple[type, str, str, int]] = set()
 
 
 def try_kernels(cell: Cell, policy: Policy) -> None:
@@ -22,7 +23,7 @@ def try_kernels(cell: Cell, policy: Policy) -> None:
     Compiled code would do so in silence. What only plain Python objects to, such as 1.0 / 0.0, is left to compiled
     code: the trial then ends.
     """
-    asked = repr(policy), repr(cell.problem), cell.problem.n_arms
+    asked = type(policy), repr(policy), repr(cell.problem), cell.problem.n_arms
     if asked in _tried:
         return
     _tried.add(asked)

@@ -112,16 +112,16 @@ def test_states_are_checked_when_a_policy_is_first_used(faults, says):
         ({"select": one_too_far}, "select gave 3 in round 4; expected an arm from 0 to 2"),
         ({"select": from_the_end}, "select gave -1 in round 1"),
         ({"select": far_out}, "select gave 1000000000000 in round 1"),
-        ({"update": learn_without_counting}, "did not count one pull of arm 0 in round 1"),
-        ({"update": learn_twice}, "did not count one pull of arm 0 in round 1"),
+        ({"update": learn_without_counting}, "update left pulls at [0, 0, 0] in round 1; expected [1, 0, 0]"),
+        ({"update": learn_twice}, "update left pulls at [2, 0, 0] in round 1; expected [1, 0, 0]"),
     ],
 )
 @pytest.mark.parametrize("check", [False, True])
 def test_what_kernels_return_is_checked_in_the_loop(faults, says, check):
+    # Without `check`, too: the first rounds of a user's kernels are always played checked.
     with pytest.raises(KernelError, match="Tested") as caught:
         simulate(policy_of(**faults), PROBLEM, horizon=10, runs=1, progress=False, check=check)
-    if not check:
-        assert says in str(caught.value)
+    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize("faults", [{"select": from_the_end}, {"select": far_out}, {"update": learn_twice}])
@@ -132,15 +132,23 @@ def test_agents_check_it_too(faults):
 
 
 def test_numba_is_quoted_in_a_line():
-    for faults in ({"select": half}, {"update": learn_with_a_list}):
-        for use in (
-            lambda policy: policy.start(2).update(policy.start(2).select(), 1.0),
-            lambda policy: simulate(policy, PROBLEM, horizon=5, runs=1, progress=False),
-        ):
-            with pytest.raises(KernelError, match=r"Tested.*cannot be compiled") as caught:
-                use(policy_of(**faults))
-            assert "\n" not in str(caught.value)
-            assert len(str(caught.value)) < 800
+    def decide(policy):
+        policy.start(2).update(policy.start(2).select(), 1.0)
+
+    def play(policy):
+        simulate(policy, PROBLEM, horizon=5, runs=1, progress=False)
+
+    # What plain Python objects to, too, is said by the checked first rounds.
+    for faults, use, expected in (
+        ({"select": half}, decide, "cannot be compiled"),
+        ({"select": half}, play, "select gave 0.5 in round 1; expected an arm from 0 to"),
+        ({"update": learn_with_a_list}, decide, "cannot be compiled"),
+        ({"update": learn_with_a_list}, play, "cannot be compiled"),
+    ):
+        with pytest.raises(KernelError, match=rf"Tested.*{expected}") as caught:
+            use(policy_of(**faults))
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 800
 
 
 def test_checking_leads_to_the_line():
