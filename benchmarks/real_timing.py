@@ -18,8 +18,9 @@ CODE = """
 import json, resource, sys, rotting
 rotting.diagnose(sys.argv[1]).save(sys.argv[2])
 used = resource.getrusage(resource.RUSAGE_SELF)
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))  # ru_maxrss is the parent's, too
 seconds = round(used.ru_utime + used.ru_stime, 1)
-print(json.dumps({"processor_seconds": seconds, "megabytes": round(used.ru_maxrss / 1024)}))
+print(json.dumps({"processor_seconds": seconds, "megabytes": round(int(peak.split()[1]) / 1024)}))
 """
 
 

@@ -1,4 +1,4 @@
-"""What benchmarks of the diagnosis rest on: generators say what is so, and the analysis beside it finds what is there."""
+"""What benchmarks of the diagnosis rest on: generators say what is so, the analysis beside it finds what exists."""
 
 import sys
 from pathlib import Path
