@@ -35,6 +35,7 @@ from rotting.logs.model.driver import AGE, CALENDAR, EXPOSURE
 from rotting.logs.model.findings import Findings, find_wear_out
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.panel import make_panel
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.tell.caveats import find_caveats
 from rotting.logs.worth.arms import half_life_of
@@ -71,7 +72,7 @@ def judged(name: str, seed: int) -> dict[str, Any]:
     """Return the calls of one log of a generator."""
     generator = getattr(log_generators, name)
     unit = "user_id" if generator in log_generators.PER_USER else None
-    log = read_log(generator(np.random.default_rng(FIRST_SEED + seed)), unit=unit)
+    log = read_log(generator(np.random.default_rng(FIRST_SEED + seed)), ReadOptions(unit=unit))
     found = findings_of(log)
     return {
         "called": found.rotting.tolist(),

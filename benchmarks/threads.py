@@ -1,18 +1,29 @@
-"""Threads against processes on this machine: `python benchmarks/threads.py [SECONDS]` prints JSON.
+"""What the bars of threads need, measured on this machine in one go; prints JSON.
 
-SECONDS is how long the serial work of each case should take (10 unless told otherwise). Each case is played by one
-thread, by as many threads as there are processors, and by as many processes with one thread each, turn by turn in one
-run, so that a slow spell of the machine hits all three. Speedups are of runs per second against one thread.
+    python benchmarks/threads.py                    # threads against processes, then the paper: some four minutes
+    python benchmarks/threads.py --only threads     # two minutes
+    python benchmarks/threads.py --only paper       # two minutes, most of them to compile every policy once
+
+Threads: each case is played by one thread, by as many threads as there are processors, and by as many processes with
+one thread each, turn by turn in one run, so that a slow spell of the machine hits all three; the serial work of a turn
+takes `--seconds` (10). Speedups are of runs per second against one thread, the best turn of each.
+
+Paper: `rotting paper` at full size in a process of its own, into an empty folder, after every kernel was compiled by a
+reproduction of a single run; seconds that passed, and seconds of all processors.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
+import resource
 import subprocess
 import sys
+import tempfile
 import time
+from typing import Any
 
 import rotting
 from rotting import FEWA, RAWUCB, UCB1, EffFEWA
@@ -21,7 +32,7 @@ from rotting.problems import Problem, ten_arm, two_arm
 from rotting.simulation.simulator import Game, finished
 
 HORIZON = 10_000
-TURNS = 3
+TURNS = 2
 CASES: dict[str, tuple[rotting.Policy, Problem]] = {
     "UCB1, two arms": (UCB1(), two_arm(0.233, horizon=HORIZON)),
     "EffFEWA, two arms": (EffFEWA(), two_arm(0.233, horizon=HORIZON)),
@@ -86,8 +97,8 @@ def serve() -> None:
         print(json.dumps("played"), flush=True)
 
 
-def main(seconds: float) -> None:
-    """Measure all cases, and print what came out."""
+def against_processes(seconds: float) -> dict[str, Any]:
+    """Measure all cases."""
     count = os.cpu_count() or 1
     processes = Processes(count)
     found = {}
@@ -95,7 +106,7 @@ def main(seconds: float) -> None:
         played(name, 8, count)
         processes.play(name, 8 * count)  # everybody is ready
         probe = max(16, int(64 * 0.05 / max(played(name, 64, 1)[0], 1e-3)))
-        runs = max(4 * count, int(probe * seconds / played(name, probe, 1)[0]))
+        runs = max(4 * count, int(1.05 * probe * seconds / played(name, probe, 1)[0]))
         turns = []
         for _ in range(TURNS):
             one, many = played(name, runs, 1), played(name, runs, count)
@@ -110,14 +121,47 @@ def main(seconds: float) -> None:
             "seconds_reported_over_one_thread": min(turn[3] for turn in turns),
             "turns": turns,
         }
-        print(name, json.dumps({key: found[name][key] for key in list(found[name])[:-1]}), file=sys.stderr, flush=True)
+        said = {key: round(value, 3) for key, value in found[name].items() if key != "turns"}
+        print(name, json.dumps(said), file=sys.stderr, flush=True)
     processes.end()
-    about = {"processors": count, "rotting": rotting.__version__, "python": platform.python_version()}
-    print(json.dumps({**about, "machine": platform.processor() or platform.machine(), "cases": found}, indent=1))
+    return found
+
+
+def paper() -> dict[str, float]:
+    """Measure the paper."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, options in (("compiled", ["--runs", "1"]), ("full", [])):
+            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            command = [sys.executable, "-m", "rotting", "paper", "--out", os.path.join(folder, name), *options]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            passed, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            print(f"paper, {name}: {passed:.1f} s, {spent:.1f} s of all processors", file=sys.stderr, flush=True)
+    return {"seconds": passed, "processor_seconds": spent}
+
+
+def main() -> None:
+    """Measure what is asked for, and print what came out."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10.0, help="how long the serial work of a case should take")
+    parser.add_argument("--only", choices=("threads", "paper"), help="leave the other one out")
+    asked = parser.parse_args()
+    found: dict[str, Any] = {
+        "processors": os.cpu_count(),
+        "machine": platform.processor() or platform.machine(),
+        "rotting": rotting.__version__,
+        "python": platform.python_version(),
+    }
+    began = time.perf_counter()
+    if asked.only != "paper":
+        found["cases"] = against_processes(asked.seconds)
+    if asked.only != "threads":
+        found["paper"] = paper()
+    print(json.dumps(found | {"seconds": time.perf_counter() - began}, indent=1))
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["serve"]:
         serve()
     else:
-        main(float(sys.argv[1]) if len(sys.argv) > 1 else 10.0)
+        main()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
-from rotting.cli.options import InputError, Seed
+from rotting.cli.options import InputError, Seed, with_options
 from rotting.cli.output import checked_output
 from rotting.cli.tables import add_row, make_console, make_table
 
@@ -49,63 +49,52 @@ DropDuplicates = Annotated[
 ]
 
 
-def _text(help_text: str, default: str) -> Any:
-    """Return the option of a text that may be left out."""
-    return typer.Option(help=help_text, show_default=default)
-
-
-Arm = Annotated[str | None, _text("The column of what was shown.", "guessed")]
-Reward = Annotated[str | None, _text("The column of its reward: clicked, bought, earned.", "guessed")]
-Time = Annotated[str | None, _text("The column of when it was shown.", "guessed")]
-Unit = Annotated[str | None, _text("The column to count exposures by, such as users.", "all together")]
 RewardDelay = Annotated[
-    str | None, _text("How long rewards take to arrive, such as 7d: so much of the end is left out.", "found")
+    str | None,
+    typer.Option(
+        help="How long rewards take to arrive, such as 7d: so much of the end is left out.", show_default="found"
+    ),
 ]
-RewardTime = Annotated[str | None, _text("The column of when rewards arrived.", "none")]
-Before = Annotated[str | None, _text("Compare what was earned before this date with what came after.", "none")]
-After = Annotated[str | None, _text("The second period begins here.", "the date of --before")]
-Impressions = Annotated[str | None, _text("The column of how many exposures a row stands for, or none.", "guessed")]
-MissingReward = Annotated[str | None, _text("What a row without a reward earned: 0, or drop it.", "found")]
-Decimal = Annotated[str | None, _text("The decimal mark: . or ,", "found")]
-DateFormat = Annotated[str | None, _text("How dates are written, such as %d/%m/%Y.", "found")]
-Encoding = Annotated[str | None, _text("The encoding of a text file, such as latin-1.", "found")]
-Null = Annotated[str | None, _text("A text that stands for no value.", "none")]
+# The fields of `rotting.logs.ReadOptions` that are texts: what the option says, and its default.
+READING = {
+    "arm": ("The column of what was shown.", "guessed"),
+    "reward": ("The column of its reward: clicked, bought, earned.", "guessed"),
+    "time": ("The column of when it was shown.", "guessed"),
+    "unit": ("The column to count exposures by, such as users.", "all together"),
+    "impressions": ("The column of how many exposures a row stands for, or none.", "guessed"),
+    "probability": ("The column of the probability with which an arm was chosen.", "guessed"),
+    "reward_time": ("The column of when rewards arrived.", "none"),
+    "missing_reward": ("What a row without a reward earned: 0, or drop it.", "found"),
+    "decimal": ("The decimal mark: . or ,", "found"),
+    "date_format": ("How dates are written, such as %d/%m/%Y.", "found"),
+    "encoding": ("The encoding of a text file, such as latin-1.", "found"),
+    "null": ("A text that stands for no value.", "none"),
+    "before": ("Compare what was earned before this date with what came after.", "none"),
+    "after": ("The second period begins here.", "the date of --before"),
+}
 
 
 def diagnose(
     log: LogArgument = None,
-    arm: Arm = None,
-    reward: Reward = None,
-    time: Time = None,
-    unit: Unit = None,
     out: Out = Path("report"),
     demo: Demo = False,
     drop_duplicates: DropDuplicates = False,
     reward_delay: RewardDelay = None,
-    reward_time: RewardTime = None,
-    before: Before = None,
-    after: After = None,
-    impressions: Impressions = None,
-    missing_reward: MissingReward = None,
-    decimal: Decimal = None,
-    date_format: DateFormat = None,
-    encoding: Encoding = None,
-    null: Null = None,
     seed: Seed = 0,
+    **reading: Any,
 ) -> None:
     """Diagnose a log: do arms wear out, how fast, what would a bandit gain? Writes report.html and diagnosis.json.
 
     The log has one row per exposure (what was shown, its reward, and when), or is an export with impressions and clicks
     per arm and day, or lists impressions and clicks as events.
     """
-    options = {name: value for name, value in locals().items() if name not in ("log", "out", "demo")}
     if (log is None) != demo:
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
-    from rotting.logs import make_log
-    from rotting.logs.diagnosis import diagnose
+    from rotting import logs
 
     with _folder(out):
-        result = diagnose(make_log(**DEMO, seed=seed) if log is None else log, **options)
+        source = logs.make_log(**DEMO, seed=seed) if log is None else log
+        result = logs.diagnose(source, seed=seed, reward_delay=reward_delay, drop_duplicates=drop_duplicates, **reading)
         _print(result)
         try:
             written = result.save(out)
@@ -113,6 +102,13 @@ def diagnose(
             raise InputError(f"cannot be written: {error.strerror or error}", name="out", value=str(out)) from None
     for path in written:
         typer.echo(f"Wrote {path}")
+
+
+_READ_OPTIONS: dict[str, object] = {
+    name: Annotated[str | None, typer.Option(help=said, show_default=default)]
+    for name, (said, default) in READING.items()
+}
+with_options(diagnose, diagnose, _READ_OPTIONS)
 
 
 @contextlib.contextmanager
@@ -151,6 +147,8 @@ def _print(result: Diagnosis) -> None:
         console.print(text, markup=False, soft_wrap=True)
 
     echo(f"Columns: {result.columns}")
+    for note in result.notes:
+        echo(note)
     echo(f"{result.rows:,} rows, {result.dropped_rows:,} dropped; noise of a reward: {result.sigma:.3g}")
     table = make_table(*ARM_COLUMNS, numbers=ARM_NUMBERS)
     for row in arm_rows(result)[:SHOWN_ARMS]:

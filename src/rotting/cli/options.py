@@ -110,10 +110,21 @@ def with_imports(command: Callable[..., None]) -> Callable[..., None]:
                 load(each)
         command(*arguments, **named)
 
+    return with_options(run, command, {"imports": option})
+
+
+def with_options(
+    run: Callable[..., None], command: Callable[..., None], added: dict[str, object]
+) -> Callable[..., None]:
+    """Return `run` with the options of a command and more, which it takes by name and which need not be given."""
     own = inspect.signature(command, eval_str=True)
-    extra = inspect.Parameter("imports", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-    run.__signature__ = own.replace(parameters=[*own.parameters.values(), extra])  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, "imports": option}
+    kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in added.items()
+    ]
+    run.__signature__ = own.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
+    run.__annotations__ = {**command.__annotations__, **added}
     return run
 
 

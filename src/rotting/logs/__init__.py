@@ -4,6 +4,7 @@ from rotting.logs.diagnosis import Diagnosis, diagnose
 from rotting.logs.generating import Truth, make_log
 from rotting.logs.model.cleaning import Burst
 from rotting.logs.read.columns import LogError
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_rows
 from rotting.logs.read.sources import LogSource
 from rotting.logs.worth.arms import ArmDiagnosis
@@ -20,6 +21,7 @@ __all__ = [
     "Gain",
     "LogError",
     "LogSource",
+    "ReadOptions",
     "Recommendation",
     "Truth",
     "diagnose",

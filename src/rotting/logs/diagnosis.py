@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,9 @@ from rotting.logs.model.findings import Findings, detectable_loss, find_wear_out
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.wearout import isotonic_bands
 from rotting.logs.read.clocks import LAST_DATE
+from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
-from rotting.logs.read.staging import Reading
 from rotting.logs.tell.caveats import find_caveats
 from rotting.logs.tell.sentences import (
     CONSTANT_REWARDS,
@@ -77,6 +78,7 @@ class Diagnosis:
     periods: Comparison | None  # what arms earned before one date and from another on, if asked for
     log: str
     columns: str
+    notes: tuple[str, ...]  # every guess about how the log was to be read
     rows: int
     dropped_rows: int
     dropped: dict[str, int]
@@ -126,26 +128,14 @@ def _plain(value: object) -> object:
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
+@takes_options
 def diagnose(
     log: LogSource,
-    arm: str | None = None,
-    reward: str | None = None,
-    time: str | None = None,
-    unit: str | None = None,
+    *,
     seed: int = 0,
-    drop_duplicates: bool = False,
     reward_delay: str | float | None = None,
     show_progress: bool | None = None,
-    *,
-    impressions: str | None = None,
-    missing_reward: str | None = None,
-    decimal: str | None = None,
-    date_format: str | None = None,
-    encoding: str | None = None,
-    null: str | None = None,
-    reward_time: str | None = None,
-    before: str | None = None,
-    after: str | None = None,
+    **reading: Any,
 ) -> Diagnosis:
     """Return whether the arms of a log wear out, how fast, what drives it, and what a bandit would gain.
 
@@ -155,32 +145,16 @@ def diagnose(
         A .csv, .tsv, .jsonl or .json file (also .gz and .zip), .xlsx, .parquet, a folder or pattern of such files, a
         table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or what turns into one: Polars, Arrow):
         one row per exposure, sums with their number of exposures, or impressions and clicks as events.
-    arm, reward, time, unit
-        Columns. The first three are guessed from their names where they are not given. With a unit (such as a user),
-        exposures are counted per unit.
     seed
         Same log and seed, same diagnosis.
-    drop_duplicates
-        Whether rows that repeat another in every column are dropped (they are counted in any case).
     reward_delay
         How long rewards take to arrive, such as "7d" or "12h": the last stretch of the log, so long, is left out. By
         default it is left out where it looks incomplete.
     show_progress
         Whether to show a progress bar (default: on a terminal).
-    impressions
-        The column of how many exposures a row stands for, in exports with one row per arm and day or hour; guessed
-        where it is called so. "none" if every row is one exposure.
-    missing_reward
-        What a row without a reward means: "0", nothing earned, or "drop", not known. By default 0 where all other
-        rewards are one number (as after a left join) or sums without any 0, and asked for where it is unclear.
-    decimal, date_format, encoding, null
-        The decimal mark ("." or ","), how dates are written ("%d/%m/%Y %H:%M"), the encoding of a text file, and a
-        text that stands for no value. By default they are found out, and the log is refused where it fits two.
-    reward_time
-        The column of when rewards arrived: the end of the log, where not all have, is left out.
-    before, after
-        Times such as "2024-01-31": what arms earned before the one is compared with what they earned from the other on
-        (by default the same). The diagnosis is that of the whole log.
+    reading
+        Fields of `rotting.logs.ReadOptions`: which columns are meant (`arm`, `reward`, `time`, `unit`, `impressions`),
+        how values are written (`decimal`, `date_format`, ...), and two periods to compare (`before`, `after`).
 
     Raises
     ------
@@ -197,11 +171,10 @@ def diagnose(
     >>> diagnosis.verdict, [arm.rotting for arm in diagnosis.arms]
     ('rotting', [True, True])
     """
-    seed = checked_seed(seed)
+    seed, options = checked_seed(seed), ReadOptions(**reading)
     generator = np.random.default_rng(seed)
     with progress_bar(show_progress) as progress:
-        how = Reading(decimal, date_format, null, missing_reward, encoding, reward_time)
-        read = read_log(log, arm, reward, time, unit, drop_duplicates, progress.stage, impressions, how, before, after)
+        read = read_log(log, options, progress.stage)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
         bands = isotonic_bands(findings.log.arms, findings.log, generator)
@@ -217,8 +190,8 @@ def diagnose(
 
             gains, replay = played(period_ahead(read)), played(period_of_log(read))
     arms = diagnose_arms(read, findings, bands, draws)
-    given = (arm, reward, time, impressions, missing_reward, decimal, date_format, encoding, null)
-    path = _warm_path(log, read) if given.count(None) == len(given) else None
+    plain = ReadOptions(unit=options.unit, before=options.before, after=options.after)
+    path = _warm_path(log, read) if options == plain else None
     return _diagnosis(read, arms, findings, gains, replay, seed, fresh_value(read, findings, draws), path)
 
 
@@ -274,6 +247,7 @@ def _diagnosis(
         periods=log.periods,
         log=log.name,
         columns=str(log.columns),
+        notes=log.notes,
         rows=log.rows,
         dropped_rows=sum(log.dropped.values()),
         dropped=log.dropped,

@@ -297,22 +297,11 @@ class Problem:
         return greedy_cycle(self) if kind == "greedy" else constant_cycle(self)
 
     @classmethod
-    def from_log(
-        cls,
-        log: LogSource,
-        pessimistic: bool = False,
-        *,
-        arm: str | None = None,
-        reward: str | None = None,
-        time: str | None = None,
-        unit: str | None = None,
-        drop_duplicates: bool = False,
-        **reading: str | None,
-    ) -> Problem:
+    def from_log(cls, log: LogSource, pessimistic: bool = False, **reading: Any) -> Problem:
         """Return the problem that fits a log of exposures (needs `rotting[logs]`).
 
         Short for `rotting.logs.problem_from_log`, which says what is fitted, and what else can be said about how the
-        log is to be read (`impressions`, `reward_delay`, `decimal`, ...).
+        log is to be read (`arm`, `impressions`, `reward_delay`, ...).
 
         >>> from rotting.logs import make_log
         >>> Problem.from_log(make_log(arms=2, exposures=500)).n_arms
@@ -320,9 +309,7 @@ class Problem:
         """
         from rotting.logs import problem_from_log
 
-        return problem_from_log(
-            log, pessimistic, arm=arm, reward=reward, time=time, unit=unit, drop_duplicates=drop_duplicates, **reading
-        )
+        return problem_from_log(log, pessimistic, **reading)
 
     def __str__(self) -> str:
         return self.name

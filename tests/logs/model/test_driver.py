@@ -8,11 +8,12 @@ from rotting.logs import make_log
 from rotting.logs.model.driver import AGE, CALENDAR, CANNOT_TELL, EXPOSURE, checked_alone, falls_alone
 from rotting.logs.model.findings import find_wear_out
 from rotting.logs.model.wearout import discoveries
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 
 def found(frame, **options):
-    return find_wear_out(read_log(frame, **options), simple=True)
+    return find_wear_out(read_log(frame, ReadOptions(**options)), simple=True)
 
 
 def launched(worn_by, arms=6, exposures=1500, seed=5, falling=None):

@@ -6,6 +6,7 @@ import pytest
 
 import rotting
 from rotting.logs.model.findings import find_wear_out
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 
@@ -33,14 +34,14 @@ def log_of(effect, users=700, seed=1):
     ],
 )
 def test_what_happens_to_users_is_told_apart(effect, called, said):
-    findings = find_wear_out(read_log(log_of(effect), unit="user_id"), simple=True)
+    findings = find_wear_out(read_log(log_of(effect), ReadOptions(unit="user_id")), simple=True)
     assert findings.rotting.tolist() == [called] * 3
     assert said in findings.driver.reason
 
 
 def test_users_who_come_once_cannot_be_compared():
     frame = log_of("tire").drop_duplicates("user_id")
-    assert read_log(frame, unit="user_id").counted.users is None
+    assert read_log(frame, ReadOptions(unit="user_id")).counted.users is None
 
 
 @pytest.mark.filterwarnings("error")

@@ -8,6 +8,7 @@ import rotting
 from rotting.logs import LogError
 from rotting.logs.model.findings import find_wear_out
 from rotting.logs.model.noise import sigma_of
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 
@@ -63,7 +64,7 @@ def test_rows_of_one_exposure_each_give_the_log_itself():
     frame = pandas.DataFrame(
         {"arm": ["a", "b"] * 200, "time": np.arange(400.0), "reward": generator.integers(0, 2, 400), "impressions": 1}
     )
-    one, other = read_log(frame), read_log(frame, impressions="none")
+    one, other = read_log(frame), read_log(frame, ReadOptions(impressions="none"))
     for mine, its in zip(one.arms, other.arms, strict=True):
         assert mine.noise_variance == pytest.approx(its.noise_variance)
         for field in ("exposure", "time", "count", "total", "squares"):
@@ -101,13 +102,13 @@ def test_sums_without_a_number_of_exposures_are_refused(renamed, said):
 
 def test_what_is_asked_for_is_done():
     frame = export()
-    assert read_log(frame.rename(columns={"impressions": "views"}), impressions="views").exposures > 10_000
+    assert read_log(frame.rename(columns={"impressions": "views"}), ReadOptions(impressions="views")).exposures > 10_000
     with pytest.raises(LogError, match="holds rates, not sums"):
-        read_log(frame.assign(ctr=0.5), reward="ctr")
+        read_log(frame.assign(ctr=0.5), ReadOptions(reward="ctr"))
     with pytest.raises(LogError, match="is not a whole number of exposures"):
         read_log(frame.assign(impressions=0.5))
     with pytest.raises(LogError, match="cannot be counted per unit"):
-        read_log(frame.assign(user="u"), unit="user")
+        read_log(frame.assign(user="u"), ReadOptions(unit="user"))
 
 
 @pytest.mark.parametrize(

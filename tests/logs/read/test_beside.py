@@ -4,6 +4,7 @@ import pandas
 import pytest
 
 from rotting.logs import LogError
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 DAYS = pandas.date_range("2024-01-01", periods=40)
@@ -38,23 +39,23 @@ def test_names_of_columns_that_are_not_used_may_repeat(tmp_path):
 def test_currencies_beside_the_amounts():
     mixed = EXPORT.assign(Currency=["USD", "EUR"] * 40)
     with pytest.raises(LogError, match=r"different currencies \(column 'Currency': 'EUR', 'USD'\)"):
-        read_log(mixed, reward="Revenue")
+        read_log(mixed, ReadOptions(reward="Revenue"))
     with pytest.raises(LogError, match=r"different currencies \(column 'ccy': 'eur', 'usd'\)"):
-        read_log(EXPORT.assign(ccy=["usd", "eur"] * 40), reward="Revenue")
-    assert read_log(EXPORT.assign(market=["USD", "west"] * 40), reward="Revenue").exposures == 76_000
-    assert read_log(mixed, reward="Clicks").exposures == 76_000
-    assert read_log(EXPORT.assign(Currency="USD"), reward="Revenue").exposures == 76_000
+        read_log(EXPORT.assign(ccy=["usd", "eur"] * 40), ReadOptions(reward="Revenue"))
+    assert read_log(EXPORT.assign(market=["USD", "west"] * 40), ReadOptions(reward="Revenue")).exposures == 76_000
+    assert read_log(mixed, ReadOptions(reward="Clicks")).exposures == 76_000
+    assert read_log(EXPORT.assign(Currency="USD"), ReadOptions(reward="Revenue")).exposures == 76_000
 
 
 @pytest.mark.parametrize("other", ["€3", "3", "CA$3", "3 zł", "3 kr"])
 def test_currencies_within_the_amounts(other, tmp_path):
     with pytest.raises(LogError, match="currenc"):
-        read_log(written(EXPORT.assign(Revenue=["$3", other] * 40), tmp_path), reward="Revenue")
+        read_log(written(EXPORT.assign(Revenue=["$3", other] * 40), tmp_path), ReadOptions(reward="Revenue"))
 
 
 @pytest.mark.parametrize("nothing", ["0", "$0.00", "0.00"])
 def test_nothing_needs_no_currency(nothing, tmp_path):
-    log = read_log(written(EXPORT.assign(Revenue=["$3.20", nothing] * 40), tmp_path), reward="Revenue")
+    log = read_log(written(EXPORT.assign(Revenue=["$3.20", nothing] * 40), tmp_path), ReadOptions(reward="Revenue"))
     assert (log.currency, sum(arm.cells.total.sum() for arm in log.arms)) == ("$", pytest.approx(128))
 
 
@@ -142,8 +143,10 @@ def test_exposures_that_are_broken_down_twice_are_refused():
     ]
     twice = pandas.concat([each.assign(breakdown=name, part=value) for name, value, each in parts])
     with pytest.raises(LogError, match=r"'breakdown': each of its values has the same sums.*would count several times"):
-        read_log(twice, reward="Clicks")
-    assert read_log(twice[twice.breakdown == "device"], reward="Clicks").exposures == days.Impressions.sum()
+        read_log(twice, ReadOptions(reward="Clicks"))
+    assert (
+        read_log(twice[twice.breakdown == "device"], ReadOptions(reward="Clicks")).exposures == days.Impressions.sum()
+    )
 
 
 @pytest.mark.parametrize("columns", [["Day", "Ad", "Impressions", "Clicks"], ["Ad", "Impressions", "Clicks"]], ids=len)

@@ -6,8 +6,8 @@ import pandas
 import pytest
 
 from rotting.logs import LogError
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
-from rotting.logs.read.staging import Reading
 
 
 def small(times):
@@ -88,7 +88,7 @@ def as_file(folder, times, column="time", name="log.csv"):
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_dates(form, tmp_path):
     days, write, *column = FORMS[form]
-    log = read_log(as_file(tmp_path, [write(day) for day in days] * 2, *column), impressions="none")
+    log = read_log(as_file(tmp_path, [write(day) for day in days] * 2, *column), ReadOptions(impressions="none"))
     assert datetime.datetime.fromtimestamp(log.counted.first_time, datetime.UTC).date() == days[0]
     assert log.counted.seconds == (days[-1] - days[0]).days * 86_400
 
@@ -110,14 +110,14 @@ def test_forms_of_dates(form, tmp_path):
 )
 def test_times_that_are_none_are_refused(times, column, said, tmp_path):
     with pytest.raises(LogError, match=said):
-        read_log(as_file(tmp_path, times, column), impressions="none")
+        read_log(as_file(tmp_path, times, column), ReadOptions(impressions="none"))
 
 
 def test_a_given_form_is_the_only_one(tmp_path):
     """2024-03-01 is also ISO 8601: the form that was asked for must not be passed over."""
-    log = read_log(as_file(tmp_path, ["2024-03-01", "2024-04-01"] * 40), reading=Reading(date_format="%Y-%d-%m"))
+    log = read_log(as_file(tmp_path, ["2024-03-01", "2024-04-01"] * 40), ReadOptions(date_format="%Y-%d-%m"))
     assert log.counted.seconds == 86_400
-    log = read_log(as_file(tmp_path, [202_401, 202_402] * 40), reading=Reading(date_format="%Y%m"))
+    log = read_log(as_file(tmp_path, [202_401, 202_402] * 40), ReadOptions(date_format="%Y%m"))
     assert log.counted.seconds == 31 * 86_400
 
 
@@ -137,10 +137,10 @@ def test_files_may_differ_in_what_comes_first(days, form, said, tmp_path):
     as_file(tmp_path, [f"{day:%d/%m/%Y}" for day in DAYS[:31]] * 3, name="a.csv")
     as_file(tmp_path, [f"{day:{form}}" for day in days] * 8, name="b.csv")
     if said is None:
-        assert read_log(tmp_path, impressions="none").counted.seconds == (days[-1] - DAYS[0]).days * 86_400
+        assert read_log(tmp_path, ReadOptions(impressions="none")).counted.seconds == (days[-1] - DAYS[0]).days * 86_400
     else:
         with pytest.raises(LogError, match=said):
-            read_log(tmp_path, impressions="none")
+            read_log(tmp_path, ReadOptions(impressions="none"))
 
 
 def test_files_that_count_from_0_are_refused(tmp_path):

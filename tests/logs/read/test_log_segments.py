@@ -5,6 +5,7 @@ import pytest
 
 from rotting.logs import make_log
 from rotting.logs.model.findings import find_wear_out
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 
@@ -45,4 +46,4 @@ def test_what_came_after_is_not_adjusted_for(name):
     """A sale after a click tells much about the click, and must not be held constant."""
     frame = drifting().drop(columns="device")
     frame[name] = np.where(frame["click"] == 1, "yes", "no")
-    assert read_log(frame, reward="click").counted.segment is None
+    assert read_log(frame, ReadOptions(reward="click")).counted.segment is None

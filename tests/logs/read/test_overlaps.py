@@ -4,6 +4,7 @@ import pandas
 import pytest
 
 from rotting.logs import LogError, make_log, read_rows
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 DAYS = pandas.date_range("2024-01-01", periods=30).strftime("%Y-%m-%d")
@@ -62,7 +63,7 @@ def test_days_with_other_numbers_are_refused_or_taken_from_the_last_file(tmp_pat
     ) as error:
         read_log(folder)
     assert "drop_duplicates" in str(error.value)
-    log = read_log(folder, drop_duplicates=True)
+    log = read_log(folder, ReadOptions(drop_duplicates=True))
     last = {ad: (n, c) for ad, (n, c) in TRUTH.items()}
     # Each day was exported last by the window that begins with it; the last windows end with the last day.
     assert {ad: n for ad, (n, _) in totals(log).items()} == {ad: n for ad, (n, _) in last.items()}
@@ -90,4 +91,6 @@ def test_rows_that_repeat_within_files_say_nothing_about_files(tmp_path):
     """Of rows that hold a day and an arm only, most stand in every file."""
     coarse = EVENTS.assign(timestamp=EVENTS.timestamp.dt.date).drop(columns="user_id")
     parts = [coarse[number::4] for number in range(4)]
-    assert sum(n for n, _ in totals(read_log(write(tmp_path, *parts), impressions="none")).values()) == len(EVENTS)
+    assert sum(
+        n for n, _ in totals(read_log(write(tmp_path, *parts), ReadOptions(impressions="none"))).values()
+    ) == len(EVENTS)

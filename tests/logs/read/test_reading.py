@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rotting.errors import BadValue
 from rotting.logs import LogError, make_log
 from rotting.logs.read import counting
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 from rotting.logs.tell.sentences import left_out
 from small_logs import small, sums_of
@@ -41,7 +42,7 @@ def test_long_histories_are_summed_in_bins(monkeypatch):
 
 def test_exposures_per_unit():
     frame = small(user=np.arange(60) // 4)
-    log = read_log(frame, unit="user")
+    log = read_log(frame, ReadOptions(unit="user"))
     assert log.per_unit
     assert all(arm.cells.exposure.max() == 1 for arm in log.arms)
     assert all(arm.cells.count[arm.cells.exposure == 0].sum() == 15 for arm in log.arms)
@@ -81,7 +82,7 @@ def test_a_unit_is_mentioned_but_not_assumed():
 )
 def test_missing_columns(asked, said):
     with pytest.raises(LogError, match=said):
-        read_log(small(), **asked)
+        read_log(small(), ReadOptions(**asked))
 
 
 def test_nothing_to_guess_from():
@@ -91,7 +92,7 @@ def test_nothing_to_guess_from():
 
 def test_odd_column_names_are_only_names():
     names = ['a"; DROP TABLE log; --', "reward'); SELECT 1", "time\n"]
-    log = read_log(small().set_axis(names, axis=1), arm=names[0], reward=names[1], time=names[2])
+    log = read_log(small().set_axis(names, axis=1), ReadOptions(arm=names[0], reward=names[1], time=names[2]))
     assert [arm.exposures for arm in log.arms] == [30, 30]
 
 
@@ -123,7 +124,7 @@ def test_missing_values_are_dropped_and_counted(column, reason, as_file, tmp_pat
     extra.loc[[3, 5, 8], column] = None
     if as_file:
         extra.to_csv(tmp_path / "log.csv", index=False)
-    log = read_log(tmp_path / "log.csv" if as_file else extra, unit="user")
+    log = read_log(tmp_path / "log.csv" if as_file else extra, ReadOptions(unit="user"))
     assert log.dropped == {reason: 3}
     assert (log.rows, log.exposures) == (120, 117)
 
@@ -151,7 +152,7 @@ def test_duplicates_are_counted_and_kept_unless_asked():
     doubled = pandas.concat([small(), small().iloc[:7]], ignore_index=True)
     log = read_log(doubled)
     assert (log.duplicates, log.exposures, log.dropped) == (7, 67, {})
-    log = read_log(doubled, drop_duplicates=True)
+    log = read_log(doubled, ReadOptions(drop_duplicates=True))
     assert (log.duplicates, log.exposures, log.dropped) == (7, 60, {"duplicate": 7})
 
 

@@ -11,8 +11,8 @@ import pandas
 import pytest
 
 from rotting.logs import LogError, read_rows
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
-from rotting.logs.read.staging import Reading
 
 START = datetime.datetime(2024, 1, 5, 0, 30)
 ROWS = 120
@@ -134,7 +134,7 @@ AMOUNTS = {
 def read(folder, name, content, options=None):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_log(path, reading=Reading(**(options or {})))
+    return read_log(path, ReadOptions(**(options or {})))
 
 
 def truth_of(values):
@@ -196,7 +196,7 @@ def test_missing_rewards_as_asked_for(tmp_path):
     with pytest.raises(LogError, match="no arm has 30"):
         read(tmp_path, "log.csv", content, {"missing_reward": "drop"})
     with pytest.raises(LogError, match="missing_reward='5' is not known; expected '0' or 'drop'"):
-        Reading(missing_reward="5")
+        ReadOptions(missing_reward="5")
 
 
 @pytest.mark.parametrize(("form", "day"), [("%d/%m/%Y", 2), ("%m/%d/%Y", 1)])

@@ -12,6 +12,7 @@ import pytest
 
 from rotting.errors import MissingExtra
 from rotting.logs import LogError, make_log
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 from small_logs import small, sums_of
 
@@ -178,7 +179,7 @@ def named(kind, folder):
 
 @pytest.mark.parametrize("kind", ["frame", "categories", "csv", "csv.gz", "sqlite", "parquet", "duckdb"])
 def test_arms_and_units_called_none_are_names_and_empty_fields_are_missing(kind, tmp_path):
-    log = read_log(named(kind, tmp_path), unit="user")
+    log = read_log(named(kind, tmp_path), ReadOptions(unit="user"))
     assert {arm.name: arm.exposures for arm in log.arms} == dict.fromkeys(NAMES[:-1], 40)  # N/A: next to no unit
     assert log.dropped == {"no arm": 120, "no unit": 40}
 

@@ -5,6 +5,7 @@ import pandas
 import pytest
 
 from rotting.logs import LogError, make_log, read_rows
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
 
 
@@ -44,7 +45,7 @@ def test_several_events_that_could_be_rewards_are_asked_for():
     frame = pandas.concat([frame, bought])
     with pytest.raises(LogError, match=r"different events .'click', 'purchase'.*name the event"):
         read_log(frame)
-    assert sum(arm.cells.total.sum() for arm in read_log(frame, reward="purchase").arms) == 9
+    assert sum(arm.cells.total.sum() for arm in read_log(frame, ReadOptions(reward="purchase")).arms) == 9
 
 
 def test_events_without_a_link_need_times():
@@ -137,7 +138,7 @@ def sales(linked, amount="{}", **more):
 @pytest.mark.parametrize("linked", [True, False])
 def test_amounts_of_events_belong_to_impressions(linked, amount):
     frame, truth = sales(linked, amount)
-    log = read_log(frame, reward="revenue")
+    log = read_log(frame, ReadOptions(reward="revenue"))
     assert {arm.name: arm.exposures for arm in log.arms} == {"a": 200, "b": 200}
     assert {arm.name: arm.cells.total.sum() for arm in log.arms} == truth
 
@@ -145,7 +146,7 @@ def test_amounts_of_events_belong_to_impressions(linked, amount):
 def test_amounts_beside_impressions_are_refused():
     frame, _ = sales(linked=True)
     with pytest.raises(LogError, match="has amounts in rows of 'impression' and of other events"):
-        read_log(frame.fillna({"revenue": "3"}), reward="revenue")
+        read_log(frame.fillna({"revenue": "3"}), ReadOptions(reward="revenue"))
 
 
 @pytest.mark.parametrize("names", [("Ad Viewed", "Ad Clicked"), ("view_promotion", "select_promotion")])
@@ -162,7 +163,7 @@ def test_two_events_that_could_be_exposures_are_asked_for():
     both = pandas.concat([frame.replace("impression", "delivered"), sent.assign(event="sent")]).replace("Click", "open")
     with pytest.raises(LogError, match=r"'delivered', 'sent'.*counts as the exposure with impressions="):
         read_log(both)
-    log = read_log(both, impressions="delivered")
+    log = read_log(both, ReadOptions(impressions="delivered"))
     assert {arm.name: (arm.exposures, arm.cells.total.sum()) for arm in log.arms} == {
         arm: (200, number) for arm, number in clicks.items()
     }

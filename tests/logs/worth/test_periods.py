@@ -7,8 +7,8 @@ import pytest
 import rotting
 from rotting.logs import LogError, make_log
 from rotting.logs.model.findings import find_wear_out
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
-from rotting.logs.read.staging import Reading
 from rotting.logs.tell.report import period_rows, report_page
 
 
@@ -24,7 +24,7 @@ def changed(days=40, low=0.1, seed=0):
 
 def test_periods_are_counted_by_their_dates():
     frame = changed()
-    found = read_log(frame, before="2024-03-21", after="2024-03-25").periods
+    found = read_log(frame, ReadOptions(before="2024-03-21", after="2024-03-25")).periods
     first, second = frame[frame["ts"] < "2024-03-21"], frame[frame["ts"] >= "2024-03-25"]
     rows = {row.arm: row for row in found.changes}
     assert next(iter(rows)) == "all arms"
@@ -38,7 +38,7 @@ def test_sums_of_days_have_the_changes_of_their_rows():
     frame = changed()
     daily = frame.groupby([frame["ts"].dt.date.astype(str), "arm"])["reward"].agg(["count", "sum"]).reset_index()
     daily.columns = ["date", "arm", "impressions", "clicks"]
-    single, sums = (read_log(each, before="2024-03-21").periods.changes for each in (frame, daily))
+    single, sums = (read_log(each, ReadOptions(before="2024-03-21")).periods.changes for each in (frame, daily))
     for one, other in zip(sorted(single, key=lambda row: row.arm), sorted(sums, key=lambda row: row.arm), strict=True):
         assert one.change.point == pytest.approx(other.change.point)
         assert one.before.error == pytest.approx(other.before.error, rel=0.5)
@@ -55,7 +55,7 @@ def test_sums_of_days_have_the_changes_of_their_rows():
 )
 def test_periods_that_make_no_sense_are_refused(before, after, problem):
     with pytest.raises(LogError, match=problem):
-        read_log(changed(), before=before, after=after)
+        read_log(changed(), ReadOptions(before=before, after=after))
 
 
 def test_times_of_rewards_tell_how_late_they_come():
@@ -65,21 +65,20 @@ def test_times_of_rewards_tell_how_late_they_come():
     arrived = frame["ts"] + delay <= frame["ts"].max()
     frame["reward"] *= arrived
     frame["bought_at"] = (frame["ts"] + delay).where(frame["reward"] == 1)
-    log = read_log(frame, reading=Reading(reward_time="bought_at"))
+    log = read_log(frame, ReadOptions(reward_time="bought_at"))
     assert log.reward_wait == pytest.approx(3 * 48 * 3600, rel=0.3)  # 95 % of an exponential: three times its mean
     numbers = {name: (frame[name] - pandas.Timestamp(0)) / pandas.Timedelta("1ms") for name in ("ts", "bought_at")}
     for form in (numbers, {"bought_at": numbers["bought_at"]}):  # milliseconds, in both columns or beside dates
-        again = read_log(frame.assign(**form), reading=Reading(reward_time="bought_at"))
+        again = read_log(frame.assign(**form), ReadOptions(reward_time="bought_at"))
         assert again.reward_wait == pytest.approx(log.reward_wait)
     late = find_wear_out(log, simple=True).late
     assert late.cut == pytest.approx(6 / 40, rel=0.3)
     with pytest.raises(LogError, match="before those of the exposures"):
         read_log(
-            frame.assign(bought_at=frame["bought_at"] - pandas.Timedelta("9D")),
-            reading=Reading(reward_time="bought_at"),
+            frame.assign(bought_at=frame["bought_at"] - pandas.Timedelta("9D")), ReadOptions(reward_time="bought_at")
         )
     with pytest.raises(LogError, match="is not a column"):
-        read_log(frame, reading=Reading(reward_time="sold_at"))
+        read_log(frame, ReadOptions(reward_time="sold_at"))
 
 
 def test_dates_money_and_both_periods_are_on_the_page():

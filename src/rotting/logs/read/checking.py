@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from rotting.errors import quoted
 from rotting.logs.read.clocks import FIRST_DATE
 from rotting.logs.read.columns import NO_IMPRESSIONS, Columns, LogError, is_money
+from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE
-from rotting.logs.read.staging import Reading, count
+from rotting.logs.read.staging import count
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,7 +39,7 @@ class Checked:
 
 
 def check_rows(
-    database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading, drop_duplicates: bool
+    database: duckdb.DuckDBPyConnection, columns: Columns, reading: ReadOptions, drop_duplicates: bool
 ) -> Checked:
     """Refuse what cannot be told, drop the rows that cannot be used, and say so."""
     rows = count(database, "SELECT count(*) FROM log")
@@ -292,7 +293,7 @@ def far_times(database: duckdb.DuckDBPyConnection) -> list[str]:
     ]
 
 
-def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: Reading) -> list[str]:
+def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: ReadOptions) -> list[str]:
     """Decide what a missing reward means: nothing earned, as after a left join, or not known; return what is said."""
     found = database.execute(
         "SELECT count(*) FILTER (reward IS NULL), count(*), min(reward), max(reward) FROM log WHERE arm NOT NULL"

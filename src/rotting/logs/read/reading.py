@@ -6,18 +6,19 @@ import contextlib
 import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rotting.logs.read.beside import look_beside
 from rotting.logs.read.checking import check_rows, refuse_sums_of_segments
 from rotting.logs.read.clocks import FIRST_DATE
 from rotting.logs.read.columns import Columns, LogError, choose_columns, probability_column
 from rotting.logs.read.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.read.options import AS_FOUND, ReadOptions, takes_options
 from rotting.logs.read.overlaps import dimensions, settle_overlaps
 from rotting.logs.read.reshaping import count_events, reshaped
 from rotting.logs.read.segments import segment_candidates
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
-from rotting.logs.read.staging import Reading, count, reward_wait, stage
+from rotting.logs.read.staging import count, reward_wait, stage
 from rotting.logs.worth.periods import Comparison, compare_periods
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ FAR_FROM_ZERO = 100
 MEMORY_LIMIT = "1GB"
 
 Step = Callable[[str], None]
-AS_FOUND = Reading()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,19 +77,7 @@ class Log:
         return sum(arm.exposures for arm in self.arms)
 
 
-def read_log(
-    log: LogSource,
-    arm: str | None = None,
-    reward: str | None = None,
-    time: str | None = None,
-    unit: str | None = None,
-    drop_duplicates: bool = False,
-    step: Step = lambda stage: None,
-    impressions: str | None = None,
-    reading: Reading = AS_FOUND,
-    before: str | None = None,
-    after: str | None = None,
-) -> Log:
+def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambda stage: None) -> Log:
     """Read and count a log.
 
     Rows without an arm, reward or time (empty, NULL or NaN) are dropped and counted. The texts NaN, NA, NULL and None
@@ -103,19 +91,10 @@ def read_log(
     log
         A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or
         what turns into one: Polars, Arrow).
-    arm, reward, time, unit
-        Columns; the first three are guessed where they are not given. With a unit, exposures are counted per unit.
-    drop_duplicates
-        Whether rows that repeat another in every column are dropped.
+    options
+        Columns, and how values are to be read; by default that is found out.
     step
         Called with a description of each stage as it begins.
-    impressions
-        The column of how many exposures a row stands for, in exports with one row per arm and day or hour; rewards
-        are sums then. Guessed where it is called so; "none" if every row is one exposure.
-    reading
-        How values are to be read; by default that is found out.
-    before, after
-        Times: rows before the one are compared with those from the other on.
 
     Examples
     --------
@@ -124,20 +103,20 @@ def read_log(
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, step, reading.encoding) as opened_source:
+    with opened(log, step, options.encoding) as opened_source:
         step("reading rows")
-        given = {"arm": arm, "reward": reward, "time": time, "unit": unit, "impressions": impressions}
+        given = _given(options)
         found = reshaped(opened_source, given)
         source = found.source
         columns, said = look_beside(source, choose_columns(source.columns, **given | found.roles))
         candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
-        staged = stage(source.database, source.rows, columns, candidates, reading, dimensions(source, columns))
+        staged = stage(source.database, source.rows, columns, candidates, options, dimensions(source, columns))
         sums = columns.aggregated and not found.counts_events
-        said += settle_overlaps(source.database, source.files, sums, drop_duplicates)
+        said += settle_overlaps(source.database, source.files, sums, options.drop_duplicates)
         if found.counts_events:
             count_events(source.database, columns)
         step("looking for irregular rows")
-        checked = check_rows(source.database, columns, reading, drop_duplicates)
+        checked = check_rows(source.database, columns, options, options.drop_duplicates)
         if columns.aggregated:
             refuse_sums_of_segments(source.database, candidates)
         step("counting exposures")
@@ -151,7 +130,7 @@ def read_log(
             rows=checked.rows,
             dropped=checked.dropped,
             duplicates=checked.duplicates,
-            duplicates_dropped=drop_duplicates and checked.duplicates > 0,
+            duplicates_dropped=options.drop_duplicates and checked.duplicates > 0,
             backwards=checked.backwards,
             binary=binary,
             offset=offset,
@@ -159,23 +138,17 @@ def read_log(
             rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
             notes=(*source.notes, *staged.notes, *said, *checked.notes),
             currency=staged.currency,
-            periods=compare_periods(source.database, columns, before, after),
-            reward_wait=reward_wait(source.database, reading),
+            periods=compare_periods(source.database, columns, options.before, options.after),
+            reward_wait=reward_wait(source.database, options),
         )
 
 
-def read_rows(
-    log: LogSource,
-    arm: str | None = None,
-    reward: str | None = None,
-    time: str | None = None,
-    probability: str | None = None,
-    reading: Reading = AS_FOUND,
-) -> list[dict[str, str | float]]:
+@takes_options
+def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
     """Return the rows of any readable log in order of time, for `Bandit.open(..., warm_start=rows)`.
 
     Each has an arm and a reward; a time, in seconds since 1970, if the log has dates; and the probability of the arm
-    when it was chosen, if the log has a column for that.
+    when it was chosen, if the log has a column for that. `reading` are fields of `ReadOptions`.
 
     Examples
     --------
@@ -184,18 +157,19 @@ def read_rows(
     >>> len(rows), sorted(rows[0])
     (600, ['arm', 'reward', 'time'])
     """
-    with opened(log, lambda stage: None, reading.encoding) as opened_source:
-        given = {"arm": arm, "reward": reward, "time": time, "unit": None}
+    options = ReadOptions(**reading)
+    with opened(log, lambda stage: None, options.encoding) as opened_source:
+        given = _given(options)
         found = reshaped(opened_source, given)
         source = found.source
         columns, _ = look_beside(source, choose_columns(source.columns, **given | found.roles))
         if columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
-        chance = probability_column(source.rows.columns, probability)
-        stage(source.database, source.rows, columns, [] if chance is None else [chance], reading)
+        chance = probability_column(source.rows.columns, options.probability)
+        stage(source.database, source.rows, columns, [] if chance is None else [chance], options)
         settle_overlaps(source.database, source.files, sums=False, drop_duplicates=False)
-        check_rows(source.database, columns, reading, drop_duplicates=False)
+        check_rows(source.database, columns, options, drop_duplicates=False)
         probability_field = "" if chance is None else ", segment_0::DOUBLE AS probability"
         dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
         kept = f"arm, reward{', time' if dates else ''}{probability_field}"
@@ -205,6 +179,10 @@ def read_rows(
             {name: value for name, value in zip(names, row, strict=True) if value is not None}
             for row in rows.fetchall()
         ]
+
+
+def _given(options: ReadOptions) -> dict[str, str | None]:
+    return {role: getattr(options, role) for role in ("arm", "reward", "time", "unit", "impressions")}
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from rotting.errors import quoted
 from rotting.logs.read import clocks
 from rotting.logs.read.columns import FILE, Columns, LogError, names_rate
 from rotting.logs.read.numbers import MISSING, WORDS, Written, read_numbers
+from rotting.logs.read.options import ReadOptions
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,24 +36,6 @@ TOTAL_AMONG_WORDS = "(?i)(.* )?(sub-?)?totals?( .*)?"
 
 
 @dataclasses.dataclass(frozen=True)
-class Reading:
-    """How values are to be read; None to find out."""
-
-    decimal: str | None = None  # "." or ","
-    date_format: str | None = None  # such as "%d/%m/%Y"
-    null: str | None = None  # a text that stands for no value, in any column
-    missing_reward: str | None = None  # "0" or "drop"
-    encoding: str | None = None  # of a text file
-    reward_time: str | None = None  # the column of when rewards arrived
-
-    def __post_init__(self) -> None:
-        for name, allowed in (("decimal", (".", ",")), ("missing_reward", ("0", "drop"))):
-            value = getattr(self, name)
-            if value is not None and value not in allowed:
-                raise LogError("is not known", name=name, value=value, expected=" or ".join(map(repr, allowed)))
-
-
-@dataclasses.dataclass(frozen=True)
 class Staged:
     """What must be said about how values were read, and the currency of rewards, if they have one."""
 
@@ -71,7 +54,7 @@ def stage(
     source: duckdb.DuckDBPyRelation,
     columns: Columns,
     segments: list[str],
-    reading: Reading,
+    reading: ReadOptions,
     dimensions: Sequence[str] = (),
 ) -> Staged:
     """Fill the table `log`; its rowid is the order of the log.
@@ -98,7 +81,7 @@ def _fill(
     source: duckdb.DuckDBPyRelation,
     columns: Columns,
     segments: list[str],
-    reading: Reading,
+    reading: ReadOptions,
     dimensions: Sequence[str],
 ) -> None:
     from duckdb import ColumnExpression, ConstantExpression, FunctionExpression
@@ -133,7 +116,7 @@ def _fill(
     database.execute(f"CREATE TEMP TABLE log AS SELECT {', '.join(fields)} FROM source_rows")
 
 
-def _fields(columns: Columns, roles: dict[str, str | None], kinds: dict[str, str], reading: Reading) -> list[str]:
+def _fields(columns: Columns, roles: dict[str, str | None], kinds: dict[str, str], reading: ReadOptions) -> list[str]:
     """Return SQL for the fields of the table, from columns that are called by their roles."""
     numbers = ["reward", *(["impressions"] if columns.aggregated else [])]
     time, clock = (
@@ -335,7 +318,7 @@ def _refuse_unreadable(database: duckdb.DuckDBPyConnection, columns: Columns) ->
         )
 
 
-def reward_wait(database: duckdb.DuckDBPyConnection, reading: Reading) -> float | None:
+def reward_wait(database: duckdb.DuckDBPyConnection, reading: ReadOptions) -> float | None:
     """Return after how long nearly all rewards have arrived, from their times; None without them.
 
     Of the end of the log only quick rewards are known, so those of its first half are looked at.

@@ -170,7 +170,6 @@ def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
 
 
 def _about_rows(log: Log) -> Iterator[str]:
-    yield from log.notes
     if log.columns.aggregated:
         yield (
             f"Each row stands for many exposures (column {log.columns.impressions!r}), and its reward is their sum: "

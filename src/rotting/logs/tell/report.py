@@ -92,7 +92,8 @@ def _about(diagnosis: Diagnosis) -> str:
     dropped = f", {diagnosis.dropped_rows:,} dropped" if diagnosis.dropped_rows else ", none dropped"
     name = diagnosis.log[:1].upper() + diagnosis.log[1:]
     dates = f", {diagnosis.first_date} to {diagnosis.last_date}" if diagnosis.first_date else ""
-    return f"{name}{dates}: {diagnosis.rows:,} rows{dropped}; columns {diagnosis.columns}."
+    read = " ".join((f"columns {diagnosis.columns}.", *diagnosis.notes))
+    return f"{name}{dates}: {diagnosis.rows:,} rows{dropped}; {read}"
 
 
 def _arms(diagnosis: Diagnosis) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rotting.logs.model.driver import CALENDAR
 from rotting.logs.model.findings import Findings, find_wear_out
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.read.columns import LogError
+from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
-from rotting.logs.read.staging import Reading
 from rotting.logs.worth.gain import MOST_ROUNDS, Period
 from rotting.logs.worth.outlook import Draw, draw_values, without_calendar
 from rotting.problems import Problem
@@ -46,23 +48,9 @@ def period_of_log(log: Log) -> Period:
     return Period.of(exposures, np.zeros(len(exposures)), time=0.0, span=1.0)
 
 
+@takes_options
 def problem_from_log(
-    log: LogSource,
-    pessimistic: bool = False,
-    *,
-    arm: str | None = None,
-    reward: str | None = None,
-    time: str | None = None,
-    unit: str | None = None,
-    drop_duplicates: bool = False,
-    reward_delay: str | float | None = None,
-    impressions: str | None = None,
-    missing_reward: str | None = None,
-    decimal: str | None = None,
-    date_format: str | None = None,
-    encoding: str | None = None,
-    null: str | None = None,
-    reward_time: str | None = None,
+    log: LogSource, pessimistic: bool = False, *, reward_delay: str | float | None = None, **reading: Any
 ) -> Problem:
     """Return the problem that fits a log: the mean of what `rotting.diagnose` thinks its arms may be worth.
 
@@ -75,14 +63,10 @@ def problem_from_log(
         What `rotting.diagnose` takes.
     pessimistic
         Whether arms go on falling beyond their last exposure.
-    arm, reward, time
-        Columns; guessed from their names where they are not given.
-    unit
-        Refused: a problem counts the pulls of all users together.
-    drop_duplicates
-        Whether rows that repeat another in every column are dropped.
-    reward_delay, impressions, missing_reward, decimal, date_format, encoding, null, reward_time
+    reward_delay
         As in `rotting.diagnose`.
+    reading
+        Fields of `ReadOptions`; a unit is refused, since a problem counts the pulls of all users together.
 
     Examples
     --------
@@ -91,11 +75,11 @@ def problem_from_log(
     >>> problem.n_arms, problem.horizon, problem.noise
     (3, 1800, 'bernoulli')
     """
-    if unit is not None:
+    options = ReadOptions(**reading)
+    if options.unit is not None:
         problem = "cannot be used, since a problem counts the pulls of all users together"
-        raise LogError(problem, name="unit", value=unit, expected="no unit")
-    how = Reading(decimal, date_format, null, missing_reward, encoding, reward_time)
-    read = read_log(log, arm, reward, time, drop_duplicates=drop_duplicates, impressions=impressions, reading=how)
+        raise LogError(problem, name="unit", value=options.unit, expected="no unit")
+    read = read_log(log, options)
     findings = find_wear_out(read, reward_delay, simple=True)
     restless = findings.driver.name == CALENDAR
     draws = values_of(findings, 0)
