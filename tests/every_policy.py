@@ -24,6 +24,7 @@ VARIANTS = [
     ("AdwinUCB", {"bonus": False}),
     ("DiscountedUCB", {"force_below_one": True}),
     ("EffFEWA", {"refresh": "blocks"}),
+    ("EffFEWA", {"refresh": "printed"}),
     ("EffFEWA", {"grid": 1.3}),
     ("EffRAWUCB", {"grid": 1.3}),
     ("EffRAWUCBPlus", {"grid": 1.3}),

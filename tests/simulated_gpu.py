@@ -32,7 +32,8 @@ def everybody() -> dict[str, Policy]:
     needs = {"CTO": {"curves": tuple(dict.fromkeys(problem().curves))}, "Exp3": {"low": -4, "high": 4}}
     needs["Rexp3"] = needs["Exp3"]
     needs["LinUCRL"] = {"window": 2, "degree": 2}  # Python plans slowly
-    others = {"blocks": rotting.EffFEWA(refresh="blocks"), "grid": rotting.EffFEWA(grid=1.4)}
+    others = {name: rotting.EffFEWA(refresh=name) for name in ("blocks", "printed")}
+    others["grid"] = rotting.EffFEWA(grid=1.4)
     return {name: kind(**needs.get(name, {})) for name, kind in POLICIES.items()} | others
 
 

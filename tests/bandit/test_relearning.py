@@ -59,8 +59,8 @@ def test_rewards_that_come_while_an_arm_is_learnt(url, monkeypatch):
     play(one, 20)
     expect = event_log.EventLog.expect
 
-    def meanwhile(log, plan):
-        expect(log, plan)
+    def meanwhile(log, plan, deadline):
+        expect(log, plan, deadline)
         play(two, 7)
 
     monkeypatch.setattr(event_log.EventLog, "expect", meanwhile)
@@ -75,8 +75,8 @@ def test_two_processes_add_arms_at_once(url, monkeypatch):
     play(one, 20)
     expect = event_log.EventLog.expect
 
-    def meanwhile(log, plan):
-        expect(log, plan)
+    def meanwhile(log, plan, deadline):
+        expect(log, plan, deadline)
         if log is one._log:
             two.add_arm("mauve")
 

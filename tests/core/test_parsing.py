@@ -79,7 +79,7 @@ def test_problems_are_read(text, expected):
         ("FEWA(alpha=True)", "alpha=True is not a number"),
         ("FEWA(alpha=None)", "alpha=None is not a number"),
         ("FEWA(alpha=1e400)", "alpha=inf is out of range"),
-        ("EffFEWA(refresh='never')", "refresh='never' is not one of 'nested', 'blocks'"),
+        ("EffFEWA(refresh='never')", "refresh='never' is not one of 'nested', 'blocks', 'printed'"),
         ("SWA(horizon=1.5)", "horizon=1.5 is not a whole number"),
         ("WSWA(alpha=None)", "expected mu_max"),
         ("CTO(curves=[])", "curves is empty"),

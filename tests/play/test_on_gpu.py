@@ -20,7 +20,12 @@ def both(policies, problem, **game):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_policy_decides_as_on_the_cpu(name):
-    policies = {**policies_for(name), "Oracle": Oracle(), "blocks": rotting.EffFEWA(refresh="blocks")}
+    policies = {
+        **policies_for(name),
+        "Oracle": Oracle(),
+        "blocks": rotting.EffFEWA(refresh="blocks"),
+        "printed": rotting.EffFEWA(refresh="printed"),
+    }
     on_cpu, on_gpu = both(policies, PROBLEMS[name], runs=RUNS, rounds=100)
     for label in policies:
         mine, theirs = on_gpu.sel(policy=label), on_cpu.sel(policy=label)

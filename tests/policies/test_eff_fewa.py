@@ -4,13 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rotting
 from reference import eff_fewa, fewa
 from reference.worlds import WORLDS, rewards_in
+from rotting.policies import Agent
 from rotting.policies.eff_fewa import EffFEWA
 from rotting.policies.fewa import FEWA
 from side_by_side import assert_same_run, assert_survives_extremes
 
-KINDS = [(2.0, "nested"), (2.0, "blocks"), (1.5, "nested"), (1.1, "nested"), (1.01, "nested")]
+KINDS = [(2.0, "nested"), (2.0, "blocks"), (2.0, "printed"), (1.5, "nested"), (1.1, "nested"), (1.01, "nested")]
+
+READINGS = ("nested", "blocks", "printed")
 
 
 def pair(n_arms, *parameters):
@@ -49,7 +53,7 @@ def test_decides_as_the_literal_rule(world, seed, n_arms, rounds, scale, alpha, 
 
 
 @pytest.mark.parametrize("world", ["close", "walk", "drift", "coins", "spikes", "tenths"])
-@pytest.mark.parametrize(("grid", "refresh"), KINDS[:4])
+@pytest.mark.parametrize(("grid", "refresh"), KINDS[:5])
 def test_decides_as_the_literal_rule_for_long(world, grid, refresh):
     policy, reference = pair(3, 0.06, {"walk": 20.0, "spikes": 5.0}.get(world, 0.5), 1.0, grid, refresh)
     rewards = rewards_in(world, 3, 1200, 9)
@@ -99,13 +103,24 @@ def test_nested_refreshes_as_the_text_says():
             assert n - last <= max(0, 2 ** (j - 1) - 1)
 
 
-def test_blocks_refresh_as_the_appendix_says():
+def test_blocks_refresh_as_the_main_text_says():
     agent, arm = EffFEWA(refresh="blocks").start(1), eff_fewa.Blocks()
     for n in range(1, 400):
         agent.update(0, float(n))
         arm.update(float(n))
         for j in range(n.bit_length()):
             last = n // 2**j * 2**j
+            assert stored(agent)[j] == arm.sums[j] == sum(range(last - 2**j + 1, last + 1))
+
+
+def test_printed_refreshes_as_the_pseudo_code_says():
+    """Created with the 2^j-th pull, then replaced one pull before the blocks are."""
+    agent, arm = EffFEWA(refresh="printed").start(1), eff_fewa.Printed()
+    for n in range(1, 400):
+        agent.update(0, float(n))
+        arm.update(float(n))
+        for j in range(n.bit_length()):
+            last = max(2**j, (n + 1) // 2**j * 2**j - 1)
             assert stored(agent)[j] == arm.sums[j] == sum(range(last - 2**j + 1, last + 1))
 
 
@@ -141,7 +156,7 @@ def test_memory_does_not_grow_with_the_pulls():
 def test_regret_is_close_to_that_of_fewa():
     # Same rewards: one arm of two drops to nothing after 300 pulls.
     pulls = []
-    for policy in (FEWA(), EffFEWA(), EffFEWA(refresh="blocks"), EffFEWA(grid=1.3)):
+    for policy in (FEWA(), EffFEWA(), EffFEWA(refresh="blocks"), EffFEWA(refresh="printed"), EffFEWA(grid=1.3)):
         agent = policy.start(2)
         rewards = rewards_in("drops", 2, 1000, 1)
         for _ in range(1000):
@@ -151,7 +166,9 @@ def test_regret_is_close_to_that_of_fewa():
     assert max(pulls) - min(pulls) < 100
 
 
-@pytest.mark.parametrize("policy", [EffFEWA(), EffFEWA(refresh="blocks"), EffFEWA(grid=1.5)])
+@pytest.mark.parametrize(
+    "policy", [EffFEWA(), EffFEWA(refresh="blocks"), EffFEWA(refresh="printed"), EffFEWA(grid=1.5)]
+)
 def test_survives_extremes(policy):
     assert_survives_extremes(policy)
 
@@ -165,6 +182,25 @@ def test_bad_parameters_are_refused(bad):
         EffFEWA(**bad)
 
 
-def test_blocks_have_no_finer_grid():
-    with pytest.raises(ValueError, match="blocks"):
-        EffFEWA(grid=1.5, refresh="blocks")
+@pytest.mark.parametrize("refresh", ["blocks", "printed"])
+def test_only_nested_windows_have_a_finer_grid(refresh):
+    with pytest.raises(ValueError, match=refresh):
+        EffFEWA(grid=1.5, refresh=refresh)
+
+
+def test_the_three_readings_are_three_policies():
+    """On the paper's ten arms they decide differently (11 % of the decisions of two of them differ in one run)."""
+    runs = [
+        rotting.simulate(EffFEWA(refresh=refresh), rotting.problems.ten_arm(), 3000, runs=1).pulls.values
+        for refresh in READINGS
+    ]
+    assert len({tuple(pulls.ravel()) for pulls in runs}) == 3
+
+
+def test_as_printed_counts_of_a_file_must_fit(tmp_path):
+    agent = EffFEWA(refresh="printed").start(2)
+    agent.update(0, 1.0)
+    agent._state.windows.blocks.pulls[0] = 7
+    agent.save(tmp_path / "agent.npz")
+    with pytest.raises(ValueError, match="windows are inconsistent"):
+        Agent.load(tmp_path / "agent.npz")

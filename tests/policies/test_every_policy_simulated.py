@@ -95,6 +95,7 @@ ROTTING = [
     ("EffFEWA", {"sigma": 0.1}),
     ("EffFEWA", {"sigma": 0.1, "grid": 1.3}),
     ("EffFEWA", {"sigma": 0.1, "refresh": "blocks"}),
+    ("EffFEWA", {"sigma": 0.1, "refresh": "printed"}),
     ("EffRAWUCB", {"sigma": 0.1}),
     ("EffRAWUCB", {"sigma": 0.1, "grid": 1.3}),
     ("EffRAWUCBPlus", {"sigma": 0.1}),

@@ -1,4 +1,4 @@
-"""EFF-FEWA, literally: the paper's appendix E (EFF-FEWA, EFF_Filter, EFF_Update), both refresh rules, any grid."""
+"""EFF-FEWA, literally: the paper's appendix E (EFF-FEWA, EFF_Filter, EFF_Update), all three readings, any grid."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from reference.fewa import filter_width, passing
 
 
 class Blocks:
-    """EFF_Update of the appendix for one arm: window 2^j is replaced by the pending sum of 2^j newer rewards.
+    """The main text for one arm: window 2^j is replaced by the pending sum of 2^j newer rewards.
 
-    With the two corrections: n_{i,j} <- n_{i,j} + 1, and the reward that creates a level is not pending in it.
+    The reward that creates a window is not pending in it.
     """
 
     def __init__(self):
@@ -31,6 +31,22 @@ class Blocks:
 
     def size(self, j):
         return 2**j
+
+
+class Printed(Blocks):
+    """EFF_Update of the appendix for one arm, line by line, n_{i,j} <- n_i + 1 read as n_{i,j} + 1."""
+
+    def update(self, reward):
+        self.rewards.append(reward)
+        n = len(self.rewards)
+        if n == 2 ** len(self.sums):  # exists j such that N = 2^j
+            self.sums.append(math.fsum(self.rewards))
+            self.pending.append([])
+        for j in range(int(math.log2(n)) + 1):
+            self.pending[j].append(reward)
+            if len(self.pending[j]) == 2**j:
+                self.sums[j] = math.fsum(self.pending[j])
+                self.pending[j] = []
 
 
 class Nested:
@@ -69,7 +85,9 @@ class Nested:
 
 class EffFEWA:
     def __init__(self, n_arms, alpha, sigma, delta0=1.0, grid=2.0, refresh="nested"):
-        self.arms = [Blocks() if refresh == "blocks" else Nested(grid) for _ in range(n_arms)]
+        kinds = {"blocks": Blocks, "printed": Printed, "nested": lambda: Nested(grid)}
+        self.arms = [kinds[refresh]() for _ in range(n_arms)]
+        self.printed = refresh == "printed"
         self.parameters = alpha, sigma, delta0
         self.dropped = [None] * n_arms  # the window that dropped each arm in the last select(), None: stayed
 
@@ -91,6 +109,9 @@ class EffFEWA:
             for i in set(before) - set(active):
                 self.dropped[i] = h
             j += 1
-            young = [i for i in active if len(self.arms[i].sums) <= j]  # no statistic at the next level
+            if self.printed:
+                young = [i for i in active if pulls[i] <= 2**j]
+            else:
+                young = [i for i in active if len(self.arms[i].sums) <= j]  # no statistic at the next level
             if young:
                 return min(young, key=lambda i: (pulls[i], i))

@@ -7,8 +7,10 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit.report.reporting import wear_fit
+from rotting.bandit.store.database import Database
 from rotting.serve import overview
-from rotting.serve.following import MOST_PERIODS, MOST_POINTS, Curve, Shares, Tally
+from rotting.serve.bandits import Directory
+from rotting.serve.following import MOST_PERIODS, MOST_POINTS, Curve, Follower, Shares, Tally
 from serving import sqlite
 
 
@@ -141,3 +143,23 @@ def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
     assert sum(tally.decided) == 4
     assert found.sealed > 0
     bandit.close()
+
+
+def test_a_bandit_that_was_made_again_under_its_name(sqlite):
+    """Nothing is left of the one that was deleted: not even where SQLite gives the new one its number."""
+    Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), ["old"]).close()
+    database = Database(sqlite)
+    directory = Directory(database)
+    follower = Follower(sqlite, directory, lambda _: None)
+    directory.refresh()
+    assert follower.read_now("hero").names == ["old"]
+    Bandit.delete(sqlite, "hero")
+    Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), ["red", "blue"]).close()
+    directory.refresh(at_once=True)
+    assert follower.read_now("hero").names == ["red", "blue"]
+    Bandit.delete(sqlite, "hero")
+    directory.refresh(at_once=True)
+    follower._forget_deleted()
+    assert follower.tallies == {}
+    follower.close()
+    database.close()

@@ -43,8 +43,9 @@ class ChangeableBandit(ReadableBandit):
 
     def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
         """Append what may bring other arms or another policy, for which much is to be learnt."""
-        self._log.expect(plan)
-        return self._append(plan, Deadline(timeout), changes_policy=True)
+        deadline = Deadline(timeout)
+        self._log.expect(plan, deadline)
+        return self._append(plan, deadline, changes_policy=True)
 
     def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
         def work() -> list[Event]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue
 from rotting.policies._contract.explaining import Explanation, explain_filter
@@ -23,9 +24,11 @@ from rotting.policies._windows.filtering import (
 from rotting.policies._windows.windows import (
     DyadicWindows,
     GridWindows,
+    PrintedWindows,
     check_windows,
     dyadic_windows,
     grid_windows,
+    printed_windows,
     push,
     reserve_grid,
 )
@@ -34,9 +37,9 @@ from rotting.policies._windows.windows import (
 class EffFEWAState(NamedTuple):
     """Stored window sums on windows 1, 2, 4, ... or on a finer grid, and working memory."""
 
-    settings: np.ndarray  # see filter_settings
+    settings: np.ndarray  # see filter_settings; one entry more for the pseudo-code as it is printed
     pulls: np.ndarray
-    windows: DyadicWindows | GridWindows
+    windows: DyadicWindows | PrintedWindows | GridWindows
     active: np.ndarray  # int64 (K,): the arms that have passed every filter so far, in increasing order
     sums: np.ndarray  # float64 (K,): their window sums
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
@@ -46,7 +49,7 @@ class EffFEWAState(NamedTuple):
 def select(state, t, word):
     """Return the least-pulled arm among those that pass the filter at every stored window (lowest number on ties).
 
-    The filter ends before a window that some active arm is too young for.
+    The filter ends before a window for which some active arm has too few pulls.
     """
     pulls, active, dropped, windows, sums = state.pulls, state.active, state.dropped, state.windows, state.sums
     if least_pulls(pulls) == 0:
@@ -54,7 +57,7 @@ def select(state, t, word):
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(active, dropped, pulls, windows.sums[0], theta)
     level = 1
-    while left > 1 and windows.sizes[level] <= shortest:
+    while left > 1 and windows.sizes[level] + _more_than_window(state) <= shortest:
         highest, lowest = -np.inf, np.inf
         for place in range(left):
             total = windows.sums[level, active[place]]
@@ -73,6 +76,12 @@ def update(state, arm, reward):
     push(state.windows, arm, reward)
 
 
+@helper
+def _more_than_window(state):
+    """Return how many pulls more than a window's an arm needs to be compared on it: 1 as the pseudo-code is printed."""
+    return len(state.settings) - 3
+
+
 @dataclass(frozen=True)
 class EffFEWA(
     Policy,
@@ -88,9 +97,16 @@ class EffFEWA(
 
     O(K log t) per decision and at most a few numbers per arm and doubling of its pulls.
 
-    The paper describes two ways of refreshing. "nested" refreshes window 2^j every 2^(j-1) pulls (the text's "misses at
-    most 2^(j-1) - 1 samples", and the authors' later code); "blocks" every 2^j pulls (the pseudo-code of the
-    appendix). A `grid` below 2 uses windows h_{j+1} = ceil(grid h_j), nested refreshing, and the whole history.
+    The paper describes it three times, each time a little differently:
+
+    * "nested", the analysis and the authors' later code: window 2^j is refreshed every 2^(j-1) pulls, and so misses
+      at most 2^(j-1) - 1 rewards.
+    * "blocks", the main text: window 2^j is created with the 2^j-th pull and replaced every 2^j pulls.
+    * "printed", the pseudo-code of appendix E (algorithms 3 to 5): the reward that creates a window is also the first
+      of its next block, so that blocks end one pull earlier; and the filter ends before window 2^j if an active arm has
+      just 2^j pulls. (Its n_i is read as n_{i,j}; of several arms that end the filter the least pulled one is pulled.)
+
+    A `grid` below 2 uses windows h_{j+1} = ceil(grid h_j), nested refreshing, and the whole history.
 
     References
     ----------
@@ -111,11 +127,11 @@ class EffFEWA(
     sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
     delta0: float = parameter(1.0, above=0, doc="confidence at t = 1")
     grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
-    refresh: str = parameter("nested", choices=("nested", "blocks"), doc="when window sums are refreshed")
+    refresh: str = parameter("nested", choices=("nested", "blocks", "printed"), doc="when window sums are refreshed")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.refresh == "blocks" and self.grid != 2:
+        if self.refresh != "nested" and self.grid != 2:
             problem = f"does not go with grid={self.grid:g}"
             raise BadValue(problem, owner="EffFEWA", name="refresh", value=self.refresh, expected="grid=2 with it")
 
@@ -125,7 +141,10 @@ class EffFEWA(
         room = np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64)
         if self.grid == 2:
             dyadic = dyadic_windows(n_arms, self.refresh)
-            return EffFEWAState(settings, dyadic.pulls, dyadic, *room)
+            if self.refresh != "printed":
+                return EffFEWAState(settings, dyadic.pulls, dyadic, *room)
+            printed = printed_windows(dyadic)
+            return EffFEWAState(np.append(settings, 1.0), printed.pulls, printed, *room)
         fine = grid_windows(n_arms, self.grid)
         return EffFEWAState(settings, fine.pulls, fine, *room)
 
@@ -136,9 +155,9 @@ class EffFEWA(
 
     def reserve(self, state: EffFEWAState, pulls: int) -> EffFEWAState:
         """Make room for more pulls (only finer grids need it)."""
-        if isinstance(state.windows, DyadicWindows):
-            return state
-        return state._replace(windows=reserve_grid(state.windows, pulls, self.grid))
+        if isinstance(state.windows, GridWindows):
+            return state._replace(windows=reserve_grid(state.windows, pulls, self.grid))
+        return state
 
     def check_state(self, state: EffFEWAState) -> None:
         """Check the windows."""

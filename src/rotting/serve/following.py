@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 from rotting.bandit import BanditError
 from rotting.bandit.store import schema
 from rotting.bandit.store.database import Database
-from rotting.serve.bandits import Directory
+from rotting.serve.bandits import Directory, Entry
 from rotting.serve.problems import note
 
 MOST_POINTS = 200
@@ -215,6 +215,7 @@ class Follower:
     def __init__(self, url: str, directory: Directory, changed: Callable[[str], None]):
         self.database = Database(url)
         self.tallies: dict[str, Tally] = {}
+        self._entries: dict[str, Entry] = {}  # whose tallies they are
         self._directory = directory
         self._changed = changed  # called from the thread
         self._wanted: set[str] = set()
@@ -232,7 +233,9 @@ class Follower:
     def read_now(self, bandit: str, most: int | None = None) -> Tally:
         """Return a bandit's tally with the next events of its log added, so many at most; the rest comes soon."""
         entry = self._directory.find(bandit)
-        tally = self.tallies.setdefault(bandit, Tally(bandit, entry.id))
+        if self._entries.get(bandit) != entry:  # it is new, or was deleted and made again
+            self._entries[bandit], self.tallies[bandit] = entry, Tally(bandit, entry.id)
+        tally = self.tallies[bandit]
         with self.database.lock, self.database.reading() as connection:
             if tally.read(connection, most):
                 self.want(bandit)
@@ -249,6 +252,7 @@ class Follower:
         while not self._closing:
             with self._lock:
                 wanted, self._wanted = self._wanted, set()
+            self._forget_deleted()
             for bandit in sorted(wanted):
                 try:
                     self._follow(bandit)
@@ -256,6 +260,16 @@ class Follower:
                     note(error, "reading the log")
                     self.want(bandit)
             self._wake.wait(PAUSE)
+
+    def _forget_deleted(self) -> None:
+        """Look which bandits there are, and forget those that were deleted."""
+        try:
+            self._directory.refresh()
+        except BanditError as error:
+            note(error, "listing the bandits")
+            return
+        for bandit in [name for name in self.tallies if not self._directory.knows(name)]:
+            del self.tallies[bandit], self._entries[bandit]
 
     def _follow(self, bandit: str) -> None:
         if not self._directory.knows(bandit):

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from rotting.bandit import Bandit, Choice, DamagedLog, Outcome, Request
+from rotting.bandit import Bandit, Choice, DamagedLog, Outcome, Request, UnknownBandit
 from rotting.serve.bandits import Entry, OpenBandits
 from rotting.serve.errors import Busy
 from rotting.serve.metrics import Metrics
@@ -122,7 +122,7 @@ class Writer:
                     self._wrote(job.bandit)
                 except Exception as error:
                     answers.append((job, error))
-        for name in {job.bandit for job, answer in answers if isinstance(answer, DamagedLog)}:
+        for name in {job.bandit for job, answer in answers if isinstance(answer, DamagedLog | UnknownBandit)}:
             self._bandits.forget(name)
         return answers
 

@@ -115,7 +115,7 @@ class EventLog:
 
     def _append_optimistically(self, plan: Planner, deadline: Deadline) -> list[Event] | None:
         if self.database.is_postgres:
-            return self.database.trying(partial(self._append_in_one_trip, plan, deadline))
+            return self.database.trying(partial(self._append_in_one_trip, plan, deadline), deadline)
         return self.database.write_optimistically(partial(self._append_if_newest, plan), deadline)
 
     def _append_under_lock(self, plan: Planner, deadline: Deadline, in_one_message: bool = True) -> list[Event]:
@@ -165,18 +165,18 @@ class EventLog:
                 return False
             time.sleep(LOOK_AGAIN)
 
-    def expect(self, plan: Planner) -> None:
+    def expect(self, plan: Planner, deadline: Deadline) -> None:
         """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
-        with self.reading() as stored:
+        with self.reading(deadline) as stored:
             settled = self.state.seq
             later = self.state.after(plan(self.state, self._now(), stored))
         if later.learnable_since is None:
             return
-        with contextlib.closing(self.database.another()) as other, other.lock, other.reading() as connection:
+        with contextlib.closing(self.database.another()) as other, other.lock, other.reading(deadline) as connection:
             arms, values = StoredLog(connection, self.bandit_id).rewards_until(settled)
         agent = later.policy.start(len(later.names), seed=later.settings.seed)
         agent.update_many(arms.tolist(), values.tolist())
-        with self.reading() as stored:
+        with self.reading(deadline) as stored:
             self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
 
     def _check_prepared(self) -> None:

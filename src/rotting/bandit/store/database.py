@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import random
 import sqlite3
@@ -18,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
 from rotting.bandit.store import forks
 from rotting.bandit.store.addresses import checked_url, masked
-from rotting.bandit.store.deadlines import DEFAULT_TIMEOUT, Deadline
+from rotting.bandit.store.deadlines import Deadline
 from rotting.bandit.store.engines import is_broken, is_contention, make_engine
 from rotting.bandit.store.sqlite_files import SqliteFile, Version
 from rotting.bandit.turns import Turns
@@ -72,7 +71,7 @@ class Database(Turns):
         self._identity: tuple[int, int] | None = None  # of a SQLite file, once it is there
         self._read_as: Version | None = None  # of a SQLite file that is read without leaving a trace
         self._busy_timeout = -1  # SQLite's own, in milliseconds; -1: not yet set
-        self._connect_timeout = math.ceil(DEFAULT_TIMEOUT)
+        self._dialling = Deadline()  # until when the connection that is being made may take
         if self.is_postgres:
             listen(self.engine, "do_connect", self._dial)
         forks.watch(self)
@@ -129,13 +128,16 @@ class Database(Turns):
             with self._transaction(_WRITING, deadline) as connection:
                 return work(connection)
 
-        return self.trying(begun)
+        return self.trying(begun, deadline)
 
-    def trying(self, work: Callable[[], Result]) -> Result | None:
-        """Do some work in a transaction of its own; None if it fails, for whatever reason."""
+    def trying(self, work: Callable[[], Result], deadline: Deadline) -> Result | None:
+        """Do some work in a transaction of its own; None if it fails, for whatever reason but that time is over."""
+        self._committing = False
         try:
             return work()
-        except (*self._errors, BanditError):
+        except (*self._errors, BanditError) as error:
+            if deadline.is_over() and not isinstance(error, BanditError):
+                raise deadline.error("the database", self._committing) from error
             return None
 
     @contextlib.contextmanager
@@ -147,7 +149,7 @@ class Database(Turns):
                 yield connection
                 self._check_unchanged()
         except self._errors as error:
-            if deadline.is_over() and is_contention(error):
+            if deadline.is_over():
                 raise deadline.error("the database") from error
             raise self._storage_error("cannot be read", error) from error
 
@@ -269,7 +271,7 @@ class Database(Turns):
         if self._in_transaction:
             self.disconnect()
         if self._connection is None:
-            self._connect_timeout = math.ceil(deadline.remaining())
+            self._dialling = deadline
             connection = self._engine_now().connect()
             self.driver = connection.connection.driver_connection
             self._identity = self._identity or (None if self._file is None else self._file.identity())
@@ -278,6 +280,7 @@ class Database(Turns):
             if self.is_postgres:
                 from rotting.bandit.store import postgres
 
+                self.driver.deadline = deadline
                 self.greeting = postgres.greet(self.driver)
             self._connection = connection
         if self.is_postgres:
@@ -286,9 +289,9 @@ class Database(Turns):
 
     def _dial(self, _dialect: object, _record: object, arguments: Any, options: dict[str, Any]) -> Any:
         """Connect to PostgreSQL, within the time that the call has."""
-        from rotting.bandit.store.postgres import BoundedConnection
+        from rotting.bandit.store.postgres import dial
 
-        return BoundedConnection.connect(*arguments, **{"connect_timeout": self._connect_timeout, **options})
+        return dial(self._dialling, *arguments, **options)
 
     def _set_busy_timeout(self, milliseconds: int) -> None:
         """Let SQLite itself wait so long for locks."""

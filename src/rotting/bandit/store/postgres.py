@@ -8,8 +8,10 @@ never fail because another writer was quicker: they append nothing and say so.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 import psycopg
@@ -22,6 +24,7 @@ from rotting.bandit.store import schema
 from rotting.bandit.store.deadlines import Deadline
 
 GRACE = 0.1  # seconds in which the server is expected to give up by itself, before the connection is dropped
+_LONGEST_DIAL = 30  # seconds after which a connection that nobody waits for is given up
 
 _DIALECT: Dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
 _TYPES = {field: schema.events.c[field].type.compile(_DIALECT) for field in Event._fields}
@@ -78,6 +81,38 @@ class BoundedConnection(psycopg.Connection[Any]):
         if self.deadline is not None:
             timeout = self.deadline.remaining() + GRACE
         return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+
+
+def dial(deadline: Deadline, *arguments: Any, **options: Any) -> BoundedConnection:
+    """Return a connection, made within the deadline.
+
+    libpq counts whole seconds, two at least, and looks up names before it counts: so a thread does it, which closes the
+    connection if it comes when nobody waits any more.
+    """
+    made: SimpleQueue[BoundedConnection | Exception] = SimpleQueue()
+    claim = threading.Lock()  # taken by who comes first: the connection, or the end of the time
+
+    def connect() -> None:
+        try:
+            found = BoundedConnection.connect(*arguments, **{"connect_timeout": _LONGEST_DIAL, **options})
+        except Exception as error:
+            made.put(error)
+            return
+        if claim.acquire(blocking=False):
+            made.put(found)
+        else:
+            found.close()
+
+    threading.Thread(target=connect, name="rotting-connect", daemon=True).start()
+    try:
+        found = made.get(timeout=deadline.remaining() + GRACE)
+    except Empty:
+        if claim.acquire(blocking=False):
+            raise psycopg.errors.ConnectionTimeout("the server does not answer") from None
+        found = made.get()
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def lock_and_read(driver: Any, namespace: int, bandit: int, seq: int, deadline: Deadline) -> list[Event]:

@@ -5,7 +5,7 @@ refreshed every w_j pulls, each time with exactly the last h_j rewards. Sums fol
 rounded once.
 
 * `DyadicWindows`: h_j = 2^j, from a few block sums per arm, O(1) amortised per reward. Refreshed every 2^(j-1) pulls
-  ("nested") or every 2^j pulls ("blocks").
+  ("nested") or every 2^j pulls ("blocks"). `PrintedWindows` are those blocks, one pull earlier.
 * `GridWindows`: h_{j+1} = ceil(m h_j) for any 1 < m < 2, from the complete history, with periods
   w_{j+1} = w_j ceil((h_{j+1} - h_j) / w_j). As m tends to 1 it becomes every window at every pull: FEWA itself.
 """
@@ -39,6 +39,20 @@ class DyadicWindows(NamedTuple):
     nested: np.ndarray  # bool [refresh at every half block?]
 
 
+class PrintedWindows(NamedTuple):
+    """Sums over the last 2^j rewards, refreshed as the paper's pseudo-code is printed.
+
+    There the reward that creates a window is also the first of its next block. So blocks end one pull earlier: they
+    count one pull more than there is, as if a reward of 0 had come first.
+    """
+
+    pulls: np.ndarray
+    sizes: np.ndarray
+    roots: np.ndarray
+    sums: np.ndarray
+    blocks: DyadicWindows  # the same sizes, roots and sums; other pulls
+
+
 class GridWindows(NamedTuple):
     """Sums over the last h_j rewards for a finer grid of windows."""
 
@@ -61,6 +75,12 @@ def dyadic_windows(n_arms: int, refresh: str) -> DyadicWindows:
         newest=np.zeros((n_arms, _LEVELS, 2)),
         nested=np.array([refresh == "nested"]),
     )
+
+
+def printed_windows(blocks: DyadicWindows) -> PrintedWindows:
+    """Return empty statistics as they are printed, on empty blocks."""
+    blocks.pulls[:] = 1
+    return PrintedWindows(np.zeros_like(blocks.pulls), blocks.sizes, blocks.roots, blocks.sums, blocks)
 
 
 def grid_windows(n_arms: int, grid: float) -> GridWindows:
@@ -103,7 +123,7 @@ def _levels(grid: float) -> Iterator[tuple[int, int]]:
         period *= -(-step // period)
 
 
-def check_windows(windows: DyadicWindows | GridWindows, grid: float) -> None:
+def check_windows(windows: DyadicWindows | PrintedWindows | GridWindows, grid: float) -> None:
     """Refuse statistics (from a file) whose parts do not belong together."""
     levels = len(windows.sizes)
     if isinstance(windows, GridWindows):
@@ -113,6 +133,8 @@ def check_windows(windows: DyadicWindows | GridWindows, grid: float) -> None:
     else:
         expected = 2 ** np.arange(levels, dtype=np.int64)[:, None]
         fits = True
+    if isinstance(windows, PrintedWindows):
+        fits = np.array_equal(windows.blocks.pulls, windows.pulls + 1)
     fits &= np.array_equal(windows.sizes, expected[:, 0]) and np.array_equal(windows.roots, np.sqrt(expected[:, 0]))
     if not fits or windows.pulls.max() >= windows.sizes[-1] or not np.isfinite(windows.sums).all():
         raise DamagedFile("its windows are inconsistent")
@@ -154,6 +176,19 @@ def push_dyadic(windows, arm, reward):
 
 
 @helper
+def push_printed(windows, arm, reward):
+    """Take in a reward and refresh the window sums that are due; with the 2^j-th, create that of window 2^j."""
+    push_dyadic(windows.blocks, arm, reward)
+    n, level = windows.pulls[arm] + 1, 1
+    windows.pulls[arm] = n
+    while windows.sizes[level] < n:
+        level += 1
+    if windows.sizes[level] == n:  # the newest block of 2^j is all that came before, and the 0
+        before = windows.blocks.newest[arm, level]
+        windows.sums[level, arm] = add(before[0], before[1], reward, 0.0)[0]
+
+
+@helper
 def push_grid(windows, arm, reward):
     """Take in a reward and refresh the window sums that are due."""
     append(windows.history, arm, reward)
@@ -166,4 +201,4 @@ def push_grid(windows, arm, reward):
             windows.sums[level, arm] = window_sum(windows.history, arm, size)
 
 
-_PUSH = {DyadicWindows: push_dyadic, GridWindows: push_grid}
+_PUSH = {DyadicWindows: push_dyadic, PrintedWindows: push_printed, GridWindows: push_grid}
