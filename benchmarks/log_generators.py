@@ -243,16 +243,26 @@ CURVES: dict[str, Curve] = {
 }
 
 
+def levels(rng: np.random.Generator, arms: int, rate: float = 0.1, spread: float = 0.2) -> np.ndarray:
+    return rate * np.exp(spread * rng.standard_normal(arms))
+
+
+def worth(rng: np.random.Generator, curve: Curve, arms: int, exposures: int) -> Callable[[int, np.ndarray], np.ndarray]:
+    """Return the value of an arm at its exposures: each has its own level and speed."""
+    level, speed = levels(rng, arms), np.exp(0.3 * rng.standard_normal(arms))
+
+    def value(arm: int, before: np.ndarray) -> np.ndarray:
+        return np.asarray(np.minimum(level[arm] * curve(speed[arm] * before / exposures), 1.0))
+
+    return value
+
+
 def curved(
     rng: np.random.Generator, curve: Curve, arms: int, exposures: int
 ) -> tuple[pandas.DataFrame, Callable[[int, np.ndarray], np.ndarray]]:
     """Return a log whose arms follow a curve, each at its own level and speed, and the value of an arm."""
     frame = shown(rng, arms=arms, exposures=exposures)
-    level, speed = 0.1 * np.exp(0.2 * rng.standard_normal(arms)), np.exp(0.3 * rng.standard_normal(arms))
-
-    def value(arm: int, before: np.ndarray) -> np.ndarray:
-        return np.asarray(np.minimum(level[arm] * curve(speed[arm] * before / exposures), 1.0))
-
+    value = worth(rng, curve, arms, exposures)
     rate = np.empty(len(frame))
     for arm in range(arms):
         own = (frame["arm"] == arm).to_numpy()

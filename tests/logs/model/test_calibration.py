@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom
 
-from rotting.logs.worth import gain
-
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 PAGE = Path(__file__).parents[3] / "docs" / "logs.md"
 # Shares of arms, and of logs, that may be called where nothing wears out.
@@ -37,17 +35,16 @@ def results():
 
 def test_few_false_alarms(script):
     """Of 4 logs without wear-out, more than 1 with a false alarm has probability 0.014 at 5 %."""
-    assert script.calibration(4)["logs_with_a_call"] <= 1 / 4
+    assert script.nulls(script.Plan(4, settings=("constant",)))["constant"]["logs_with_a_call"] <= 1
 
 
 def test_wear_out_is_seen(script):
-    """15 arms: fewer than 6 calls have probability 0.01 at a power of 70 %."""
-    assert script.power(3)["power"] >= 6 / 15
+    """Arms of a log are mostly called together: fewer than 2 of 6 logs have probability 0.01 at a power of 70 %."""
+    assert script.power(script.Plan(6, settings=("campaign",)))["campaign"]["logs_with_a_true_call"] >= 2
 
 
-def test_gains_are_of_the_right_size(script, monkeypatch):
-    monkeypatch.setattr(gain, "PLAYED_DRAWS", 10)
-    found = script.gain_of("exponential", 1, arms=4, exposures=800)
+def test_gains_are_of_the_right_size(script):
+    found = script.gains(script.Plan(1, settings=("exponential",)))["exponential"]
     assert abs(found["median_promise"] - found["median_truth"]) < 40
 
 
