@@ -15,8 +15,8 @@ from rotting._output.files import write_json, write_text
 from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
 from rotting.logs.model.cleaning import Burst
-from rotting.logs.model.driver import CALENDAR
 from rotting.logs.model.findings import Findings, detectable_loss, find_wear_out
+from rotting.logs.model.launches import CALENDAR
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.wearout import isotonic_bands
 from rotting.logs.read.clocks import LAST_DATE
@@ -24,6 +24,7 @@ from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
 from rotting.logs.tell.caveats import find_caveats
+from rotting.logs.tell.rivals import rivals
 from rotting.logs.tell.sentences import (
     CONSTANT_REWARDS,
     FALLS_TOGETHER,
@@ -32,7 +33,7 @@ from rotting.logs.tell.sentences import (
     ROTTING,
     summary,
 )
-from rotting.logs.worth.arms import ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
+from rotting.logs.worth.arms import EQUAL, ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
 from rotting.logs.worth.estimates import Estimate
 from rotting.logs.worth.fitting import period_ahead, period_of_log, values_of
 from rotting.logs.worth.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
@@ -58,6 +59,9 @@ class Diagnosis:
     driver: str  # "exposure", "age", "calendar" or "cannot tell"
     driver_reason: str
     driver_probabilities: dict[str, float]
+    rivals: tuple[str, ...]  # what else could be the cause of what is called, and how strong it would have to be
+    placebos: dict[str, float]  # how often chance gives as much, by what is left to chance
+    fewest_rewards: float  # that an arm must have to be called
     sigma: float
     rewards: str  # "0/1" or "numbers"
     currency: str  # of the rewards, such as "$"; empty if they are written without one
@@ -66,6 +70,7 @@ class Diagnosis:
     recommended: Recommendation | None  # None with one arm, or rewards that never change
     gain: tuple[Gain, ...]  # from now on; empty with one arm, per unit, or where rewards never change
     gain_exposures: int  # how many exposures from now on
+    earned_lately: float | None  # what an exposure earned in the last quarter of the log
     replay: tuple[Gain, ...]  # the same over the time of the log, with all arms fresh at its beginning
     arms: tuple[ArmDiagnosis, ...]
     detectable_loss: float | None  # the share that an arm must lose over the log to be called in 4 of 5 cases
@@ -217,8 +222,9 @@ def _diagnosis(
     period = period_ahead(log)
     names = [arm.arm for arm in arms]
     choice = sigma > 0 and len(arms) > 1
-    rotting = bool(findings.rotting.any())
-    subject = Subject(names, sigma, log.binary, rotting, log.currency, path)
+    rotting = bool(findings.worn.any())
+    differ = rotting or findings.placebos.equal < EQUAL
+    subject = Subject(names, sigma, log.binary, rotting, log.currency, path, differ)
     advice = recommend(subject, gains, period.batch) if choice else None
     arms = [in_agreement(arm, advice) for arm in arms]
     # Per unit, the panel tests nothing: users are compared with themselves.
@@ -226,9 +232,12 @@ def _diagnosis(
     return Diagnosis(
         verdict=verdict,
         summary=summary(verdict, arms, findings, advice, gains, log.currency),
-        driver=findings.driver.name,
-        driver_reason=findings.driver.reason,
-        driver_probabilities=findings.driver.probabilities,
+        driver=findings.driver,
+        driver_reason=findings.driver_reason,
+        driver_probabilities=findings.together.probabilities,
+        rivals=tuple(rivals(log, findings)),
+        placebos=_placebos(log, findings),
+        fewest_rewards=findings.within.fewest,
         sigma=sigma,
         rewards="0/1" if log.binary else "numbers",
         currency=log.currency,
@@ -237,6 +246,7 @@ def _diagnosis(
         recommended=advice,
         gain=tuple(gains),
         gain_exposures=period.exposures,
+        earned_lately=None if period.earned is None else period.earned + log.offset,
         replay=tuple(replay),
         arms=tuple(arms),
         detectable_loss=power,
@@ -261,11 +271,23 @@ def _diagnosis(
 def _verdict(sigma: float, findings: Findings) -> str:
     if sigma == 0:
         return CONSTANT_REWARDS
-    if findings.rotting.any():
+    if findings.worn.any():
         return ROTTING
     if findings.common_fall > CLEAR_FALL and not findings.log.per_unit:
-        return FALLS_WITH_CALENDAR if findings.driver.name == CALENDAR else FALLS_TOGETHER
+        return FALLS_WITH_CALENDAR if findings.driver == CALENDAR else FALLS_TOGETHER
     return NOT_ROTTING
+
+
+def _placebos(log: Log, findings: Findings) -> dict[str, float]:
+    users = log.counted.users
+    if log.per_unit:
+        return {} if users is None else {"the order of each user's exposures": users.placebo}
+    placebos = findings.placebos
+    return {
+        "the order of each arm's stretches": placebos.order,
+        "which arm was launched when": placebos.launches,
+        "which arm earned what, if all are equal": placebos.equal,
+    }
 
 
 def _date(time: float | None) -> str | None:

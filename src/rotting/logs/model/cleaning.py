@@ -8,9 +8,9 @@ import re
 import numpy as np
 
 from rotting.errors import BadValue
-from rotting.logs.model.driver import Weighed
-from rotting.logs.model.hypotheses import Hypothesis, fit
+from rotting.logs.model.mixed import Arms, Fit, calendars
 from rotting.logs.model.panel import Panel
+from rotting.logs.model.within import Within
 from rotting.logs.read.counting import Arm, Cells
 from rotting.logs.read.reading import Log
 
@@ -161,32 +161,31 @@ def _described(arm: Arm, inside: np.ndarray) -> list[Burst]:
 class LateRewards:
     """Rewards that had not arrived when the log was cut off."""
 
-    mean_delay: float | None  # as a share of the log's time; None where the delay was given
     cut: float  # the last share of the log's time, which is left out
     why: str = "there rewards are lower for every arm, as if not all had arrived"
 
 
-def find_late_rewards(weighed: Weighed) -> LateRewards | None:
+def find_late_rewards(panel: Panel, within: Within) -> LateRewards | None:
     """Say whether the last days are lower for all arms in the way of rewards that have not arrived yet.
 
-    Delays are taken to be exponential: 1 - exp(-(time left) / delay) of the rewards have arrived.
+    Delays are taken to be exponential: 1 - exp(-(time left) / delay) of the rewards have arrived. That is weighed
+    against calendars that bend in any other way.
     """
-    panel = weighed.panel
-    if not panel.multiplicative:
+    if panel.additive:
         return None
-    best = max(each.log_evidence for each in weighed.fits)
-    trend = Hypothesis("time", np.inf)
-    [start] = [each for each in weighed.fits if each.hypothesis == trend]
-    evidence = [fit(_late(panel, delay), trend, start).log_evidence for delay in DELAYS]
-    if max(evidence) < best + CLEAR_EVIDENCE:
+    assumed = max(within.fits, key=lambda pair: pair[0])[1].arms.assumed
+    seasons = calendars(panel.time)
+
+    def evidence(delay: float) -> float:
+        arrived = np.log(np.maximum(-np.expm1(-(1 - panel.time) / delay), 0.01)) if delay else np.zeros(len(panel.time))
+        arms = Arms(dataclasses.replace(panel, response=panel.response - arrived), assumed)
+        return float(np.logaddexp.reduce([Fit(arms, season).log_likelihood for season in seasons]))
+
+    found = [evidence(delay) for delay in DELAYS]
+    if max(found) < evidence(0.0) + CLEAR_EVIDENCE:
         return None
-    delay = DELAYS[int(np.argmax(evidence))]
-    return LateRewards(delay, min(-delay * float(np.log(1 - COMPLETE)), LONGEST_CUT))
-
-
-def _late(panel: Panel, delay: float) -> Panel:
-    arrived = np.maximum(-np.expm1(-(1 - panel.time) / delay), 0.01)
-    return dataclasses.replace(panel, expected=panel.expected * arrived)
+    delay = DELAYS[int(np.argmax(found))]
+    return LateRewards(min(-delay * float(np.log(1 - COMPLETE)), LONGEST_CUT))
 
 
 def cut_off(log: Log, late: LateRewards) -> Log:
@@ -196,11 +195,6 @@ def cut_off(log: Log, late: LateRewards) -> Log:
         early = arm.cells.time < 1 - late.cut
         arms.append(dataclasses.replace(arm, cells=arm.cells.where(early)) if early.sum() > 1 else arm)
     return with_arms(log, arms)
-
-
-def corrected(panel: Panel, late: LateRewards | None) -> Panel:
-    """Return the panel with what is still missing before the cut taken into account."""
-    return panel if late is None or late.mean_delay is None else _late(panel, late.mean_delay)
 
 
 def delay_share(delay: str | float, seconds: float | None) -> float:

@@ -1,4 +1,4 @@
-"""What a log says about its arms: which wear out, what drives it, and what had to be set aside to see it."""
+"""What a log says about its arms: which wear out, on which evidence, and what had to be set aside to see it."""
 
 from __future__ import annotations
 
@@ -6,194 +6,174 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+from scipy.special import ndtr
 
-from rotting.logs.model.calendar import calendar_p_value
 from rotting.logs.model.cleaning import (
     LONGEST_CUT,
     Burst,
     LateRewards,
-    corrected,
     cut_off,
     delay_share,
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.model.driver import (
-    CANNOT_TELL,
-    EXPOSURE,
-    Driver,
-    Weighed,
-    arm_tests,
-    checked_alone,
-    find_driver,
-    weigh,
-)
+from rotting.logs.model.launches import CANNOT_TELL, CLEAR, Together, look_at_launches
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.panel import Panel, make_panel
-from rotting.logs.model.wearout import discoveries
+from rotting.logs.model.placebos import Placebos, play_placebos
+from rotting.logs.model.within import FALSE_DISCOVERIES, Within, discoveries, look_within
 from rotting.logs.read.reading import Log
 
-# Lags over which residuals of successive rows of an arm are taken to depend on each other.
-LAGS = 4
 SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cut
-# Rewards that vary this much more than by chance come in stretches, or follow what no explanation has.
-DEPENDENT = 1.3
-# A common fall is seen if it is this many standard errors from nothing.
-SEEN = 1.645
-# Standard errors from nothing at which an arm is called where about half of them wear out, and for a power of 80 %.
-CALLED, POWER = 2.0, 0.84
-SEED = 1  # of the logs that are played: one log, one finding
+# What a call rests on.
+OWN, LAUNCHES, USERS, NONE = "its own course", "launches", "its users", ""
+POWER = 0.84  # standard errors beyond the threshold for a power of 80 %
 
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """The tests of all arms, which of them are called rotting, and what their values follow."""
+    """The tests of all arms, which of them are called worn, and what their values follow."""
 
-    falling: np.ndarray  # p-values of each arm, against "does not fall"
-    rising: np.ndarray
-    recovering: np.ndarray
-    rotting: np.ndarray  # bool, one per arm
-    driver: Driver
-    weighed: Weighed
-    dispersion: float  # how much more than chance rewards vary from stretch to stretch
-    common_fall: float  # of all arms together, in standard errors
     log: Log  # what was tested: without what was set aside
+    panel: Panel
+    within: Within
+    together: Together
+    placebos: Placebos
+    evidence: tuple[str, ...]  # what the call of each arm rests on; empty where it is not called
+    falling: np.ndarray  # the p-value of each arm, against "does not fall"
+    testable: np.ndarray  # bool: enough is known of the arm to call it
+    rising: np.ndarray  # bool
+    driver: str
+    driver_reason: str
+    common_fall: float  # of all arms, as if time did nothing, in standard errors
     bursts: tuple[Burst, ...] = ()
     starts_fade: bool = False  # rewards come often at launch, and fade: kept, as wear-out
     late: LateRewards | None = None
-    rotting_otherwise: dict[str, int] = dataclasses.field(
-        default_factory=dict
-    )  # calls without a treatment, by its name
+    otherwise: dict[str, int] = dataclasses.field(default_factory=dict)  # calls without a treatment, by its name
+
+    @property
+    def worn(self) -> np.ndarray:
+        """Which arms are called worn."""
+        return np.array([each != NONE for each in self.evidence])
+
+    @property
+    def wander(self) -> float:
+        """By how much values of an arm wander for no reason that the log knows, as a share."""
+        return float(sum(chance * fit.arms.assumed.wander for chance, fit in self.within.fits))
 
 
 def find_wear_out(
     log: Log, reward_delay: str | float | None = None, step: Callable[[], None] = lambda: None, simple: bool = False
 ) -> Findings:
-    """Set aside what is not to be believed, weigh what could explain the rest, and test the arms.
+    """Set aside what is not to be believed, and test the arms.
 
     `simple` leaves out what a log would have said without each treatment.
     """
     cleaned, bursts, fades = set_bursts_aside(log)
-    late = first = None
-    if reward_delay is not None:
-        late = LateRewards(None, delay_share(reward_delay, log.counted.seconds), "as asked for")
-    elif log.reward_wait is not None and log.counted.seconds:
-        why = "from the times of rewards: by then 95 % of them have arrived"
-        share = min(log.reward_wait / log.counted.seconds, LONGEST_CUT)
-        late = LateRewards(None, share, why) if share > SHORTEST_CUT else None
-    elif log.columns.time is not None and not log.per_unit:
-        first = weigh(make_panel(cleaned))
-        late = find_late_rewards(first)
+    late = _asked(log, reward_delay)
+    if late is None and log.reward_wait is None and log.columns.time is not None and not log.per_unit:
+        panel = make_panel(cleaned)
+        late = find_late_rewards(panel, look_within(panel))
     step()
-    findings = _tested(cleaned, None, first) if late is None else _tested(cut_off(cleaned, late), late)
+    findings = _tested(cleaned if late is None else cut_off(cleaned, late))
     step()
     otherwise = {}
-    if not simple:
-        if bursts:
-            otherwise["bursts"] = int(_tested(log if late is None else cut_off(log, late), late).rotting.sum())
-        if log.counted.segment is not None:
-            otherwise["segment"] = int(_tested(findings.log, late, segments=False).rotting.sum())
-    return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late, rotting_otherwise=otherwise)
+    if not simple and bursts:
+        otherwise["bursts"] = int(_tested(log if late is None else cut_off(log, late)).worn.sum())
+    if not simple and log.counted.segment is not None:
+        otherwise["segment"] = int(_tested(findings.log, segments=False).worn.sum())
+    return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late, otherwise=otherwise)
 
 
-def _tested(log: Log, late: LateRewards | None, first: Weighed | None = None, segments: bool = True) -> Findings:
-    """Test the arms of a log at the nominal false-discovery rate; `first` is a first fit, if there is one already."""
-    from scipy.special import ndtr
+def _asked(log: Log, reward_delay: str | float | None) -> LateRewards | None:
+    """Return the cut that was asked for, or that the times of rewards ask for."""
+    if reward_delay is not None:
+        return LateRewards(delay_share(reward_delay, log.counted.seconds), "as asked for")
+    if log.reward_wait is None or not log.counted.seconds:
+        return None
+    share = min(log.reward_wait / log.counted.seconds, LONGEST_CUT)
+    why = "from the times of rewards: by then 95 % of them have arrived"
+    return LateRewards(share, why) if share > SHORTEST_CUT else None
 
-    panel = make_panel(log)
-    if not segments:
-        panel = dataclasses.replace(panel, expected=np.ones(len(panel.mean)))
-    weighed, dispersion = weigh_twice(corrected(panel, late), log.binary, first)
-    calendar = calendar_p_value(weighed, np.random.default_rng(SEED))
-    falling, rising = arm_tests(weighed, calendar)
-    # Where the model does not explain the log to within noise, what it says of an arm may be off.
-    strict = dispersion > DEPENDENT
-    falling, rising = checked_alone(falling, rising, discoveries(falling), weighed, strict)
-    if log.per_unit:
-        users = log.counted.users
-        z = np.zeros(panel.arms) if users is None else users.tires
-        falling, rising = ndtr(-z), ndtr(z)
+
+def _tested(log: Log, segments: bool = True) -> Findings:
+    panel = make_panel(log, segments)
+    within = look_within(panel)
+    together = look_at_launches(panel, within)
+    placebos = play_placebos(panel, within, together)
+    own, falling, testable = _called_alone(log, within, placebos)
+    launches = np.zeros(panel.arms, dtype=bool)
+    if not log.per_unit and placebos.launches <= CLEAR:
+        launches = together.called(testable & ~(within.sure_jumps & (within.lost < 0)))
     if sigma_of(log) == 0:  # nothing varies, and nothing can be said
-        falling, rising = np.ones(panel.arms), np.ones(panel.arms)
-    rotting = discoveries(falling)
-    common = common_fall(weighed)
-    driver = find_driver(weighed, falls=bool(rotting.any()) or common > SEEN)
+        own, launches, falling = np.zeros_like(own), np.zeros_like(own), np.ones(panel.arms)
+    first = USERS if log.per_unit else OWN
+    evidence = tuple(
+        first if alone else LAUNCHES if with_others else NONE
+        for alone, with_others in zip(own.tolist(), launches.tolist(), strict=True)
+    )
+    worn = own | launches
+    driver, reason = _driver(log, panel, together, bool(worn.any()))
+    return Findings(
+        log=log,
+        panel=panel,
+        within=within,
+        together=together,
+        placebos=placebos,
+        evidence=evidence,
+        falling=np.where(~own & together.tells & (not log.per_unit), np.minimum(falling, together.falling), falling),
+        testable=testable,
+        rising=discoveries(within.rising, within.testable) & ~worn & ~within.sure_jumps,
+        driver=driver,
+        driver_reason=reason,
+        common_fall=_common_fall(within),
+    )
+
+
+def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which arms are called on evidence of their own, p-values, and which could be."""
+    if not log.per_unit:
+        clear = placebos.order <= FALSE_DISCOVERIES
+        return within.called() & clear, within.falling, within.testable
+    users = log.counted.users
+    if users is None:
+        nothing = np.zeros(len(log.arms), dtype=bool)
+        return nothing, np.ones(len(log.arms)), nothing
+    falling = np.where(users.known, ndtr(-users.tires), 1.0)
+    return discoveries(falling, users.known) & (users.placebo <= FALSE_DISCOVERIES), falling, users.known
+
+
+def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str, str]:
+    """Return what values follow, if the log can tell, and why it can or cannot."""
     if log.per_unit and log.counted.users is not None:
-        driver = Driver(EXPOSURE if rotting.any() else CANNOT_TELL, log.counted.users.sentence, driver.probabilities)
-    return Findings(falling, rising, _recovering(weighed), rotting, driver, weighed, dispersion, common, log)
+        return ("exposure" if worn else CANNOT_TELL), log.counted.users.sentence
+    if panel.arms == 1:
+        return CANNOT_TELL, "one arm alone does not tell its exposures, its age and the time apart"
+    if not together.tells:
+        reason = (
+            "arms were launched together or shown at one pace, or there are too few rewards, so exposures, age and time "
+            "are one thing here"
+        )
+        return CANNOT_TELL, reason
+    likely = ", ".join(f"{each} {share:.0%}" for each, share in together.probabilities.items())
+    if together.driver == CANNOT_TELL:
+        return CANNOT_TELL, f"the log does not tell the explanations apart ({likely})"
+    return together.driver, f"{together.driver} explains the log best ({likely}), if newer arms are as good as older ones"
 
 
-def weigh_twice(panel: Panel, binary: bool, first: Weighed | None = None) -> tuple[Weighed, float]:
-    """Return the hypotheses weighed with variances, and a dispersion, that a first fit has shown."""
-    first = weigh(panel) if first is None else first
-    value = np.clip(first.value, 0.2, 5.0) if panel.multiplicative else first.value
-    variance = panel.variance
-    if binary and panel.multiplicative:
-        variance = np.maximum(value / panel.scale - value**2, 0.05 * value / panel.scale)
-    elif panel.nonnegative and panel.multiplicative:
-        variance = variance * value  # sales come less often rather than smaller
-    dispersion = _dispersion(panel, first.value, variance)
-    again = weigh(dataclasses.replace(panel, variance=variance * dispersion), first)
-    return again, dispersion
-
-
-def _dispersion(panel: Panel, value: np.ndarray, variance: np.ndarray) -> float:
-    """Return the long-run variance of residuals in units of what independent rewards would have, at least 1.
-
-    Successive rows of an arm are correlated where its value wanders; correlations over a few lags are added up, with
-    weights that fall with the lag (Newey and West, 1987), all arms together.
-    """
-    residual = (panel.mean - value) * np.sqrt(panel.count / variance)
-    ratio = float(np.mean(residual**2))
-    total = ratio
-    for lag in range(1, LAGS + 1):
-        same = panel.arm[lag:] == panel.arm[:-lag]
-        if same.sum() < 20:
-            break
-        products = (residual[lag:] * residual[:-lag])[same]
-        # What lies within chance is not counted: it would make most logs look a little dependent.
-        if products.mean() > 1.5 * ratio / np.sqrt(len(products)):
-            total += 2 * (1 - lag / (LAGS + 1)) * float(products.mean())
-    chance = 1.5 * np.sqrt(2 / len(residual))
-    return max(1.0, total if total > 1 + chance else 1.0)
-
-
-def common_fall(weighed: Weighed) -> float:
-    """Return how far the fall of all arms together is from nothing, in standard errors of the likeliest fit."""
-    best = weighed.best
-    member = int(np.argmax(best.weight))
-    return float(best.common[member, 1] / np.sqrt(best.solution.common_cov[member, 1, 1]))
-
-
-def _recovering(weighed: Weighed) -> np.ndarray:
-    """Return p-values of "does not rise in the second half of its exposures", beside the likeliest explanation."""
-    from scipy.special import ndtr
-
-    panel = weighed.panel
-    last = np.maximum.reduceat(panel.exposure, panel.first)[panel.arm]
-    late = np.maximum(panel.exposure / np.maximum(last, 1.0) - 0.5, 0.0)
-    best = weighed.best
-    return np.asarray(best.weight @ ndtr(best.added_z(panel, late)))
+def _common_fall(within: Within) -> float:
+    """Return how far all arms together fall along their exposures, as if time did nothing, in standard errors."""
+    chance, fit = max(within.fits, key=lambda pair: pair[0])
+    weighed = fit.arms.weighed(within.column)
+    return float(-(within.column * fit.arms.response).sum() / np.sqrt(max((within.column * weighed).sum(), 1e-9)))
 
 
 def detectable_loss(findings: Findings) -> float | None:
-    """Return the share that a typical arm must lose over its exposures to be called in about 4 of 5 cases."""
-    fits = [
-        (weight, each)
-        for weight, each, driver in zip(
-            findings.weighed.weights, findings.weighed.fits, findings.weighed.drivers, strict=True
-        )
-        if driver == EXPOSURE
-    ]
-    best = max(fits, key=lambda pair: pair[0])[1]
-    member = int(np.argmax(best.weight))
-    fall, spread = best.slopes()
-    freed = best.own_z()[member]
-    errors = np.sqrt(spread[member])
-    # The error of an arm's own speed, if nothing were assumed about it.
-    own = np.abs(fall[member]) / np.maximum(np.abs(freed), 1e-9)
-    error = float(np.median(np.maximum(own, errors)))
-    needed = (CALLED + POWER) * error
-    if not findings.weighed.panel.multiplicative or not np.isfinite(needed):
+    """Return the share that a typical arm must lose over its exposures to be called by itself in about 4 of 5 cases."""
+    within = findings.within
+    if findings.panel.additive or not within.testable.any():
         return None
-    return float(-np.expm1(-needed))
+    from scipy.special import ndtri
+
+    needed = POWER - float(ndtri(FALSE_DISCOVERIES / within.testable.sum()))
+    return float(-np.expm1(-needed * float(np.median(within.error[within.testable]))))

@@ -1,8 +1,9 @@
-"""The log as a panel: one row per arm, slice of time and bin of exposures. Everything after reading works on it."""
+"""The log as a panel: what every arm was shown and earned in every slice of time. All evidence is taken from it."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -10,157 +11,195 @@ from rotting.logs.model.noise import reward_variance
 from rotting.logs.read.counting import Cells
 from rotting.logs.read.reading import Log
 
-# Slices of the whole log's time (each with as many rows as the others) and bins of an arm's exposures.
-TIME_SLICES, EXPOSURE_BINS = 32, 16
-# With more arms, each gets fewer of both, down to the least.
-MOST_ROWS, LEAST_SLICES, LEAST_BINS = 2_400, 5, 4
+# Slices of time, each with as many exposures as the others: as many as leave so many rewards to an arm in each.
+MOST_SLICES, FEWEST_SLICES, REWARDS_PER_CELL = 32, 4, 5.0
+MANY_ARMS, SLICES_OF_MANY = 300, 14
 SAME_TIME = 1e-8  # of the log's time: cells that are no further apart have one time
-SMALLEST_VARIANCE = 1e-6  # of scaled rewards: those that never change would have none
+MOST_WEIGHT = 1e6  # of a cell: nothing is known to a thousandth, whatever the log says
+ROUNDS_OF_LEVELS = 40
 
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """Counts and sums, sorted by arm and exposure; what differs between rows of one arm is time and exposure.
+    """Arrays [arm, slice]; where an arm was not shown, `shown` and `weight` are 0.
 
-    Rewards are divided by `scale`, so that the mean of the whole log is about 1.
+    Rewards are counted in events: one event is a reward whose variance is its own size, as that of a rare click is. The
+    logarithm of what a cell earned per exposure is `response`, seen from the levels of arms and slices (a first step of
+    Newton's method), with the variance 1 / `weight`: the number of events that the levels expect there.
     """
 
-    arms: int
-    arm: np.ndarray  # of each row
-    first: np.ndarray  # the first row of each arm
-    exposure: np.ndarray  # mean number of earlier exposures
-    time: np.ndarray  # mean time, 0 to 1
+    shown: np.ndarray  # exposures, weighed by what their segments are usually worth
+    earned: np.ndarray  # events
+    exposure: np.ndarray  # the mean number of the arm's earlier exposures
     age: np.ndarray  # time since the arm's first exposure
-    count: np.ndarray
-    mean: np.ndarray  # of the scaled rewards
-    variance: np.ndarray  # of one scaled reward
-    expected: np.ndarray  # what the audience makes of a value of 1: 1 without segments
-    scale: float
-    multiplicative: bool  # values are positive, and effects multiply
-    nonnegative: bool  # and so is every reward
+    time: np.ndarray  # of each slice, 0 to 1
+    response: np.ndarray
+    weight: np.ndarray
+    exposures: np.ndarray  # of each arm in all
+    launch: np.ndarray  # of each arm, 0 to 1
+    end: np.ndarray  # when it was shown last
+    event: float  # what an event is worth
+    mean: float  # what an exposure earns at the response 0, in rewards
+    rate: float  # the same; where effects add up, what they are measured in
+    additive: bool  # rewards may be negative: effects add up
 
     @property
+    def arms(self) -> int:
+        """The number of arms."""
+        return len(self.exposures)
+
+    @functools.cached_property
     def typical_exposures(self) -> float:
         """How often an arm was shown: the mean over exposures, not over arms."""
-        exposures = np.add.reduceat(self.count, self.first)
-        return float((exposures**2).sum() / exposures.sum())
+        return float((self.exposures**2).sum() / self.exposures.sum())
 
-    @property
+    @functools.cached_property
     def typical_age(self) -> float:
         """How old arms got, weighted likewise."""
-        exposures = np.add.reduceat(self.count, self.first)
-        oldest = np.maximum.reduceat(self.age, self.first)
-        return max(float(exposures @ oldest / exposures.sum()), 1e-6)
+        return max(float(self.exposures @ (self.end - self.launch) / self.exposures.sum()), 1e-6)
 
-    def of_arms(self, arms: int) -> Panel:
-        """Return the panel of the first arms: those shown most."""
-        rows = int(np.searchsorted(self.arm, arms))
-        kept = {
-            field.name: getattr(self, field.name)[:rows]
-            for field in dataclasses.fields(self)
-            if isinstance(getattr(self, field.name), np.ndarray)
-        }
-        return dataclasses.replace(self, **kept | {"arms": arms, "first": self.first[:arms]})
+    @property
+    def events(self) -> np.ndarray:
+        """What each arm earned, in events."""
+        return np.asarray(self.earned.sum(axis=1))
+
+    def of(self, arms: np.ndarray) -> Panel:
+        """Return the panel of some arms."""
+        own = ("shown", "earned", "exposure", "age", "response", "weight", "exposures", "launch", "end")
+        return dataclasses.replace(self, **{name: getattr(self, name)[arms] for name in own})
+
+    def values(self, logarithm: np.ndarray) -> np.ndarray:
+        """Return what exposures earn at some responses."""
+        if self.additive:
+            return np.asarray(self.mean + self.rate * logarithm)
+        return np.asarray(self.rate * np.exp(np.clip(logarithm, -8, 8)))
+
+    def seen_from(self, fitted: np.ndarray) -> Panel:
+        """Return the panel with responses and weights seen from fitted logarithms: another step of Newton's method."""
+        if self.additive:
+            return self
+        expected = self.shown * self.rate / self.event * np.exp(np.clip(fitted, -8, 8))
+        response = np.where(expected > 0, fitted + self.earned / np.maximum(expected, 1e-12) - 1, 0.0)
+        return dataclasses.replace(self, response=response, weight=np.minimum(expected, MOST_WEIGHT))
 
 
-def make_panel(log: Log) -> Panel:
-    """Return the panel of a log."""
-    times = np.concatenate([arm.cells.time for arm in log.arms])
-    counts = np.concatenate([arm.cells.count for arm in log.arms])
-    fineness = min(1.0, MOST_ROWS / len(log.arms) / (TIME_SLICES + EXPOSURE_BINS))
-    edges = _slice_edges(times, counts, max(round(fineness * TIME_SLICES), LEAST_SLICES))
-    bins = max(round(fineness * EXPOSURE_BINS), LEAST_BINS)
-    segments = max(len(log.counted.segments), 1)
-    rows = [_rows_of(arm.cells, edges, bins, segments, log.per_unit) for arm in log.arms]
-    sizes = [len(own["count"]) for own in rows]
-    flat = {name: np.concatenate([own[name] for own in rows]) for name in rows[0]}
-    arm = np.repeat(np.arange(len(rows)), sizes)
-    scale, multiplicative = _scale(log)
-    variance = np.maximum([reward_variance(each, log) / scale**2 for each in log.arms], SMALLEST_VARIANCE)
-    launches = np.array([each.cells.time.min() for each in log.arms])
-    return Panel(
-        arms=len(rows),
-        arm=arm,
-        first=np.concatenate([[0], np.cumsum(sizes)[:-1]]),
-        exposure=flat["exposure"],
-        time=flat["time"],
-        age=flat["time"] - launches[arm],
-        count=flat["count"],
-        mean=flat["capped"] / flat["count"] / scale,
-        variance=variance[arm],
-        expected=_expected(flat["counts"], flat["totals"]) if multiplicative else np.ones(len(arm)),
-        scale=scale,
-        multiplicative=multiplicative,
-        nonnegative=min(float(each.cells.capped.min()) for each in log.arms) >= 0,
+def make_panel(log: Log, segments: bool = True) -> Panel:
+    """Return the panel of a log; without `segments` as if there were none."""
+    arm = np.repeat(np.arange(len(log.arms)), [len(own.cells.count) for own in log.arms])
+    count, total, time = (
+        np.concatenate([getattr(own.cells, name) for own in log.arms]) for name in ("count", "capped", "time")
     )
+    event, rate, additive = _event(log)
+    events = float(total.sum()) / event if not additive else np.inf
+    edges = _slice_edges(time, count, _slices(len(log.arms), events))
+    shape = len(log.arms), len(edges) + 1
+    place = arm * shape[1] + np.searchsorted(edges, time, side="right")
+
+    def sums(values: np.ndarray) -> np.ndarray:
+        return np.bincount(place, values, shape[0] * shape[1]).reshape(shape)
+
+    shown, earned = sums(count), sums(total)
+    before = np.concatenate([_before(own.cells, log.per_unit) for own in log.arms])
+    exposure, own_time = (sums(count * each) / np.maximum(shown, 1e-300) for each in (before, time))
+    slice_time = (shown * own_time).sum(axis=0) / shown.sum(axis=0)
+    launch, end = (np.array([limit(own.cells.time) for own in log.arms]) for limit in (np.min, np.max))
+    expected = np.ones(shape)
+    if segments and len(log.counted.segments) > 1 and not additive:
+        expected = _expected(log, place, shape)
+    exposures = shown.sum(axis=1)
+    if additive:
+        variance = np.maximum([reward_variance(own, log) for own in log.arms], 1e-300)
+        response = np.where(shown > 0, (earned / np.maximum(shown, 1e-300) - total.sum() / count.sum()) / rate, 0.0)
+        weight = np.minimum(shown * rate**2 / variance[:, None], MOST_WEIGHT)
+    else:
+        earned, response, weight = earned / event, np.zeros(shape), np.zeros(shape)
+    panel = Panel(
+        shown=shown * expected, earned=earned, exposure=exposure, age=np.where(shown > 0, own_time - launch[:, None], 0),
+        time=slice_time, response=response, weight=weight, exposures=exposures, launch=launch, end=end,
+        event=event, mean=float(total.sum() / count.sum()), rate=rate, additive=additive,
+    )  # fmt: skip
+    return panel if additive else panel.seen_from(_levels(panel))
+
+
+def _event(log: Log) -> tuple[float, float, bool]:
+    """Return what an event is worth, what an exposure earns, and whether effects add up.
+
+    They multiply if all arms are clearly worth more than 0. A click is an event; sales of very different amounts are
+    fewer events than there are sales.
+    """
+    totals = np.array([arm.cells.capped.sum() for arm in log.arms])
+    counts = np.array([arm.cells.count.sum() for arm in log.arms])
+    variances = np.array([reward_variance(arm, log) for arm in log.arms])
+    errors = np.sqrt(variances / counts)
+    mean = float(totals.sum() / counts.sum())
+    nonnegative = min(float(arm.cells.capped.min()) for arm in log.arms) >= 0
+    if (nonnegative and mean > 0) or np.all(totals / counts > 5 * errors):
+        event = max(float(counts @ variances / totals.sum()), 1e-6 * mean)
+        return event if log.counted.cap is None else min(event, log.counted.cap), mean, False
+    return 1.0, max(abs(mean), 3 * float(np.median(errors)), 1e-300), True
+
+
+def _slices(arms: int, events: float) -> int:
+    most = MOST_SLICES if arms <= MANY_ARMS else SLICES_OF_MANY
+    return int(np.clip(events / (REWARDS_PER_CELL * arms), FEWEST_SLICES, most))
 
 
 def _slice_edges(times: np.ndarray, counts: np.ndarray, slices: int) -> np.ndarray:
-    """Return times between which about equally many rows lie."""
+    """Return times between which about equally many exposures lie."""
     order = np.argsort(times, kind="stable")
     share = np.cumsum(counts[order]) / counts.sum()
     inner = np.searchsorted(share, np.arange(1, slices) / slices)
-    return np.unique(times[order][inner])
+    edges = np.unique(times[order][inner])
+    return np.asarray(edges[edges > times[order[0]]])
 
 
-def _rows_of(
-    cells: Cells, edges: np.ndarray, bins: int, segments: int, per_unit: bool = False
-) -> dict[str, np.ndarray]:
-    """Return the sums of one arm by slice of time and bin of exposures, in order of exposures."""
-    before = np.cumsum(cells.count) - cells.count
-    if not per_unit:
-        before = _mean_of_ties(before, cells)
-    bin_of = np.minimum((before * bins / cells.count.sum()).astype(np.int64), bins - 1)
-    key = np.searchsorted(edges, cells.time, side="right") + (len(edges) + 1) * bin_of
-    _, row = np.unique(key, return_inverse=True)
-    count = np.bincount(row, cells.count)
-    averages = {name: np.bincount(row, cells.count * getattr(cells, name)) / count for name in ("exposure", "time")}
-    order = np.argsort(averages["exposure"], kind="stable")
-    place, shape = row * segments + cells.segment, (len(count), segments)
-    by_segment = {
-        name: np.bincount(place, values, minlength=len(count) * segments).reshape(shape)
-        for name, values in (("counts", cells.count), ("totals", cells.capped))
-    }
-    sums = averages | {"count": count, "capped": np.bincount(row, cells.capped)} | by_segment
-    return {name: values[order] for name, values in sums.items()}
-
-
-def _mean_of_ties(values: np.ndarray, cells: Cells) -> np.ndarray:
-    """Return the mean of values over cells with one time: a day or a week, within which nobody knows the order.
+def _before(cells: Cells, per_unit: bool) -> np.ndarray:
+    """Return how many exposures of an arm lie before the middle of each cell; those of one time have no order.
 
     Otherwise a log by the week would tell exposures finely and time coarsely, and a falling site would look worn.
 
     >>> cells = Cells(np.arange(4.0), np.array([0.0, 0.0, 0.5, 1.0]), np.ones(4), np.ones(4), np.ones(4))
-    >>> _mean_of_ties(np.arange(4.0), cells)
-    array([0.5, 0.5, 2. , 3. ])
+    >>> _before(cells, False)
+    array([1. , 1. , 2.5, 3.5])
     """
+    if per_unit:
+        return cells.exposure
+    before = np.cumsum(cells.count) - 0.5 * cells.count
     _, tie = np.unique(np.round(cells.time / SAME_TIME).astype(np.int64), return_inverse=True)
-    return np.asarray((np.bincount(tie, cells.count * values) / np.bincount(tie, cells.count))[tie])
+    return np.asarray((np.bincount(tie, cells.count * before) / np.bincount(tie, cells.count))[tie])
 
 
-def _expected(counts: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Return what the mix of segments makes of a value of 1 in each row, given counts and totals[row, segment].
+def _expected(log: Log, place: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return what the mix of segments makes of an exposure in each cell: 1 on average.
 
     Segments multiply the value of every arm by the same factor; the factors are those that explain the differences
-    between segments within rows, so a value that falls in all segments is not explained away.
+    between segments within cells, so a value that falls in all segments is not explained away.
     """
-    factors = np.ones(counts.shape[1])
-    if len(factors) == 1:
-        return np.ones(len(counts))
+    segments = len(log.counted.segments)
+    segment = np.concatenate([own.cells.segment for own in log.arms])
+    counts, totals = (
+        np.bincount(
+            place * segments + segment,
+            np.concatenate([getattr(own.cells, name) for own in log.arms]),
+            shape[0] * shape[1] * segments,
+        ).reshape(-1, segments)
+        for name in ("count", "capped")
+    )
+    factors = np.ones(segments)
     for _ in range(20):
         level = totals.sum(axis=1) / np.maximum(counts @ factors, 1e-300)
         factors = (totals.sum(axis=0) + 0.5 * level.mean()) / np.maximum(level @ counts + 0.5 * level.mean(), 1e-300)
         factors /= (counts.sum(axis=0) @ factors) / counts.sum()
-    return np.asarray(np.maximum(counts @ factors / counts.sum(axis=1), 1e-3))
+    shown = counts.sum(axis=1)
+    return np.asarray(np.where(shown > 0, np.maximum(counts @ factors, 1e-3) / np.maximum(shown, 1.0), 1.0)).reshape(shape)
 
 
-def _scale(log: Log) -> tuple[float, bool]:
-    """Return what rewards are divided by, and whether effects multiply: all arms are clearly worth more than 0."""
-    totals = np.array([arm.cells.capped.sum() for arm in log.arms])
-    counts = np.array([arm.cells.count.sum() for arm in log.arms])
-    errors = np.sqrt([reward_variance(arm, log) for arm in log.arms] / counts)
-    grand = float(totals.sum() / counts.sum())
-    smallest = min(float(arm.cells.capped.min()) for arm in log.arms)
-    if (smallest >= 0 and grand > 0) or np.all(totals / counts > 5 * errors):
-        return grand, True
-    return max(abs(grand), 3 * float(np.median(errors)), 1e-300), False
+def _levels(panel: Panel) -> np.ndarray:
+    """Return the logarithms of levels of arms and slices that multiply, seen from the mean of all exposures."""
+    shown, earned = panel.shown, panel.earned
+    rate = panel.rate / panel.event
+    arm, moment = np.full(len(shown), rate), np.ones(shown.shape[1])
+    for _ in range(ROUNDS_OF_LEVELS):
+        moment = (earned.sum(axis=0) + 0.5) / ((shown * arm[:, None]).sum(axis=0) + 0.5)
+        arm = (earned.sum(axis=1) + 0.5) / ((shown * moment).sum(axis=1) + 0.5 / rate)
+    return np.asarray(np.log(arm / rate)[:, None] + np.log(moment))

@@ -12,13 +12,12 @@ from rotting.logs.model.noise import noise_variance
 from rotting.logs.read.counting import Arm, Cells
 from rotting.logs.read.reading import Log
 
-FALSE_DISCOVERIES = 0.05
-# Beside many clear discoveries the rate alone would let p-values of 0.3 pass, and steady arms with them.
-LARGEST_P = 0.1
 # The quantiles that bound every 90 % interval and band.
 TAILS = (0.05, 0.95)
 # Bins of the fit that is shown, and resamples of its band.
 SHOWN_BINS, RESAMPLES = 32, 200
+# Rewards: 0 or 1, never negative, or any numbers.
+BINARY, SUMS, NUMBERS = "binary", "sums", "numbers"
 # Resamples of all arms together; each has the least.
 MOST_RESAMPLES, LEAST_RESAMPLES = 10_000, 20
 
@@ -32,41 +31,6 @@ class Band:
     fit: np.ndarray  # isotonic, non-increasing
     low: np.ndarray
     high: np.ndarray
-
-
-def discoveries(p_values: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.ndarray:
-    """Return which hypotheses are rejected at this false-discovery rate, by the adaptive two-stage procedure.
-
-    The first stage estimates how many hypotheses are true, and the second spends the rate on those only: where most
-    arms wear out, it has more power for the others. No p-value above 0.1 is ever a discovery.
-
-    References
-    ----------
-    Benjamini, Krieger, Yekutieli (2006), "Adaptive linear step-up procedures that control the false discovery rate".
-
-    Examples
-    --------
-    >>> discoveries(np.array([0.001, 0.04, 0.3, 0.6]))
-    array([ True, False, False, False])
-    >>> discoveries(np.array([0.001, 0.04, 0.002, 0.003]))
-    array([ True,  True,  True,  True])
-    >>> discoveries(np.array([0.001, 0.07, 0.002, 0.003])), discoveries(np.array([0.001, 0.15, 0.002, 0.003]))
-    (array([ True,  True,  True,  True]), array([ True, False,  True,  True]))
-    """
-    reduced = rate / (1 + rate)
-    first = _step_up(p_values, reduced)
-    if not first.any() or first.all():
-        return first
-    return np.asarray(_step_up(p_values, reduced * len(p_values) / (~first).sum()) & (p_values <= LARGEST_P))
-
-
-def _step_up(p_values: np.ndarray, rate: float) -> np.ndarray:
-    """Return which hypotheses are rejected by the procedure of Benjamini and Hochberg (1995)."""
-    order = np.argsort(p_values, kind="stable")
-    below = np.flatnonzero(p_values[order] <= rate * np.arange(1, len(order) + 1) / len(order))
-    rejected = np.zeros(len(order), dtype=bool)
-    rejected[order[: below[-1] + 1 if len(below) else 0]] = True
-    return rejected
 
 
 def merged(cells: Cells, bins: int) -> Cells:
@@ -93,12 +57,14 @@ def merged(cells: Cells, bins: int) -> Cells:
 def isotonic_bands(arms: Sequence[Arm], log: Log, generator: np.random.Generator) -> list[Band]:
     """Return the isotonic fit to each arm, and the reverse-percentile (basic) bootstrap band around it."""
     binned = [merged(arm.cells, SHOWN_BINS) for arm in arms]
+    nonnegative = min(float(arm.cells.total.min()) for arm in arms) >= 0
     counts = [cells.count for cells in binned]
     fits = _fits([cells.mean for cells in binned], counts)
     times = max(min(RESAMPLES, MOST_RESAMPLES // len(log.arms)), LEAST_RESAMPLES)
+    kind = BINARY if log.binary else SUMS if nonnegative and not log.offset else NUMBERS
     lows, highs = [], []
     for arm, fit, count in zip(arms, fits, counts, strict=True):
-        draws = resampled(fit, count, noise_variance(arm, log), log.binary, generator, times)
+        draws = resampled(fit, count, noise_variance(arm, log), kind, generator, times)
         # Where refits tend to lie above the fit, the fit tends to lie above the truth: the quantiles are subtracted.
         low, high = np.quantile(non_increasing_fits(draws, count) - fit, TAILS, axis=0)
         lows.append(fit - high)
@@ -127,10 +93,18 @@ def _fits(rows: list[np.ndarray], weights: list[np.ndarray]) -> list[np.ndarray]
 
 
 def resampled(
-    mean: np.ndarray, count: np.ndarray, variance: float, binary: bool, generator: np.random.Generator, times: int
+    mean: np.ndarray, count: np.ndarray, variance: float, kind: str, generator: np.random.Generator, times: int
 ) -> np.ndarray:
-    """Return means of so many rewards, drawn `times` times around given means."""
-    if binary:
+    """Return means of so many rewards, drawn `times` times around given means.
+
+    Sums of amounts are counts of events, which are worth as much as makes the variance right.
+    """
+    if kind == BINARY:
         drawn = generator.binomial(count.astype(np.int64), np.clip(mean, 0, 1), size=(times, len(mean)))
         return np.asarray(drawn / count)
+    overall = float(count @ mean / count.sum())
+    if kind == SUMS and overall > 0 and variance > 0:
+        event = variance / overall
+        drawn = generator.poisson(np.maximum(mean, 0) * count / event, size=(times, len(mean)))
+        return np.asarray(drawn * event / count)
     return np.asarray(mean + generator.standard_normal((times, len(mean))) * np.sqrt(variance / count))

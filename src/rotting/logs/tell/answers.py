@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rotting.logs.model.driver import CALENDAR
+from rotting.logs.model.findings import LAUNCHES, OWN
+from rotting.logs.model.within import FALSE_DISCOVERIES
 from rotting.logs.tell.sentences import CONSTANT_REWARDS, FALLS_TOGETHER, FALLS_WITH_CALENDAR, rounded
 from rotting.logs.worth.estimates import Estimate, money
 from rotting.logs.worth.gain import KEEP, PER
@@ -95,18 +96,16 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield how far the answer can be trusted."""
     if diagnosis.verdict == CONSTANT_REWARDS:
         return
-    worn = sum(arm.rotting for arm in diagnosis.arms)
-    calendar = diagnosis.driver_probabilities[CALENDAR]
-    likely = "less than 1 %" if calendar < LOWEST_SHARE else f"{100 * calendar:.0f} %"
-    if worn and diagnosis.per_unit:
-        yield "Of arms called so, at most about 1 in 20 is a false alarm. Users were compared with themselves only."
-    elif worn:
-        yield (
-            f"Of arms called worn, at most about 1 in 20 is a false alarm. That the calendar alone (season, site, "
-            f"audience) explains the log is {likely} likely."
-        )
-    elif diagnosis.verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER):
-        yield f"That the calendar alone explains the fall, and nothing wears out, is {likely} likely."
+    alone, together = (sum(arm.evidence == kind for arm in diagnosis.arms) for kind in (OWN, LAUNCHES))
+    chance = {name: f"{share:.2g}" for name, share in diagnosis.placebos.items()}
+    if alone:
+        yield f"Of arms called on evidence of their own, about 1 in {1 / FALSE_DISCOVERIES:.0f} is a false alarm by chance."
+    if together:
+        yield "That items wear out rests on when arms were launched: see what would undo it."
+    if chance:
+        dealt = "; ".join(f"{name}: p = {share}" for name, share in chance.items())
+        yield f"Placebos, which are this log with one thing left to chance, say as much with these probabilities: {dealt}."
+    yield from diagnosis.rivals
     if diagnosis.detectable_loss is not None:
         yield (
             f"This log could have seen an arm lose {100 * diagnosis.detectable_loss:.0f} % of its value over its "

@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from rotting.logs.model.driver import CALENDAR, CANNOT_TELL
-from rotting.logs.model.findings import DEPENDENT, Findings
-from rotting.logs.model.wearout import FALSE_DISCOVERIES
+from rotting.logs.model.findings import Findings
+from rotting.logs.model.launches import CANNOT_TELL
 from rotting.logs.read.counting import LEAST_EXPOSURES, MOST_ARMS
 from rotting.logs.read.reading import Log
 from rotting.logs.worth.arms import ArmDiagnosis
 from rotting.logs.worth.gain import MOST_PLAYED, Gain
 
-WORTH_MENTIONING = 0.05  # the calendar is mentioned if it is more likely than this
+WANDERS = 0.15  # arms whose values wander by more than this share, for no reason that the log knows
 DAY = 86_400.0
 _LAUNCHES = " Some lie at launch: if they are true, arms wear out within them, and that is not looked at here."
 
@@ -31,33 +30,25 @@ def find_caveats(
     yield from _about_gains(log, gains)
     yield from _about_arms(arms)
     yield from _about_rows(log)
-    yield (
-        "What happened to one arm alone (a new picture, another audience that no column tells) looks like wear-out in "
-        "any log that was not an experiment: look at what else happened before blaming exposures."
-    )
 
 
 def _about_causes(findings: Findings) -> Iterator[str]:
-    driver = findings.driver
     if findings.log.per_unit:
-        yield f"Users compared with themselves: {driver.reason}."
+        yield f"Users compared with themselves: {findings.driver_reason}."
         return
-    yield f"Exposure, age or calendar: {driver.reason}."
-    calendar = driver.probabilities[CALENDAR]
-    falls = findings.rotting.any() or findings.common_fall > 2
-    if falls and (calendar > WORTH_MENTIONING or driver.name == CANNOT_TELL):
+    yield f"Exposure, age or calendar: {findings.driver_reason}."
+    if findings.driver == CANNOT_TELL and (findings.worn.any() or findings.common_fall > 2):
         if len(findings.log.arms) == 1:
             yield "Season, site or audience may be the cause as well: a second arm, launched now, would tell."
         else:
             yield (
-                f"That all arms fall with the calendar (season, site, audience) and none wears out is {calendar:.0%} "
-                "likely. Arms launched at other times, or that rest for a while, would tell: launch a fresh one now."
+                "Arms launched at other times, or that rest for a while, would tell exposures from the calendar (season, "
+                "site, audience): launch a fresh one now."
             )
-    if findings.dispersion > DEPENDENT:
+    if findings.wander > WANDERS:
         yield (
-            f"Rewards of an arm come in stretches of good and bad luck: they vary {findings.dispersion:.1f} times as "
-            "much as independent ones would. Tests and intervals allow for that; such a log says less than its size "
-            "promises."
+            f"Values of arms wander by about {findings.wander:.0%} from stretch to stretch, more than chance would have "
+            "it. Tests and intervals allow for that; such a log says less than its size promises."
         )
 
 
@@ -87,7 +78,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         )
     if log.counted.segment is not None:
         yield (
-            f"With column {log.counted.segment!r} taken into account {int(findings.rotting.sum())} of {len(log.arms)} "
+            f"With column {log.counted.segment!r} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
             f"arms are called; without it, {findings.rotting_otherwise.get('segment', 0)} would be. Its values differ "
             "in reward, and their mix changes."
         )
@@ -103,9 +94,8 @@ def _about_power(arms: Sequence[ArmDiagnosis], power: float | None) -> Iterator[
         return
     typical = sorted(arm.exposures for arm in arms)[len(arms) // 2]
     yield (
-        f"What this log can see: an arm that loses {power:.0%} of its value over its exposures is called in about "
-        "4 of 5 cases if the calendar is ruled out, which takes arms launched at different times (arms have about "
-        f"{typical:,} exposures). To see a loss of a quarter it would take about "
+        f"What this log can see of one arm: a loss of {power:.0%} over its exposures, beside others that do not lose, "
+        f"is called in about 4 of 5 cases (arms have about {typical:,} exposures). To see a loss of a quarter it would take about "
         f"{exposures_to_see(power, typical):,} per arm."
     )
     if any(arm.rotting and arm.half_life is None for arm in arms):
@@ -149,23 +139,20 @@ def _about_gains(log: Log, gains: Sequence[Gain]) -> Iterator[str]:
 
 def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
     never = "FEWA and RAW-UCB assume that arms never do, and promise nothing there"
-    happened = "find out what happened there. Arms that have not dropped yet are given the same chance of it"
+    happened = "that is no wear-out by itself: look for what happened there (a replaced creative, another audience)"
     for verb, manner, names, remark in (
         ("rise", "with exposure", [arm.arm for arm in arms if arm.rising], never),
-        ("recover", "after falling", [arm.arm for arm in arms if arm.recovering and not arm.rising], never),
-        ("fall", "at once", [arm.arm for arm in arms if arm.rotting and arm.drop_at is not None], happened),
+        ("drop", "at once", [arm.arm for arm in arms if arm.drop_at is not None], happened),
     ):
         if names:
             subject = f"An arm {verb}s" if len(names) == 1 else f"Some arms {verb}"
             shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
             yield f"{subject} {manner} ({shown}): {remark}."
-    unsure = [arm for arm in arms if arm.rotting and arm.p_value > FALSE_DISCOVERIES]
-    if unsure:
-        shown = ", ".join(f"{arm.arm}: {arm.p_value:.2g}" for arm in unsure[:5])
+    few = [arm for arm in arms if not arm.enough]
+    if few:
         yield (
-            f"Some arms are called rotting with a p-value above {FALSE_DISCOVERIES:g} ({shown}). Where most arms are, "
-            f"that keeps the share of false calls among all calls at {FALSE_DISCOVERIES:.0%}; on its own it is "
-            "weak evidence."
+            f"Too little to say of {len(few):,} of {len(arms):,} arms: they have too few rewards, or were shown on too few "
+            "days, for any loss to be seen. They are not called, whatever they did."
         )
 
 

@@ -103,7 +103,7 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
     counted = " of one user" if diagnosis.per_unit else ""
     caption = (
         f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
-        f"{curve} Orange: wears out, at a false-discovery rate of 5 %. Look at the scales: panels may differ.{rest}"
+        f"{curve} Orange: wears out. Look at the scales: panels may differ.{rest}"
     )
     findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
@@ -132,12 +132,13 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
     rows = []
     for arm in in_order(diagnosis.arms):
         notes = [
-            *(["rises"] if arm.rising else ["recovers"] if arm.recovering else []),
+            *(["rises"] if arm.rising else []),
+            *([arm.evidence] if arm.evidence else []),
             *([f"drops after {arm.drop_at:,} exposures"] if arm.drop_at is not None else []),
             *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
         ]
         unseen = "cannot tell" if diagnosis.verdict == FALLS_TOGETHER else "not seen"
-        wears_out = "yes" if arm.rotting else unseen
+        wears_out = "yes" if arm.rotting else unseen if arm.enough else "too little to say"
         rows.append(
             [
                 arm.arm,

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rotting.logs.model.driver import AGE, CALENDAR, EXPOSURE
-from rotting.logs.model.findings import Findings
+from rotting.logs.model.findings import LAUNCHES, OWN, Findings
+from rotting.logs.model.launches import AGE, CALENDAR, EXPOSURE
 from rotting.logs.read.reading import Log
+from rotting.logs.tell.rivals import other_causes
 from rotting.logs.worth.arms import ArmDiagnosis
 from rotting.logs.worth.estimates import money
 from rotting.logs.worth.gain import KEEP, Gain
@@ -58,20 +59,42 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
     rotting = [arm for arm in arms if arm.rotting]
     if not rotting:
         return "The only arm is not seen to wear out" if one else f"None of the {len(arms)} arms is seen to wear out"
-    causes = {EXPOSURE: ", driven by exposures", AGE: ", driven by their age rather than by exposures"}
-    causes[CALENDAR] = ", beside a fall of all arms with the calendar"
-    share, their = ("The only arm wears out", "its") if one else (_share(len(rotting), len(arms)), "their")
     if findings.log.per_unit:
-        return f"Users tire of {len(rotting)} of {len(arms)} arms: the same user responds less every time"
-    return share + _speed(rotting, their) + causes.get(findings.driver.name, "")
+        users = findings.log.counted.users
+        which = ", which ones cannot be told apart" if users is not None and users.pooled else ""
+        return f"Users tire of {len(rotting)} of {len(arms)} arms{which}: the same user responds less every time"
+    if one:
+        return f"The only arm wears out{_speed(rotting, 'its')}{_unless(findings)}"
+    alone = [arm for arm in rotting if arm.evidence == OWN]
+    together = [arm for arm in rotting if arm.evidence == LAUNCHES]
+    told = []
+    if alone:
+        told.append(f"{_share(len(alone), len(arms))}, beside arms that share its calendar{_speed(alone, 'their')}")
+    if together:
+        cause = {EXPOSURE: " along their exposures", AGE: " with their age"}.get(findings.driver, "")
+        others = "other items" if alone else "Items"
+        told.append(
+            f"{others} here wear out{cause} ({len(together)} of {len(arms)}; which ones cannot be told apart)"
+            f"{_speed(together, 'their')}, if newer arms are as good at first as older ones were"
+        )
+    return "; ".join(told) + _unless(findings)
+
+
+def _unless(findings: Findings) -> str:
+    causes = other_causes(findings.log)
+    return f", and unless {causes} changed along with it" if causes else ""
 
 
 def finding_of(arm: ArmDiagnosis, verdict: str) -> str:
     """Return what was found about one arm, in words that agree with the verdict on all of them."""
     if arm.rotting:
         return "wears out" if arm.first is not None else "users tire of it"
+    if arm.drop_at is not None:
+        return "drops at once"
     if arm.rising:
         return "rises"
+    if not arm.enough:
+        return "too little to say"
     return verdict if verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER) else "no wear-out seen"
 
 

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rotting.logs.model.findings import Findings
+from rotting.logs.model.findings import NONE, Findings
 from rotting.logs.model.noise import reward_variance
-from rotting.logs.model.wearout import TAILS, Band, discoveries
+from rotting.logs.model.wearout import TAILS, Band
 from rotting.logs.read.counting import Arm
 from rotting.logs.read.reading import Log
 from rotting.logs.worth.estimates import Estimate
 from rotting.logs.worth.outlook import Draw, wearing_out
 from rotting.logs.worth.recommending import (
+    KEEP_IT,
     Action,
     Recommendation,
     action_for,
@@ -29,6 +30,7 @@ from rotting.logs.worth.recommending import (
 LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not given
 # Half-lives whose interval spans more than this factor are not told: the log does not hold them.
 WIDEST_HALF_LIFE = 10.0
+EQUAL = 0.05  # arms differ if chance makes equal ones differ as much less often than this
 AHEAD = 1000  # exposures over which an arm is valued
 LATELY = 0.25  # of the log's time, at its end
 NINETY = 1.645  # standard errors on either side of a 90 % interval
@@ -42,7 +44,10 @@ class ArmDiagnosis:
 
     arm: str
     exposures: int
+    rewards: float  # what it earned in all, in events: single rewards, if they are alike
     rotting: bool
+    evidence: str  # what the call rests on: "its own course", "launches" or "its users"; empty if it is not called
+    enough: bool  # whether its rewards would do to call it; if not, there is too little to say
     p_value: float
     half_life: float | None  # exposures until half the first value is lost; None if the log cannot tell, or never
     half_life_low: float | None
@@ -58,8 +63,7 @@ class ArmDiagnosis:
     action: str  # "keep", "rest", "replace" or "retire"
     action_reason: str
     rising: bool
-    recovering: bool
-    drop_at: int | None  # the exposure at which the value drops, if it does so at once
+    drop_at: int | None  # the exposure at which its value drops at once
     curve: dict[str, list[float]]  # exposure, mean, fit (isotonic), low and high (of its 90 % band), model
 
 
@@ -71,55 +75,55 @@ class _Values:
     last: np.ndarray
     ahead: np.ndarray  # the mean over the next exposures
     halves: np.ndarray  # half-lives, where arms wear out
-    drop_at: np.ndarray
 
     @classmethod
     def of(cls, log: Log, draws: list[Draw]) -> _Values:
         """Return the values of all arms."""
         arms = np.arange(len(log.arms))
         exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
-        start = np.array([arm.cells.time.min() for arm in log.arms])
         steps = np.linspace(0, AHEAD, 9)
         return cls(
-            first=np.array([draw.values(arms, np.zeros(len(arms)), start) for draw in draws]),
+            first=np.array([draw.first_values() for draw in draws]),
             last=np.array([draw.values(arms, exposures - 1, 1.0) for draw in draws]),
             ahead=np.mean([[draw.values(arms, exposures + step, 1.0) for draw in draws] for step in steps], axis=0),
             halves=np.array([draw.half_lives() for draw in wearing_out(draws)]),
-            drop_at=np.array([draw.drop_at for draw in draws]),
         )
 
 
 def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[Draw]) -> list[ArmDiagnosis]:
     """Return what is known about every arm, in the order of the log."""
     values = _Values.of(log, draws)
-    # Beside others that wear out faster an arm that wears out may seem to rise: it is one thing or the other.
-    rising = discoveries(findings.rising) & ~findings.rotting
-    recovering = discoveries(findings.recovering) & findings.rotting
     chance, fresh = chances(values.ahead), float(np.mean(values.first))
     some = draws[:: max(len(draws) // max(MOST_CURVES // len(log.arms), LEAST_CURVES), 1)]
     curves = _curves(bands, log, some)
-    told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings.rotting)
+    told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings)
+    events, jumps, differ = findings.panel.events, drops(findings), findings.placebos.equal < EQUAL
     result = []
     for index, (arm, curve, own) in enumerate(zip(log.arms, curves, told, strict=True)):
-        is_rotting = bool(findings.rotting[index])
-        if log.per_unit:
+        is_rotting, enough = bool(findings.evidence[index] != NONE), bool(findings.testable[index])
+        if not enough:
+            action = Action(KEEP_IT, too_little(float(events[index]), findings))
+        elif log.per_unit:
             action = action_per_unit(is_rotting)
         else:
             first, lost = own["value_first"], own["value_lost"]
             better = fresh > float(np.mean(values.ahead[:, index])) * 1.2
             share = lost / first if first > 0 else 0.0
-            action = action_for(is_rotting, bool(recovering[index]), float(chance[index]), share, better)
+            action = action_for(is_rotting, float(chance[index]), share, better, differ)
         result.append(
             ArmDiagnosis(
                 arm=arm.name,
                 exposures=arm.exposures,
+                rewards=float(events[index]),
                 rotting=is_rotting,
+                evidence=findings.evidence[index],
+                enough=enough,
                 p_value=float(findings.falling[index]),
                 shown_lately=recent_mean(arm, log) is not None,
                 action=action.name,
                 action_reason=action.reason,
-                rising=bool(rising[index]),
-                recovering=bool(recovering[index]),
+                rising=bool(findings.rising[index]),
+                drop_at=jumps[index],
                 curve=curve,
                 **own,
             )
@@ -127,13 +131,25 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     return result
 
 
-def _told(values: _Values, log: Log, rotting: np.ndarray) -> Iterator[dict[str, Any]]:
+def drops(findings: Findings) -> list[int | None]:
+    """Return the exposure at which each arm's value drops at once, if it surely does."""
+    panel, within = findings.panel, findings.within
+    at = [round(float(panel.exposure[arm, place])) for arm, place in enumerate(within.jump_at)]
+    down = (within.lost < 0) & within.sure_jumps & within.testable
+    return [place if is_down else None for place, is_down in zip(at, down.tolist(), strict=True)]
+
+
+def too_little(rewards: float, findings: Findings) -> str:
+    """Return why nothing is said of an arm."""
+    needed = "" if findings.log.per_unit else f" of at least {findings.within.fewest:.0f} that a call takes"
+    return f"too little to say: {rewards:.0f} rewards{needed}, or too few days"
+
+
+def _told(values: _Values, log: Log, findings: Findings) -> Iterator[dict[str, Any]]:
     """Yield the numbers of each arm."""
     drawn = [estimates(each) for each in (values.first, values.last, values.ahead)]
-    for index, (arm, is_rotting) in enumerate(zip(log.arms, rotting.tolist(), strict=True)):
+    for index, (arm, is_rotting) in enumerate(zip(log.arms, findings.worn.tolist(), strict=True)):
         first, last, ahead = (each[index].shifted(log.offset) for each in drawn)
-        places = values.drop_at[:, index]
-        dropped = is_rotting and float(np.mean(places < arm.exposures)) > 0.5
         # Half of a value that is counted from far above 0 is no matter of wear-out.
         tells = is_rotting and not log.offset
         half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
@@ -148,7 +164,6 @@ def _told(values: _Values, log: Log, rotting: np.ndarray) -> Iterator[dict[str, 
             "first": first,
             "last": last,
             "next_1000": ahead,
-            "drop_at": round(float(np.median(places))) if dropped else None,
         }
 
 
@@ -161,7 +176,7 @@ def _told_per_unit(values: _Values, log: Log) -> Iterator[dict[str, Any]]:
     unknown = ("half_life", "half_life_low", "half_life_high", "value_first", "value_last", "value_lost")
     for arm, ahead in zip(log.arms, estimates(values.ahead), strict=True):
         coming = recent_mean(arm, log) or ahead.shifted(log.offset)
-        nothing = dict.fromkeys((*unknown, "first", "last", "drop_at"))
+        nothing = dict.fromkeys((*unknown, "first", "last"))
         yield nothing | {"half_life_beyond_log": False, "next_1000": coming}
 
 
@@ -173,12 +188,9 @@ def in_agreement(arm: ArmDiagnosis, advice: Recommendation | None) -> ArmDiagnos
 
 def fresh_value(log: Log, findings: Findings, draws: list[Draw]) -> Estimate | None:
     """Return what a fresh arm is worth at first, if it is like those of the log; None where nothing wears out."""
-    if not findings.rotting.any() or log.per_unit:
+    if not findings.worn.any() or log.per_unit:
         return None
-    arms = np.arange(len(log.arms))
-    start = np.array([arm.cells.time.min() for arm in log.arms])
-    steps = np.linspace(0, AHEAD, 5)
-    drawn = [np.mean([draw.values(arms, np.full(len(arms), step), start) for step in steps], axis=0) for draw in draws]
+    drawn = [draw.first_values(AHEAD) for draw in draws]
     return estimate(np.concatenate(drawn)).shifted(log.offset)
 
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from rotting.logs.model.driver import CALENDAR
 from rotting.logs.model.findings import Findings, find_wear_out
+from rotting.logs.model.launches import CALENDAR, EXPOSURE
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.read.columns import LogError
 from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
 from rotting.logs.worth.gain import MOST_ROUNDS, Period
-from rotting.logs.worth.outlook import Draw, draw_values, without_calendar
+from rotting.logs.worth.outlook import DRAWS, Draw, draw_values
 from rotting.problems import Problem
 from rotting.problems.curves import as_curve
 
@@ -30,16 +30,18 @@ def capped_ratio(log: Log) -> float:
 
 def values_of(findings: Findings, seed: int) -> list[Draw]:
     """Return draws of what the arms of a log are worth."""
-    log = findings.log
-    return draw_values(findings.weighed, np.random.default_rng(seed), log.binary, capped_ratio(log))
+    return draw_values(findings, np.random.default_rng(seed), capped_ratio(findings.log))
 
 
 def period_ahead(log: Log) -> Period:
     """Return the period after the log: a quarter of its exposures, in the shares of its last quarter."""
-    recent = np.array([float(arm.cells.count[arm.cells.time >= 1 - AHEAD].sum()) for arm in log.arms])
+    late = [arm.cells.time >= 1 - AHEAD for arm in log.arms]
+    recent = np.array([float(arm.cells.count[own].sum()) for arm, own in zip(log.arms, late, strict=True)])
+    earned = sum(float(arm.cells.total[own].sum()) for arm, own in zip(log.arms, late, strict=True))
+    start = np.array([float(arm.exposures) for arm in log.arms])
     if recent.sum() == 0:
-        recent = np.array([float(arm.exposures) for arm in log.arms])
-    return Period.of(recent, np.array([float(arm.exposures) for arm in log.arms]), time=1.0, span=AHEAD)
+        return Period.of(start, start, time=1.0, span=AHEAD)
+    return Period.of(recent, start, time=1.0, span=AHEAD, earned=earned / recent.sum())
 
 
 def period_of_log(log: Log) -> Period:
@@ -83,14 +85,15 @@ def problem_from_log(
     findings = find_wear_out(read, reward_delay, simple=True)
     restless = findings.driver.name == CALENDAR
     draws = values_of(findings, 0)
-    chosen = [draw for draw in draws if draw.driver == CALENDAR] if restless else without_calendar(draws)
+    chosen = [draw for draw in draws if (not draw.falls if restless else draw.along == EXPOSURE)]
+    chosen = chosen if len(chosen) >= DRAWS // 20 else draws
     batch = batch_of(read.exposures)
     rounds = max(read.exposures // batch, 1)
     pulls = (np.arange(rounds) + 0.5) * batch
     curves = []
     for index, each in enumerate(read.arms):
         shown = pulls if pessimistic or restless else np.minimum(pulls, each.exposures - 0.5)
-        when = pulls / read.exposures if restless else _time_of(each.cells.exposure, each.cells.time, shown)
+        when = pulls / read.exposures if restless else 1.0
         values = np.mean([draw.values(index, shown, when) for draw in chosen], axis=0)
         curves.append(as_curve(np.minimum.accumulate(np.clip(values, 0, 1) if read.binary else values) + read.offset))
     bernoulli = read.binary and batch == 1
@@ -102,10 +105,6 @@ def problem_from_log(
         name=read.name if batch == 1 else f"{read.name}, {batch} exposures per pull",
         horizon=rounds,
     )
-
-
-def _time_of(exposure: np.ndarray, time: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    return np.asarray(np.interp(shown, exposure, time))
 
 
 def batch_of(exposures: int) -> int:

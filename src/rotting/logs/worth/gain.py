@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.logs.model.launches import EXPOSURE
 from rotting.logs.model.wearout import TAILS
 from rotting.logs.worth.estimates import Estimate
 from rotting.logs.worth.outlook import Draw
@@ -46,13 +47,26 @@ class Period:
     shares: np.ndarray  # of the allocation that the policies are compared with
     time: float  # of the log's span: 1 for its end
     span: float  # how much of the log's span the period takes
+    earned: float | None = None  # what an exposure earned by this allocation, in the log; None where that is not known
 
     @classmethod
-    def of(cls, shown: np.ndarray, start: np.ndarray, time: float, span: float) -> Period:
+    def of(
+        cls, shown: np.ndarray, start: np.ndarray, time: float, span: float, earned: float | None = None
+    ) -> Period:
         """Return the period in which arms are shown so often by the allocation, for the most shown of them."""
-        arms = np.sort(np.argsort(-shown, kind="stable")[:MOST_PLAYED])
+        arms = np.sort(np.argsort(-shown, kind="stable")[: min(MOST_PLAYED, int((shown > 0).sum()))])
         total = float(shown[arms].sum())
-        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total, time, span)
+        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total, time, span, earned)
+
+    def scale(self, draw: Draw) -> float:
+        """Return what values of a draw are multiplied by, so that the allocation earns at first what it did earn.
+
+        What is uncertain is how arms differ and how they go on, not what the log earned.
+        """
+        begins = float(self.shares @ draw.values(self.arms, self.start, self.time))
+        if self.earned is None or draw.panel.additive or begins <= 0 or self.earned <= 0:
+            return 1.0
+        return self.earned / begins
 
     @property
     def batch(self) -> int:
@@ -72,27 +86,14 @@ def played_draws(arms: int) -> int:
 
 def compared_policies(sigma: float, binary: bool, batch: int) -> dict[str, Policy]:
     """Return the policies that suit such rewards, and the two references, by the names that the gains give them."""
-    from rotting.policies import (
-        FEWA,
-        RAWUCB,
-        UCB1,
-        BetaThompson,
-        EffFEWA,
-        EpsilonGreedy,
-        GaussianThompson,
-        Oracle,
-        Uniform,
-    )
+    from rotting.policies import FEWA, UCB1, BetaThompson, GaussianThompson, Oracle, Uniform
 
     noise = sigma / math.sqrt(batch)
     beta = binary and batch == 1
     return {
         "FEWA": FEWA(sigma=noise),
-        "EFF-FEWA": EffFEWA(sigma=noise),
-        "RAW-UCB": RAWUCB(sigma=noise),
         "UCB1": UCB1(sigma=noise),
         thompson_name(binary, batch): BetaThompson() if beta else GaussianThompson(sigma=max(noise, 1e-9)),
-        "epsilon-greedy": EpsilonGreedy(),
         EQUAL: Uniform(),
         ORACLE: Oracle(),
     }
@@ -154,11 +155,11 @@ def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str
     from rotting.problems import Problem
     from rotting.problems.curves import as_curve
 
-    own = draw.hypothesis.axis == "exposure"
+    own = draw.along == EXPOSURE
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
     times = period.time + (0.0 if own else period.span * pulls / period.exposures)
-    values = draw.values(period.arms[:, None], shown, times)
+    values = period.scale(draw) * draw.values(period.arms[:, None], shown, times)
     if binary:
         values = np.clip(values, 0.0, 1.0)
     return Problem(
@@ -176,9 +177,10 @@ def kept_reward(draw: Draw, period: Period) -> float:
     """Return what an allocation in fixed shares earns over the period, per 1000 exposures."""
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     times = period.time + period.span * pulls / period.exposures
-    now = period.time if draw.hypothesis.axis == "exposure" else times
+    now = period.time if draw.along == EXPOSURE else times
     shown = np.asarray(period.start)[:, None] + period.shares[:, None] * pulls
-    return PER * float(period.shares @ draw.values(period.arms[:, None], shown, now).mean(axis=1))
+    values = period.scale(draw) * draw.values(period.arms[:, None], shown, now)
+    return PER * float(period.shares @ np.minimum(values, draw.highest).mean(axis=1))
 
 
 def _interval(draws: np.ndarray) -> Estimate:

@@ -1,156 +1,206 @@
-"""What arms are worth from now on: draws of every arm's value, as likely as the log makes them.
-
-Each draw is one explanation of the log (a hypothesis and spreads, by their posterior probabilities) with one set of
-parameters. Half-lives, values, and what policies would gain are read off the same draws.
-"""
+"""What arms may be worth: draws from the mixed model, in which nothing falls, or arms fall in one of several ways."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import itertools
 
 import numpy as np
 
-from rotting.logs.model.driver import CALENDAR, EXPOSURE, Weighed
-from rotting.logs.model.hypotheses import Fit, Hypothesis, shaped
-from rotting.logs.worth.drops import Drops, find_drops
-from rotting.logs.worth.steady import NOTHING_FALLS, Steady, fit_steady
+from rotting.logs.model.findings import Findings
+from rotting.logs.model.launches import AGE, COMMON, EXPOSURE
+from rotting.logs.model.mixed import Arms, Assumed, Fit, calendars, wandering, weights
+from rotting.logs.model.panel import Panel
 
-DRAWS, LEAST_DRAWS = 400, 20
-STEADY = "nothing"  # what values follow in draws in which none falls
+DRAWS = 400
+# Ways to fall: straight, or soon and then no more (over this share of a typical arm's exposures); along what.
+STRAIGHT, SOON = np.inf, 0.25
+WAYS = ((EXPOSURE, STRAIGHT), (EXPOSURE, SOON), (AGE, STRAIGHT))
+NOTHING_FALLS = 0.5  # beforehand
+LEVELS, SLOPES = (0.0, 0.1, 0.25, 0.6), (0.1, 0.3)
+MOST_WANDERINGS, MOST_LEARNT_FROM = 3, 60
+LIKELIEST, LIKELIEST_OF_MANY, MANY_ARMS = 24, 8, 300  # explanations that are drawn from
+LATELY = 0.25  # of the log's time: what arms are worth now is what they are worth then
+STEPS = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """One explanation of the log, with parameters: the value of each arm as a function of exposures and time."""
+    """What arms may be worth, as a function of exposures and time: one explanation, with its numbers."""
 
-    hypothesis: Hypothesis
-    driver: str
-    level: np.ndarray  # of each arm
-    fall: np.ndarray  # along the axis, from 0 to 1
-    trend: float
-    typical_exposures: float
-    typical_age: float
-    launch: np.ndarray  # of each arm
-    pace: np.ndarray  # exposures of each arm per unit of its age
-    shown: np.ndarray  # exposures of each arm in the log
-    multiplicative: bool
-    scale: float
+    panel: Panel
+    way: tuple[str, float]
+    falls: bool
+    slope: np.ndarray  # of each arm, along the way
+    start: np.ndarray  # logarithms without the slope, at an arm's launch
+    now: np.ndarray  # and at its end
+    season: np.ndarray  # what each slice does to all
+    ratio: float  # what a reward is worth in units of those that the model was fitted to
     highest: float  # no value is more
-    drop_at: np.ndarray  # exposures after which an arm drops; infinite if it never does
-    drop_to: np.ndarray  # what is left then, as a share
+
+    @property
+    def along(self) -> str:
+        """What arms fall along: "exposure" or "age"."""
+        return self.way[0]
 
     def values(self, arm: int | np.ndarray, exposures: np.ndarray, time: np.ndarray | float = 1.0) -> np.ndarray:
         """Return what an arm is worth after so many exposures, at a time; beyond the log it does not rise."""
-        z, now = {
-            "exposure": (np.asarray(exposures) / self.typical_exposures, self.shown / self.typical_exposures),
-            "age": (
-                np.maximum(np.asarray(time) - self.launch[arm], 0.0) / self.typical_age,
-                (1 - self.launch) / self.typical_age,
-            ),
-            "time": (np.asarray(time), np.ones(len(self.launch))),
-        }[self.hypothesis.axis]
-        z = np.where(self.fall[arm] < 0, np.minimum(z, now[arm]), z)
-        u = self.level[arm] - self.fall[arm] * shaped(z, self.hypothesis.shape) - self.trend * (np.asarray(time) - 0.5)
-        value = np.exp(np.minimum(u, 8.0)) if self.multiplicative else 1 + u
-        value = value * np.where(np.asarray(exposures) >= self.drop_at[arm], self.drop_to[arm], 1.0)
-        return np.asarray(np.minimum(self.scale * value, self.highest) + 0.0 * np.asarray(exposures))
+        panel = self.panel
+        exposures, time = np.asarray(exposures, dtype=float), np.asarray(time, dtype=float)
+        share = np.minimum(exposures / panel.exposures[arm], 1.0)
+        if self.along == EXPOSURE:
+            place, last = exposures / panel.typical_exposures, panel.exposures[arm] / panel.typical_exposures
+        else:
+            place = np.maximum(time - panel.launch[arm], 0.0) / panel.typical_age
+            last = (1 - panel.launch[arm]) / panel.typical_age
+        place = np.where(self.slope[arm] > 0, np.minimum(place, last), place)
+        level = self.start[arm] + share * (self.now[arm] - self.start[arm])
+        logarithm = level + self.slope[arm] * shaped(place, self.way[1]) + self._season(time)
+        return np.minimum(self.ratio * panel.values(logarithm), self.highest)
+
+    def _season(self, time: np.ndarray) -> np.ndarray:
+        """Return what a time does to all arms; from the log's last quarter on, what that quarter does."""
+        late = self.panel.time >= 1 - LATELY
+        if not late.any():
+            late = self.panel.time >= self.panel.time.max()
+        now = float(self.season[late].mean())
+        return np.where(time >= 1 - LATELY, now, np.interp(time, self.panel.time, self.season))
+
+    def first_values(self, exposures: float = 0.0) -> np.ndarray:
+        """Return what each arm was worth over its first exposures, in the last quarter's calendar."""
+        arms = np.arange(self.panel.arms)
+        if self.along == AGE:
+            return np.minimum(self.ratio * self.panel.values(self.start + self._season(np.array(1.0))), self.highest)
+        return np.mean([self.values(arms, np.full(len(arms), step)) for step in np.linspace(0, exposures, 5)], axis=0)
 
     def half_lives(self) -> np.ndarray:
         """Return after how many exposures half of each arm's first value is lost; infinite if never."""
-        lost = np.full(len(self.level), np.log(2.0)) if self.multiplicative else (1 + self.level) / 2
+        panel = self.panel
+        lost = np.log(2.0) if not panel.additive else np.maximum(panel.mean / panel.rate + self.start, 0.0) / 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(self.fall > 0, lost / self.fall, np.inf)
-            shape = self.hypothesis.shape
-            inside = np.maximum(1 + share * np.expm1(-1 / shape), 0.0) if np.isfinite(shape) else None
-            z = share if inside is None else -shape * np.log(inside)
-        per_z = {"exposure": self.typical_exposures, "age": self.typical_age * self.pace, "time": np.inf}
-        smooth = z * per_z[self.hypothesis.axis]
-        return np.asarray(np.where((self.drop_to <= 0.5) & np.isfinite(self.drop_at), self.drop_at, smooth))
+            share = np.where(self.slope < 0, lost / -self.slope, np.inf)
+            width = self.way[1]
+            left = np.maximum(1 - share / width, 0.0)
+            place = share if width == STRAIGHT else -width * np.log(left)
+            pace = panel.exposures / np.maximum(panel.end - panel.launch, 1e-9)
+        return np.asarray(place * (panel.typical_exposures if self.along == EXPOSURE else panel.typical_age * pace))
 
 
-def draw_values(
-    weighed: Weighed, generator: np.random.Generator, binary: bool, ratio: float, times: int = DRAWS
-) -> list[Draw]:
-    """Return draws of the values of all arms: nothing falls, or arms fall smoothly, or at once.
+def shaped(place: np.ndarray, width: float) -> np.ndarray:
+    """Return how much of a fall is over at a place along the axis: steep at first if the width is finite.
+
+    >>> shaped(np.array([0.0, 1.0]), np.inf).tolist(), shaped(np.array([1.0]), 0.25).round(3).tolist()
+    ([0.0, 1.0], [0.245])
+    """
+    return np.asarray(place if width == STRAIGHT else -width * np.expm1(-place / width))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Explanation:
+    way: tuple[str, float]
+    falls: bool
+    assumed: Assumed
+    calendar: int
+
+
+def draw_values(findings: Findings, generator: np.random.Generator, ratio: float, times: int = DRAWS) -> list[Draw]:
+    """Return draws of the values of all arms.
 
     `ratio` is what a reward is worth in units of the capped rewards that the model was fitted to.
     """
-    panel = weighed.panel
-    launch = panel.time[panel.first] - panel.age[panel.first]
-    ages = np.maximum(np.maximum.reduceat(panel.age, panel.first), 1e-9)
-    exposures = np.add.reduceat(panel.count, panel.first)
-    steady = fit_steady(panel)
-    drops = find_drops(weighed, steady)
-    chances = np.append(*_chances(weighed, steady, drops))
+    panel = findings.panel
+    found = _weighed(findings)
+    explanations = list(found)
+    chances = weights(np.array(list(found.values())))
+    most = LIKELIEST if panel.arms <= MANY_ARMS else LIKELIEST_OF_MANY
+    best = np.argsort(-chances)[:most]
+    counts = generator.multinomial(times, chances[best] / chances[best].sum())
+    highest = 1.0 if findings.log.binary else np.inf
     draws = []
-    for index in np.sort(generator.choice(len(chances), size=times, p=chances)):
-        own = _nothing_drawn(panel.arms)
-        if index < len(weighed.fits):
-            own |= _smooth_drawn(weighed.fits[index], weighed.drivers[index], generator)
-        elif index == len(weighed.fits) or drops is None:
-            own |= {"level": steady.draw(generator), "driver": STEADY}
-        else:
-            own |= dict(zip(("level", "drop_at", "drop_to"), drops.draw(generator), strict=True))
-        draw = Draw(
-            **own,
-            typical_exposures=panel.typical_exposures,
-            typical_age=panel.typical_age,
-            launch=launch,
-            pace=exposures / ages,
-            shown=exposures,
-            multiplicative=panel.multiplicative,
-            scale=panel.scale * ratio,
-            highest=1.0 if binary else np.inf,
-        )
-        draws.append(draw)
+    for index, count in zip(best.tolist(), counts.tolist(), strict=True):
+        if count:
+            draws += _drawn(panel, explanations[index], count, generator, ratio, highest)
+    return [draws[place] for place in generator.permutation(len(draws))]
+
+
+def _weighed(findings: Findings) -> dict[_Explanation, float]:
+    """Return the logarithms of evidence times prior of all explanations, learnt from some of the arms."""
+    panel = findings.panel
+    some = np.unique(np.linspace(0, panel.arms - 1, min(panel.arms, MOST_LEARNT_FROM)).astype(int))
+    panel = panel.of(some)
+    wanderings = sorted(findings.within.fits, key=lambda pair: -pair[0])[:MOST_WANDERINGS]
+    seasons = calendars(panel.time)
+    found: dict[_Explanation, float] = {}
+    for (chance, fit), level in itertools.product(wanderings, LEVELS):
+        steady = fit.arms.assumed._replace(level=max(level, 1e-6), slope=0.0)
+        for way, slope in [*itertools.product(WAYS, SLOPES), (WAYS[0], 0.0)]:
+            axis, assumed = _axis(panel, way), steady._replace(slope=slope)
+            arms = Arms(panel, assumed, axis)
+            prior = NOTHING_FALLS if slope == 0 else (1 - NOTHING_FALLS) / (len(WAYS) * len(SLOPES))
+            for number, season in enumerate(seasons):
+                own = Fit(arms, season)
+                gained = 0.0 if slope == 0 else float(own.common(axis).log_evidence(COMMON))
+                found[_Explanation(way, slope > 0, assumed, number)] = (
+                    np.log(chance * prior) + own.log_likelihood + gained
+                )
+    return found
+
+
+def _axis(panel: Panel, way: tuple[str, float]) -> np.ndarray:
+    along, width = way
+    place = panel.exposure / panel.typical_exposures if along == EXPOSURE else panel.age / panel.typical_age
+    return np.asarray(shaped(place, width) * (panel.shown > 0))
+
+
+def _drawn(
+    panel: Panel, explanation: _Explanation, count: int, generator: np.random.Generator, ratio: float, highest: float
+) -> list[Draw]:
+    """Return draws of slices, slopes and levels, given one explanation."""
+    axis = _axis(panel, explanation.way)
+    prior = COMMON if explanation.falls else 1e-6
+    season = calendars(panel.time)[explanation.calendar]
+    assumed = explanation.assumed
+    seen = panel
+    for _ in range(STEPS):
+        fit = Fit(Arms(seen, assumed, axis), season)
+        mean = fit.joint(axis, prior).mean
+        beside = mean[:-1] + mean[-1] * axis
+        rest = fit.arms.response - fit.arms.weighed(beside)
+        seen = seen.seen_from(beside + np.einsum("ast,at->as", fit.arms.spread, rest))
+    fit = Fit(Arms(seen, assumed, axis), season)
+    joint = fit.joint(axis, prior)
+    common = generator.multivariate_normal(joint.mean, joint.covariance, size=count, method="eigh")
+    known, spread = _ends(seen, assumed, axis)
+    gain = np.einsum("avs,ast->avt", known, fit.arms.precision)
+    variance = spread - np.einsum("avs,aws->avw", gain, known) + 1e-12 * np.eye(3)
+    values, vectors = np.linalg.eigh(variance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    centre = np.einsum("avs,as->av", gain, seen.response)
+    along = np.einsum("avs,as->av", gain, axis)
+    draws = []
+    for slices, slope in zip(common[:, :-1], common[:, -1], strict=True):
+        mean = centre - gain @ slices - slope * along
+        own = mean + np.einsum("avw,aw->av", root, generator.standard_normal((panel.arms, 3)))
+        falls = explanation.falls
+        total = slope + own[:, 2] if falls else np.zeros(panel.arms)
+        draws.append(Draw(panel, explanation.way, falls, total, own[:, 0], own[:, 1], slices, ratio, highest))
     return draws
 
 
-def _chances(weighed: Weighed, steady: Steady, drops: Drops | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return how likely each smooth explanation is, and that nothing falls, and that arms drop at once."""
-    smooth = np.log(1 - NOTHING_FALLS) + weighed.logs
-    logs = np.append(smooth, np.log(NOTHING_FALLS) + steady.log_evidence)
-    chances = np.exp(logs - np.logaddexp.reduce(logs))
-    dropping = 0.0 if drops is None else drops.probability
-    chances *= 1 - dropping
-    return chances / (chances.sum() + dropping), np.array([dropping / (chances.sum() + dropping)])
-
-
-def _nothing_drawn(arms: int) -> dict[str, Any]:
-    """Return what a draw has unless it is said: no fall, no trend and no drop."""
-    return {
-        "hypothesis": Hypothesis("exposure", np.inf),
-        "driver": EXPOSURE,
-        "fall": np.zeros(arms),
-        "trend": 0.0,
-        "drop_at": np.full(arms, np.inf),
-        "drop_to": np.ones(arms),
-    }
-
-
-def _smooth_drawn(fit: Fit, driver: str, generator: np.random.Generator) -> dict[str, Any]:
-    """Return a level and a fall of each arm, and the common trend, drawn together."""
-    member = int(generator.choice(len(fit.weight), p=fit.weight))
-    common, own = fit.solution.draw(member, generator)
-    return {
-        "hypothesis": fit.hypothesis,
-        "driver": driver,
-        "level": common[0] + own[:, 0],
-        "fall": common[1] + own[:, 1],
-        "trend": float(common[2]) if fit.hypothesis.trend else 0.0,
-    }
-
-
-def without_calendar(draws: list[Draw]) -> list[Draw]:
-    """Return the draws in which the calendar changes nothing, or all if there are too few of those."""
-    return _if_enough([draw for draw in draws if draw.driver != CALENDAR], draws)
+def _ends(panel: Panel, assumed: Assumed, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the covariance of (first level, last level, own slope) with responses, and among themselves."""
+    ends = np.stack([panel.launch, panel.end], axis=1)
+    times = np.broadcast_to(panel.time, panel.weight.shape)
+    known = np.concatenate(
+        [assumed.level**2 + wandering(panel, assumed, ends, times), (assumed.slope**2 * axis)[:, None]], axis=1
+    )
+    spread = np.zeros((panel.arms, 3, 3))
+    spread[:, :2, :2] = assumed.level**2 + wandering(panel, assumed, ends, ends)
+    spread[:, 2, 2] = assumed.slope**2
+    return known, spread
 
 
 def wearing_out(draws: list[Draw]) -> list[Draw]:
-    """Return the draws in which arms wear out by themselves, or all if there are too few of those."""
-    return _if_enough([draw for draw in draws if draw.driver not in (CALENDAR, STEADY)], draws)
-
-
-def _if_enough(some: list[Draw], draws: list[Draw]) -> list[Draw]:
-    return some if len(some) >= LEAST_DRAWS else draws
+    """Return the draws in which arms fall, or all if there are too few of those."""
+    falling = [draw for draw in draws if draw.falls]
+    return falling if len(falling) >= DRAWS // 20 else draws

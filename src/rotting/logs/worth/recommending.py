@@ -44,6 +44,7 @@ class Subject:
     rotting: bool
     currency: str = ""
     path: str | None = None  # of a file with one row per exposure: a bandit can begin with what it says
+    differ: bool = True  # arms differ, or wear out, by more than chance
 
 
 def recommend(subject: Subject, gains: Sequence[Gain], batch: int = 1) -> Recommendation:
@@ -67,6 +68,8 @@ def recommend(subject: Subject, gains: Sequence[Gain], batch: int = 1) -> Recomm
     label = THOMPSON if best.policy == thompson_name(subject.binary, batch) else best.policy
     gain = f"{interval_text(best.gain, subject.currency)} per 1000 exposures"
     kept = next(row.reward.point for row in gains if row.policy == KEEP)
+    if not subject.differ:
+        return advise(KEEP, policies[label], "equal arms differ as much by chance as these do", best.policy)
     if best.gain.low > WORTH_CHANGING * abs(kept):
         reason = f"of all that was tried it gains most, {gain}"
         if best.policy != label:
@@ -156,33 +159,33 @@ class Action:
     reason: str
 
 
-def action_for(rotting: bool, recovering: bool, chance: float, lost: float, fresh_is_better: bool) -> Action:
-    """Return what to do with an arm.
+def action_for(worn: bool, chance: float, lost: float, fresh_is_better: bool, differ: bool) -> Action:
+    """Return what to do with an arm of which enough is known.
 
     Parameters
     ----------
-    rotting, recovering
-        Whether it wears out, and whether it is seen to come back.
+    worn
+        Whether it is called worn.
     chance
         How likely it is to be worth nearly as much as the best arm, over its next exposures.
     lost
         The share of its first value that it has lost.
     fresh_is_better
         Whether a fresh arm is likely to be worth more.
+    differ
+        Whether arms differ by more than chance.
 
     Examples
     --------
-    >>> action_for(True, False, 0.02, 0.6, True).name, action_for(False, False, 0.5, 0.0, False).name
+    >>> action_for(True, 0.02, 0.6, True, True).name, action_for(False, 0.02, 0.0, False, False).name
     ('replace', 'keep')
     """
-    if rotting and recovering:
-        return Action(REST, "it wears out and comes back: let it rest")
-    if rotting and (chance < CHANCE or (lost >= 0.5 and fresh_is_better)):
+    if worn and (chance < CHANCE or (lost >= 0.5 and fresh_is_better)):
         return Action(REPLACE, f"it has lost about {lost:.0%} of what it was worth: put a fresh one in its place")
-    if chance < CHANCE:
-        return Action(RETIRE, "it is worth clearly less than the best, and was from the beginning")
-    if rotting:
+    if worn:
         return Action(KEEP_IT, "it wears out, but is still worth showing")
+    if chance < CHANCE and differ:
+        return Action(RETIRE, "it is worth clearly less than the best, and was from the beginning")
     return Action(KEEP_IT, "nothing speaks against it")
 
 

@@ -1,0 +1,124 @@
+"""The log played again without wear: what chance makes of levels, calendar and stretches of luck like this log's.
+
+Two nulls. *Order*: each arm keeps its level, the site its calendar, and what these and slopes leave of an arm keeps its
+stretches, whose order is shuffled. *Launches*: the same, and levels of arms are dealt out anew among the launches, so
+that newer arms are as good as older ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from rotting.logs.model.launches import COMMON, Member, Together
+from rotting.logs.model.mixed import FREE, Arms, Fit
+from rotting.logs.model.panel import Panel
+from rotting.logs.model.within import Within
+
+PLACEBOS, MANY_PLACEBOS = 199, 999
+STRETCHES = 4  # of an arm, at least: with fewer there is nothing to shuffle
+SEED = 1  # one log, one finding
+
+
+@dataclasses.dataclass(frozen=True)
+class Placebos:
+    """How often chance gives what the log shows."""
+
+    order: float  # the p-value of the largest fall of an arm beside the others
+    launches: float  # the p-value of the fall of all arms together
+    equal: float  # the p-value of the differences between levels of arms
+    stretch: int  # slices of time that stay together
+    count: int = PLACEBOS
+
+
+def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
+    """Return how often placebos of a log say as much as the log does."""
+    generator = np.random.default_rng(SEED)
+    fit = max(within.fits, key=lambda pair: pair[0])[1]
+    luck = Luck.of(panel, within, fit)
+    falls = fit.own(within.column)
+    spread = np.sqrt(falls.information + FREE**-2)
+    largest = float(np.max((-falls.score / spread)[within.testable], initial=-np.inf))
+    member = together.likeliest
+    common, some = float(-member.slope.z(COMMON)), member.sample
+    levels = luck.levels(member)
+    as_large, as_common = 0, 0
+    for _ in range(PLACEBOS):
+        drawn = luck.drawn(generator)
+        z = -(within.column * fit.rest_of(drawn)).sum(axis=1) / spread
+        as_large += bool(np.max(z[within.testable], initial=-np.inf) >= largest)
+        dealt = drawn[some] + generator.permutation(levels)[:, None] * (panel.shown[some] > 0)
+        score = float((member.axis * member.fit.rest_of(dealt)).sum())
+        as_common += bool(-score / np.sqrt(float(member.slope.information) + COMMON**-2) >= common)
+    return Placebos(
+        (1 + as_large) / (1 + PLACEBOS), (1 + as_common) / (1 + PLACEBOS), _equal_arms(fit, generator), luck.stretch
+    )
+
+
+def _equal_arms(fit: Fit, generator: np.random.Generator) -> float:
+    """Return how often arms that are equally good differ as much as these do: rewards drawn for all at one rate."""
+    panel, assumed = fit.panel, fit.arms.assumed._replace(level=0.0)
+    if not panel.additive:
+        rates = panel.earned.sum(axis=0) / np.maximum(panel.shown.sum(axis=0), 1e-12) * panel.event / panel.rate
+        panel = panel.seen_from(np.broadcast_to(np.log(np.maximum(rates, 1e-6)), panel.shown.shape))
+    alike = Fit(Arms(panel, assumed))
+    ones = (panel.shown > 0).astype(float)
+    level = alike.own(ones, calendar=False)
+    precision = np.maximum(level.information, 1e-12)
+    mean = (ones * (alike.arms.response - alike.arms.weighed(np.broadcast_to(alike.slices, ones.shape)))).sum(axis=1)
+    differ = float(((mean**2) / precision).sum())
+    expected = panel.weight.sum(axis=1)
+    wander = np.sqrt(np.maximum(1 / precision - 1 / np.maximum(expected, 1e-12), 0.0))
+    drawn = generator.standard_normal((MANY_PLACEBOS, panel.arms)) * wander
+    if panel.additive:
+        left = drawn + generator.standard_normal(drawn.shape) / np.sqrt(expected)
+    else:
+        left = generator.poisson(expected * np.exp(drawn - wander**2 / 2)) / np.maximum(expected, 1e-12) - 1
+    left -= (left @ precision / precision.sum())[:, None]
+    return float((1 + ((precision * left**2).sum(axis=1) >= differ).sum()) / (1 + MANY_PLACEBOS))
+
+
+@dataclasses.dataclass(frozen=True)
+class Luck:
+    """What levels, slices and slopes leave of each arm, in standard errors, to be shuffled in stretches."""
+
+    panel: Panel
+    left: np.ndarray
+    stretch: int
+
+    @classmethod
+    def of(cls, panel: Panel, within: Within, fit: Fit) -> Luck:
+        """Return what a fit leaves."""
+        there = panel.shown > 0
+        left = panel.response - fit.slices - within.lost[:, None] * within.column
+        weight = np.maximum(panel.weight.sum(axis=1, keepdims=True), 1e-12)
+        left = np.where(there, left - (panel.weight * left).sum(axis=1, keepdims=True) / weight, 0.0)
+        cells = there.sum()
+        taken = 2 * panel.arms + len(panel.time)
+        wider = np.sqrt(cells / max(cells - taken, 0.2 * cells))
+        length = 0.0 if not np.isfinite(fit.arms.assumed.length) else fit.arms.assumed.length
+        wanted = 1 if fit.arms.assumed.wander == 0 else round(2 * length * len(panel.time)) or 1
+        most = max(int(np.median(there.sum(axis=1))) // STRETCHES, 1)
+        if fit.arms.assumed.wander > 0 and length == 0.0:
+            wanted = most
+        return cls(panel, wider * left * np.sqrt(panel.weight), min(wanted, most))
+
+    def levels(self, member: Member) -> np.ndarray:
+        """Return the levels of the arms of a member, seen from the others."""
+        own = member.fit.panel
+        left = own.response - member.fit.slices
+        weight = np.maximum(own.weight.sum(axis=1), 1e-12)
+        return np.asarray((own.weight * left).sum(axis=1) / weight)
+
+    def drawn(self, generator: np.random.Generator) -> np.ndarray:
+        """Return responses in which stretches of each arm's luck stand in another order."""
+        there = self.panel.shown > 0
+        arms, slices = there.shape
+        number = np.cumsum(there, axis=1) - 1 + generator.integers(0, self.stretch, (arms, 1))
+        keys = np.take_along_axis(generator.random((arms, slices // self.stretch + 2)), number // self.stretch, axis=1)
+        order = np.argsort(np.where(there, keys, np.inf), axis=1, kind="stable")
+        place = np.argsort(~there, axis=1, kind="stable")
+        shuffled = np.zeros_like(self.left)
+        np.put_along_axis(shuffled, place, np.take_along_axis(self.left, order, axis=1), axis=1)
+        return np.where(there, shuffled / np.sqrt(np.maximum(self.panel.weight, 1e-12)), 0.0)
