@@ -36,7 +36,7 @@ from rotting.logs.tell.sentences import (
 from rotting.logs.worth.arms import EQUAL, ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
 from rotting.logs.worth.estimates import Estimate
 from rotting.logs.worth.fitting import period_ahead, period_of_log, values_of
-from rotting.logs.worth.gain import MOST_PLAYED, Gain, Period, estimate_gains, played_draws
+from rotting.logs.worth.gain import Gain, Period, count_played, estimate_gains
 from rotting.logs.worth.periods import Comparison
 from rotting.logs.worth.recommending import Recommendation, Subject, recommend
 
@@ -188,12 +188,13 @@ def diagnose(
         replay: list[Gain] = []
         sigma = sigma_of(read)
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:
-            progress.stage("simulating policies", 2 * played_draws(min(len(read.arms), MOST_PLAYED)))
+            ahead, past = period_ahead(read), period_of_log(read)
+            progress.stage("simulating policies", count_played(draws, ahead) + count_played(draws, past))
 
             def played(period: Period) -> list[Gain]:
                 return estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress.advance)
 
-            gains, replay = played(period_ahead(read)), played(period_of_log(read))
+            gains, replay = played(ahead), played(past)
     arms = diagnose_arms(read, findings, bands, draws)
     plain = ReadOptions(unit=options.unit, before=options.before, after=options.after)
     path = _warm_path(log, read) if options == plain else None

@@ -67,7 +67,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
             f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
-            f"With them, {findings.rotting_otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
+            f"With them, {findings.otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
             + _LAUNCHES
             * any(burst.first_exposure == 0 for burst in findings.bursts)
         )
@@ -79,7 +79,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
     if log.counted.segment is not None:
         yield (
             f"With column {log.counted.segment!r} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
-            f"arms are called; without it, {findings.rotting_otherwise.get('segment', 0)} would be. Its values differ "
+            f"arms are called; without it, {findings.otherwise.get('segment', 0)} would be. Its values differ "
             "in reward, and their mix changes."
         )
     if log.counted.cap is not None:

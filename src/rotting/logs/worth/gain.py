@@ -12,7 +12,7 @@ import numpy as np
 from rotting.logs.model.launches import EXPOSURE
 from rotting.logs.model.wearout import TAILS
 from rotting.logs.worth.estimates import Estimate
-from rotting.logs.worth.outlook import Draw
+from rotting.logs.worth.outlook import Draw, wearing_faster
 
 if TYPE_CHECKING:
     from rotting.policies import Policy
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 PER = 1000  # rewards and gains are given per so many exposures
 # Draws that policies are played on, runs on each of them, and decisions at most: beyond them a pull stands for several.
-PLAYED_DRAWS, RUNS, MOST_ROUNDS = 60, 2, 2_000
-LEAST_DRAWS, MOST_CURVES = 20, 3_000
+PLAYED_DRAWS, RUNS, MOST_ROUNDS = 40, 2, 2_000
+LEAST_DRAWS, MOST_CURVES = 20, 2_000
+UNLIKELY = 0.05  # explanations that are less likely are left out
 ROUNDING = 1e-9  # gains below this come from adding numbers in another order
 MOST_PLAYED = 100  # arms that policies choose among; of more, those shown most
 KEEP, EQUAL, ORACLE = "keep what you do", "equal split", "oracle"
@@ -63,7 +64,8 @@ class Period:
 
         What is uncertain is how arms differ and how they go on, not what the log earned.
         """
-        begins = float(self.shares @ draw.values(self.arms, self.start, self.time))
+        middle = self.start - 0.5 * self.shares * self.exposures  # of the time in which that was earned
+        begins = float(self.shares @ draw.values(self.arms, np.maximum(middle, 0.0), self.time - 0.5 * self.span))
         if self.earned is None or draw.panel.additive or begins <= 0 or self.earned <= 0:
             return 1.0
         return self.earned / begins
@@ -80,7 +82,7 @@ class Period:
 
 
 def played_draws(arms: int) -> int:
-    """Return on how many draws policies are played: fewer where each takes long."""
+    """Return on how many draws of an explanation policies are played: fewer where each takes long."""
     return min(PLAYED_DRAWS, max(LEAST_DRAWS, MOST_CURVES // arms))
 
 
@@ -121,22 +123,49 @@ def estimate_gains(
     """Play every policy on some of the draws, over one period; policies begin without the log.
 
     All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 %
-    of them. `only` names the policies to play (default: all).
+    of those of each explanation that is not ruled out. `only` names the policies to play (default: all).
     """
     policies = compared_policies(sigma, binary, period.batch)
     if only is not None:
         policies = {name: policy for name, policy in policies.items() if name in only}
-    count = min(played_draws(len(period.start)), len(draws))
-    chosen = [draws[index] for index in np.linspace(0, len(draws) - 1, count).astype(int)]
-    rewards = []
-    for number, draw in enumerate(chosen):
-        rewards.append(_rewards(draw, period, policies, sigma, binary, seed + number))
-        step()
-    table = np.array(rewards)
+    tables, chances = [], []
+    for share, chosen in _explained(draws, len(period.start)):
+        rewards = []
+        for number, draw in enumerate(chosen):
+            rewards.append(_rewards(draw, period, policies, sigma, binary, seed + number))
+            step()
+        tables.append(np.array(rewards))
+        chances.append(share)
     return [
-        Gain(name, _interval(table[:, index]).shifted(offset * PER), _interval(table[:, index] - table[:, 0]))
+        Gain(
+            name,
+            _interval([table[:, index] for table in tables], chances).shifted(offset * PER),
+            _interval([table[:, index] - table[:, 0] for table in tables], chances),
+        )
         for index, name in enumerate([KEEP, *policies])
     ]
+
+
+def _explained(draws: Sequence[Draw], arms: int) -> list[tuple[float, list[Draw]]]:
+    """Return the draws that are played by what they explain the log with, and how likely that is.
+
+    Explanations of less than 5 % are left out. Last come draws in which arms wear out faster from now on: they count
+    for the interval only.
+    """
+    kinds = {(draw.falls, draw.along) for draw in draws}
+    found = []
+    for kind in sorted(kinds):
+        own = [draw for draw in draws if (draw.falls, draw.along) == kind]
+        if len(own) >= UNLIKELY * len(draws):
+            places = np.linspace(0, len(own) - 1, min(played_draws(arms), len(own))).astype(int)
+            found.append((len(own) / len(draws), [own[place] for place in places]))
+    some = np.linspace(0, len(draws) - 1, min(LEAST_DRAWS, len(draws))).astype(int)
+    return [*found, (0.0, [wearing_faster(draws[place]) for place in some])]
+
+
+def count_played(draws: Sequence[Draw], period: Period) -> int:
+    """Return how many draws are played."""
+    return sum(len(own) for _, own in _explained(draws, len(period.start)))
 
 
 def _rewards(
@@ -183,6 +212,13 @@ def kept_reward(draw: Draw, period: Period) -> float:
     return PER * float(period.shares @ np.minimum(values, draw.highest).mean(axis=1))
 
 
-def _interval(draws: np.ndarray) -> Estimate:
-    low, point, high = np.quantile(np.where(np.abs(draws) < ROUNDING, 0.0, draws), (TAILS[0], 0.5, TAILS[1]))
-    return Estimate(float(point), float(low), float(high))
+def _interval(draws: Sequence[np.ndarray], chances: Sequence[float]) -> Estimate:
+    """Return the median over all explanations, and bounds that hold 90 % of the draws of each: any may be the true one."""
+    clean = [np.where(np.abs(own) < ROUNDING, 0.0, own) for own in draws]
+    low = min(float(np.quantile(own, TAILS[0])) for own in clean)
+    high = max(float(np.quantile(own, TAILS[1])) for own in clean)
+    values = np.concatenate(clean)
+    weight = np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(clean, chances, strict=True)])
+    order = np.argsort(values, kind="stable")
+    middle = int(np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum()))
+    return Estimate(float(values[order][min(middle, len(values) - 1)]), low, high)

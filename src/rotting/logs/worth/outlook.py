@@ -22,6 +22,7 @@ MOST_WANDERINGS, MOST_LEARNT_FROM = 3, 60
 LIKELIEST, LIKELIEST_OF_MANY, MANY_ARMS = 24, 8, 300  # explanations that are drawn from
 LATELY = 0.25  # of the log's time: what arms are worth now is what they are worth then
 STEPS = 2
+ALIKE = 1e-6  # the spread of levels that are all one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Draw:
     season: np.ndarray  # what each slice does to all
     ratio: float  # what a reward is worth in units of those that the model was fitted to
     highest: float  # no value is more
+    faster: float = 0.0  # by how much arms fall beyond the log, besides, over a typical arm's exposures
 
     @property
     def along(self) -> str:
@@ -55,7 +57,8 @@ class Draw:
             last = (1 - panel.launch[arm]) / panel.typical_age
         place = np.where(self.slope[arm] > 0, np.minimum(place, last), place)
         level = self.start[arm] + share * (self.now[arm] - self.start[arm])
-        logarithm = level + self.slope[arm] * shaped(place, self.way[1]) + self._season(time)
+        beyond = np.maximum(exposures - panel.exposures[arm], 0.0) / panel.typical_exposures
+        logarithm = level + self.slope[arm] * shaped(place, self.way[1]) + self._season(time) - self.faster * beyond
         return np.minimum(self.ratio * panel.values(logarithm), self.highest)
 
     def _season(self, time: np.ndarray) -> np.ndarray:
@@ -132,7 +135,7 @@ def _weighed(findings: Findings) -> dict[_Explanation, float]:
     seasons = calendars(panel.time)
     found: dict[_Explanation, float] = {}
     for (chance, fit), level in itertools.product(wanderings, LEVELS):
-        steady = fit.arms.assumed._replace(level=max(level, 1e-6), slope=0.0)
+        steady = fit.arms.assumed._replace(level=max(level, ALIKE), slope=0.0)
         for way, slope in [*itertools.product(WAYS, SLOPES), (WAYS[0], 0.0)]:
             axis, assumed = _axis(panel, way), steady._replace(slope=slope)
             arms = Arms(panel, assumed, axis)
@@ -183,6 +186,8 @@ def _drawn(
         own = mean + np.einsum("avw,aw->av", root, generator.standard_normal((panel.arms, 3)))
         falls = explanation.falls
         total = slope + own[:, 2] if falls else np.zeros(panel.arms)
+        if assumed.level <= ALIKE and assumed.wander == 0:
+            own[:, :2] = 0.0  # exactly alike
         draws.append(Draw(panel, explanation.way, falls, total, own[:, 0], own[:, 1], slices, ratio, highest))
     return draws
 
@@ -198,6 +203,11 @@ def _ends(panel: Panel, assumed: Assumed, axis: np.ndarray) -> tuple[np.ndarray,
     spread[:, :2, :2] = assumed.level**2 + wandering(panel, assumed, ends, ends)
     spread[:, 2, 2] = assumed.slope**2
     return known, spread
+
+
+def wearing_faster(draw: Draw) -> Draw:
+    """Return a draw in which each arm loses half of its value soon: no log shows what comes after it."""
+    return dataclasses.replace(draw, faster=float(np.log(2.0)) / SOON, way=(EXPOSURE, draw.way[1]))
 
 
 def wearing_out(draws: list[Draw]) -> list[Draw]:
