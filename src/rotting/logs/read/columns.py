@@ -80,7 +80,7 @@ def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) 
     source, said = (source, []) if "time" in chosen else find_time(source, chosen)
     rest = [column for column in source.columns if column not in chosen.values()]
     perhaps = [column for column in rest if not mentions(column, *NO_SUMS, "unit") and "id" not in plain_words(column)]
-    counts = () if every_row or "impressions" in chosen else called(perhaps, "perhaps", "reach")
+    counts = () if every_row or "impressions" in chosen else called(perhaps, "impressions", "perhaps", "reach")
     units = () if "unit" in chosen else [each for each in called(rest, "unit") if _identifies(source, each)]
     if "reward" not in asked and (others := _alike(chosen["reward"], rest)):
         listed = ", ".join(map(repr, others[:4]))
@@ -103,8 +103,7 @@ def _candidates(role: str, free: list[str], source: Source) -> list[str]:
     """Return the columns that may have a role, the likeliest first; those that never change come last."""
     if role == "impressions":
         sums = [column for column in free if not mentions(column, *NO_SUMS) and "%" not in column]
-        # "Impressions (viewable)" counts impressions, "Cost of impressions" does not.
-        return called(sums, role, whole=True) or [each for each in sums if is_called(plain_words(each)[0], role)]
+        return called(sums, role, whole=True)
     if role == "reward":
         sums = [each for each in free if not mentions(each, *NO_SUMS, "in words") and "%" not in each]
         found = [column for column in called(sums, *REWARDS) if are_numbers(source.sample[column])]

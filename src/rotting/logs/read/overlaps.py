@@ -83,7 +83,8 @@ def _settle_cells(rows: Table, files: tuple[str, ...], drop_duplicates: bool) ->
     kept = "last" if drop_duplicates else "first"
     once = rows.select(
         f"SELECT log.* FROM log LEFT JOIN ({shared.query}) AS shared ON log.arm = shared.arm "
-        f"AND log.cell = shared.cell AND log.time IS NOT DISTINCT FROM shared.time WHERE coalesce(file = shared.{kept}, true)"
+        f"AND log.cell = shared.cell AND log.time IS NOT DISTINCT FROM shared.time "
+        f"WHERE coalesce(file = shared.{kept}, true)"
     )
     said = f"Files overlap: {number:,} days of arms stand in several, and those of the {kept} were counted."
     return once.stored(), [said]

@@ -40,6 +40,7 @@ _TEXTS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".json": "json", ".jsonl"
 _SUFFIXES = {*_TEXTS, ".parquet", ".xlsx", ".gz", ".zip"}
 # A column that is added where a log has several files: which of them a row is from.
 FILE = "number of the file"
+SMALL = 1 << 25  # bytes of a text file that is parsed once, and not by every query
 SAMPLE = 200  # rows that show what columns hold
 
 
@@ -240,7 +241,9 @@ def _opened(database: duckdb.DuckDBPyConnection, part: _Part, name: str) -> Sour
         # Left to itself, DuckDB may skip a header that does not fit the rows.
         rows = database.read_csv(str(part.path), header=True, all_varchar=True, skiprows=found.above, sep=found.mark)
         notes = (f"Lines above the header were skipped: {found.above}.",) if found.above else ()
-        return Source(Table.of(database, rows), name, notes, repeated=repeated_names(found.header))
+        table = Table.of(database, rows)
+        small = part.path.stat().st_size <= SMALL
+        return Source(table.stored() if small else table, name, notes, repeated=repeated_names(found.header))
     if part.kind == "json":
         # Several threads have been seen to change the order of the rows, which is that of time where there is none.
         database.execute("SET threads = 1")
