@@ -14,6 +14,8 @@ from rotting.logs.read.tables import Table
 
 # So many rewards may be missing without a question, if those that are there are never 0.
 FEW_MISSING = 0.05
+# So many rows of sums may have more rewards than impressions and be left out.
+FEW_IMPOSSIBLE = 0.01
 HOUR = 3600
 # An export of which so many rows have no arm or time is not read; an arm that is the sum of others so often is no arm.
 MOST_EMPTY, ENOUGH_TIMES = 0.1, 5
@@ -332,6 +334,13 @@ def settle_missing_rewards(rows: Table, columns: Columns, reading: ReadOptions) 
     return rows.replaced(reward="coalesce(reward, 0)"), [said]
 
 
+def few_impossible(rows: Table, columns: Columns) -> bool:
+    """Say whether a few rows have more clicks than impressions: the others are counts, and these are mistakes."""
+    if not columns.aggregated or is_money(columns.reward):
+        return False
+    return 0 < rows.count("reward > impressions AND impressions > 0") <= FEW_IMPOSSIBLE * rows.count()
+
+
 def drop_rows(rows: Table, columns: Columns, duplicates: bool) -> tuple[Table, dict[str, int]]:
     """Leave out the rows that cannot be used, and return how many, by reason."""
     dropped = {}
@@ -341,6 +350,7 @@ def drop_rows(rows: Table, columns: Columns, duplicates: bool) -> tuple[Table, d
         ("no time", "time NOT NULL", columns.time is not None),
         ("no unit", "unit NOT NULL", columns.unit is not None),
         ("no impressions", "impressions > 0", columns.aggregated),
+        ("more rewards than impressions", "reward <= impressions", few_impossible(rows, columns)),
         ("duplicate", FIRST_COPIES, duplicates),
     ):
         if asked and (number := rows.count(f"({usable}) IS NOT TRUE")):

@@ -80,7 +80,11 @@ def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) 
     source, said = (source, []) if "time" in chosen else find_time(source, chosen)
     rest = [column for column in source.columns if column not in chosen.values()]
     perhaps = [column for column in rest if not mentions(column, *NO_SUMS, "unit") and "id" not in plain_words(column)]
-    counts = () if every_row or "impressions" in chosen else called(perhaps, "impressions", "perhaps", "reach")
+    counts = (
+        ()
+        if every_row or "impressions" in chosen
+        else called(perhaps, "impressions") or called(perhaps, "perhaps", "reach")
+    )
     units = () if "unit" in chosen else [each for each in called(rest, "unit") if _identifies(source, each)]
     if "reward" not in asked and (others := _alike(chosen["reward"], rest)):
         listed = ", ".join(map(repr, others[:4]))

@@ -50,7 +50,8 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
     if names is not None and (names[0] == "date" or not moments):
         source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
         return source, [f"The time was put together from {_listed([parts[name] for name in names])}."]
-    _refuse_parts(parts, chosen)
+    if not any(_is_dated(source, column) for column in [*moments, *([parts["date"]] if "date" in parts else [])]):
+        _refuse_parts(source, parts)
     timed += [column for column in parts.values() if column not in timed]
     for columns in _tiers(source, timed):
         if len(columns) > 1 and not is_called(columns[0], "time", "reported"):
@@ -119,15 +120,12 @@ def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
     return found
 
 
-def _refuse_parts(parts: dict[str, str], chosen: dict[str, str]) -> None:
-    """Refuse a month here and a week there: rows could not be put in order. One day or hour alone may be counted on."""
-    if "date" in parts:
-        return
-    counted = len(parts) == 1 and "impressions" not in chosen
-    named = [column for part, column in parts.items() if part in ("day", "week", "month", "hour", "year", "quarter")]
-    if named and not counted and (len(named) > 1 or "quarter" in parts):
+def _refuse_parts(source: Source, parts: dict[str, str]) -> None:
+    """Refuse a month here and a week there: rows could not be put in order. Numbers of one column may be counted on."""
+    listed = list(parts.values())
+    if len(listed) > 1 or any(not text[0].isdigit() for column in listed for text in source.sample[column]):
         raise LogError(
-            f"the time seems to stand in {' and '.join(map(quoted, named[:3]))}",
+            f"the time seems to stand in {_listed(listed)}",
             expected="one column of times, such as 2024-01-31 or 2024-01-31 18:00",
             hint="put them together, or name one column with {time}",
         )
