@@ -79,7 +79,7 @@ def test_no_empty_folder_stays_behind(run, log):
         (["log.csv", "--out", "log.csv"], "--out 'log.csv' cannot be made a folder"),
         (["log.csv", "--seed", "x"], "--seed 'x'"),
         (["log.csv", "--reward-delay", "soon"], "--reward-delay 'soon' is no delay"),
-        (["log.csv::shown"], "is no database"),
+        (["log.csv::shown"], "is not a database"),
     ],
 )
 def test_mistakes_are_one_line(run, arguments, said):

@@ -121,15 +121,15 @@ def test_what_is_asked_for_is_done():
     ],
 )
 def test_names_of_ad_platforms(columns, chosen):
-    from rotting.logs.read.columns import choose_columns
-
-    found = choose_columns(columns, None, None, None, None)
     expected = chosen or (columns[1], columns[4] if "Results" in columns else "Conversions", columns[0], "Impressions")
+    days = pandas.date_range("2024-01-01", periods=30).repeat(2)
+    values = {expected[0]: ["x", "y"] * 30, expected[2]: days, expected[3]: 1000}
+    frame = pandas.DataFrame({column: values.get(column, [row % 7 for row in range(60)]) for column in columns})
+    found = read_log(frame).columns
     assert (found.arm, found.reward, found.time, found.impressions) == expected
 
 
 def test_what_did_not_happen_is_no_reward():
-    from rotting.logs.read.columns import choose_columns
-
+    frame = export().rename(columns={"clicks": "not_clicked"})
     with pytest.raises(LogError, match="no column looks like the reward"):
-        choose_columns(["time", "ad", "not_clicked"], None, None, None, None)
+        read_log(frame)

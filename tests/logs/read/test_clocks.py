@@ -115,9 +115,9 @@ def test_times_that_are_none_are_refused(times, column, said, tmp_path):
 
 def test_a_given_form_is_the_only_one(tmp_path):
     """2024-03-01 is also ISO 8601: the form that was asked for must not be passed over."""
-    log = read_log(as_file(tmp_path, ["2024-03-01", "2024-04-01"] * 40), ReadOptions(date_format="%Y-%d-%m"))
+    log = read_log(as_file(tmp_path, ["2024-03-01"] * 40 + ["2024-04-01"] * 40), ReadOptions(date_format="%Y-%d-%m"))
     assert log.counted.seconds == 86_400
-    log = read_log(as_file(tmp_path, [202_401, 202_402] * 40), ReadOptions(date_format="%Y%m"))
+    log = read_log(as_file(tmp_path, [202_401] * 40 + [202_402] * 40), ReadOptions(date_format="%Y%m"))
     assert log.counted.seconds == 31 * 86_400
 
 
@@ -147,7 +147,7 @@ def test_files_that_count_from_0_are_refused(tmp_path):
     for name in ("a.csv", "b.csv"):
         as_file(tmp_path, [row * 1.5 for row in range(60)], name=name)
     (tmp_path / "b.csv").write_text((tmp_path / "b.csv").read_text().replace("a,", "c,"))
-    with pytest.raises(LogError, match="numbers that begin anew in other files"):
+    with pytest.raises(LogError, match="numbers that begin again in other files"):
         read_log(tmp_path)
 
 

@@ -68,8 +68,13 @@ def test_columns_are_guessed(columns, guessed):
 
 
 def test_a_unit_is_mentioned_but_not_assumed():
-    found = read_log(small(user_id=1)).columns
+    found = read_log(small(user_id=np.arange(60) // 4)).columns
     assert (found.unit, found.possible_unit) == (None, "user_id")
+
+
+@pytest.mark.parametrize("values", [1, ["Low", "High", "Medium"] * 20])
+def test_what_cannot_tell_users_apart_is_no_unit(values):
+    assert read_log(small(user_engagement=values, user=values)).columns.possible_unit is None
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 from rotting.errors import quoted
 from rotting.logs.read.clocks import FIRST_DATE
-from rotting.logs.read.columns import NO_IMPRESSIONS, Columns, LogError, is_money
-from rotting.logs.read.options import ReadOptions
+from rotting.logs.read.columns import NO_IMPRESSIONS, Columns, is_money
+from rotting.logs.read.options import LogError, ReadOptions
+from rotting.logs.read.overlaps import FIRST_COPIES
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE
-from rotting.logs.read.staging import count
-
-if TYPE_CHECKING:
-    import duckdb
+from rotting.logs.read.tables import Table
 
 # So many rewards may be missing without a question, if those that are there are never 0.
 FEW_MISSING = 0.05
+# So many rows of sums may have more rewards than impressions and be left out.
+FEW_IMPOSSIBLE = 0.01
 HOUR = 3600
 # An export of which so many rows have no arm or time is not read; an arm that is the sum of others so often is no arm.
 MOST_EMPTY, ENOUGH_TIMES = 0.1, 5
@@ -31,6 +30,7 @@ NEARLY_ALL, SLICES = 0.99, 20
 class Checked:
     """What was irregular about the rows, and what was done about it."""
 
+    table: Table
     rows: int
     dropped: dict[str, int]
     duplicates: int
@@ -38,31 +38,38 @@ class Checked:
     notes: tuple[str, ...]
 
 
-def check_rows(
-    database: duckdb.DuckDBPyConnection, columns: Columns, reading: ReadOptions, drop_duplicates: bool
-) -> Checked:
-    """Refuse what cannot be told, drop the rows that cannot be used, and say so."""
-    rows = count(database, "SELECT count(*) FROM log")
-    if rows == 0:
+def check_rows(rows: Table, columns: Columns, reading: ReadOptions, drop_duplicates: bool) -> Checked:
+    """Refuse what cannot be told, leave out the rows that cannot be used, and say so."""
+    number = rows.count()
+    if number == 0:
         raise LogError("there are no rows", expected=ONE_ROW_PER_EXPOSURE)
-    refuse_hidden_sums(database, columns)
-    totals = drop_totals(database, columns) if columns.aggregated else 0
+    refuse_hidden_sums(rows, columns)
+    totals = 0
     if columns.aggregated:
-        refuse_merged_cells(database, columns)
-        refuse_hidden_total(database, columns)
-    notes = settle_missing_rewards(database, columns, reading)
-    notes += check_clicks(database, columns) + check_running_totals(database, columns) if columns.aggregated else []
-    notes += check_names(database, columns) + far_times(database)
-    duplicates, backwards = irregularities(database, columns, drop_duplicates)
-    dropped = drop_rows(database, columns, drop_duplicates and duplicates > 0)
+        rows, totals = without_totals(rows, columns)
+        refuse_merged_cells(rows, columns)
+        refuse_hidden_total(rows, columns)
+    else:
+        refuse_launch_times(rows, columns)
+    rows, notes = settle_missing_rewards(rows, columns, reading)
+    if columns.aggregated:
+        notes += check_clicks(rows, columns) + check_running_totals(rows, columns)
+    notes += check_names(rows, columns) + far_times(rows)
+    # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
+    comparable = drop_duplicates or columns.time is not None or columns.unit is not None
+    duplicates = rows.find("SELECT count(*) - count(DISTINCT whole_row) FROM log")[0][0] if comparable else 0
+    # The rows of an export are sorted by arm, or by day: their order says nothing.
+    back = "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back"
+    backwards = 0 if columns.aggregated else rows.find(back)[0][0]
+    rows, dropped = drop_rows(rows, columns, drop_duplicates and duplicates > 0)
     if totals:
         dropped["total of other rows"] = totals
     if columns.aggregated:
-        refuse_one_time(database)
-    return Checked(rows, dropped, duplicates, backwards, tuple(notes))
+        refuse_one_time(rows)
+    return Checked(rows, number, dropped, duplicates, backwards, tuple(notes))
 
 
-def refuse_hidden_sums(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+def refuse_hidden_sums(rows: Table, columns: Columns) -> None:
     """Refuse rows that seem to stand for many exposures each, where no column says for how many."""
     ask = f"name the column of impressions with {{impressions}}, or {NO_IMPRESSIONS!r} if every row is one exposure"
     if columns.aggregated or columns.every_row:
@@ -72,56 +79,70 @@ def refuse_hidden_sums(database: duckdb.DuckDBPyConnection, columns: Columns) ->
         raise LogError(problem, hint=ask)
     if columns.time is None:
         return
-    found = database.execute(
+    known = rows.where("arm NOT NULL AND reward NOT NULL AND time NOT NULL")
+    [[first, hourly, binary, number, arms]] = known.find(
         f"SELECT min(time), bool_and(time % {HOUR} = 0), bool_and(reward IN (0, 1)), count(*), count(DISTINCT arm) "
-        "FROM log WHERE arm NOT NULL AND reward NOT NULL AND time NOT NULL"
-    ).fetchone()
-    if found is None or found[0] is None or found[0] < FIRST_DATE or not found[1] or found[2]:
+        "FROM log"
+    )
+    if first is None or first < FIRST_DATE or not hourly or binary:
         return
-    rows, arms = int(found[3]), int(found[4])
-    cells = count(database, "SELECT count(*) FROM (SELECT DISTINCT arm, time FROM log WHERE reward NOT NULL)")
-    if cells == rows > arms:
+    if known.find("SELECT count(DISTINCT (arm, time)) FROM log")[0][0] == number > arms:
         problem = f"column {quoted(columns.reward)} seems to hold sums: there is one row per arm and day or hour"
         raise LogError(problem, hint=ask)
 
 
-def drop_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> int:
-    """Delete the rows that are totals of the others, and return how many."""
-    if not count(database, "SELECT count(*) FROM log WHERE is_total"):
-        return 0
-    # Without a time of its own a row called total can be nothing else; with one, it has to add up.
-    dropped = 0
-    if columns.time is not None:
-        dropped = count(database, "DELETE FROM log WHERE is_total AND (time IS NULL OR arm IS NULL)")
-    rows = count(database, "SELECT count(*) FROM log WHERE is_total")
-    differs = count(
-        database,
-        "SELECT count(*) FROM (SELECT time, sum(impressions) FILTER (is_total) AS total, "
-        "sum(impressions) FILTER (NOT is_total) AS others FROM log GROUP BY time) WHERE total != others",
+def refuse_launch_times(rows: Table, columns: Columns) -> None:
+    """Refuse a guessed time that each arm has only one of: when it was made, and not when it was shown."""
+    if columns.time is None or "time" not in columns.guessed:
+        return
+    [[moves, times, number]] = rows.find(
+        "SELECT bool_or(first != last), count(DISTINCT first), max(shown) FROM (SELECT arm, min(time) AS first, "
+        "max(time) AS last, count(*) AS shown FROM log WHERE arm NOT NULL AND time NOT NULL GROUP BY arm)"
     )
-    if rows and differs:
-        name = database.execute("SELECT arm FROM log WHERE is_total LIMIT 1").fetchone()
+    if times > 1 and number > 1 and not moves:
         raise LogError(
-            f"rows of {quoted(name[0] if name else 'total')} look like totals, but are not the sums of the others",
+            "never changes within an arm: it seems to be when arms were made, and not when they were shown",
+            owner=f"time column {columns.time!r}",
+            hint="name the times of exposures with {time} (this column, if each arm was shown at one time only)",
+        )
+
+
+def without_totals(rows: Table, columns: Columns) -> tuple[Table, int]:
+    """Return the rows that are not totals of the others, and how many are."""
+    if not (number := rows.count("is_total")):
+        return rows, 0
+    # Without a time of its own a row called total can be nothing else; with one, it has to add up.
+    sure = "is_total AND (time IS NULL OR arm IS NULL)" if columns.time is not None else "false"
+    rest = rows.where(f"NOT ({sure})")
+    differs = rest.find(
+        "SELECT time FROM log GROUP BY time "
+        "HAVING sum(impressions) FILTER (is_total) != sum(impressions) FILTER (NOT is_total) LIMIT 1"
+    )
+    if differs:
+        [[name]] = rest.find("SELECT arm FROM log WHERE is_total ORDER BY place LIMIT 1")
+        raise LogError(
+            f"rows of {quoted(name)} look like totals, but are not the sums of the others",
             owner=f"arm column {columns.arm!r}",
             hint="remove these rows, or give the arm another name",
         )
-    return dropped + count(database, "DELETE FROM log WHERE is_total")
+    return rows.where("NOT is_total"), number
 
 
-def refuse_one_time(database: duckdb.DuckDBPyConnection) -> None:
+def refuse_one_time(rows: Table) -> None:
     """Refuse sums of a whole campaign: with one time per arm, differences of arms would look like changes."""
-    times = "SELECT count(DISTINCT coalesce(time, rowid)) AS own FROM log GROUP BY arm"
-    if count(database, f"SELECT max(own) FROM ({times})") == 1:
+    most = "SELECT max(own) FROM (SELECT count(DISTINCT coalesce(time, place)) AS own FROM log GROUP BY arm)"
+    if rows.find(most)[0][0] == 1:
         problem = "each arm has sums of one time only, which show no change"
         raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
 
 
-def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[str]) -> None:
-    """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice."""
-    for number, column in enumerate(segments):
-        name = f"segment_{number}"
-        found = database.execute(
+def refuse_sums_of_segments(rows: Table, segments: dict[str, str]) -> None:
+    """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice.
+
+    `segments` are columns of the table, and what they are called in the log.
+    """
+    for name, column in segments.items():
+        found = rows.find(
             f"""
             WITH sums AS (SELECT arm, time, {name}, sum(impressions) AS own FROM log GROUP BY ALL),
             beside AS (SELECT *, sum(own) OVER (PARTITION BY arm, time) AS every,
@@ -130,8 +151,8 @@ def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[
             HAVING bool_and(2 * own = every) AND max(parts) > 2 AND count(*) = (SELECT count(*) FROM
                 (SELECT DISTINCT arm, time FROM log))
             """
-        ).fetchall()
-        if not found and _is_repeated_by(database, name):
+        )
+        if not found and _is_repeated_by(rows, name):
             raise LogError(
                 "each of its values has the same sums in all rows of an arm and time",
                 owner=f"column {column!r}",
@@ -145,9 +166,9 @@ def refuse_sums_of_segments(database: duckdb.DuckDBPyConnection, segments: list[
             )
 
 
-def _is_repeated_by(database: duckdb.DuckDBPyConnection, segment: str) -> bool:
+def _is_repeated_by(rows: Table, segment: str) -> bool:
     """Say whether the same exposures are broken down twice, by device and again by country, told apart by a column."""
-    [[cells, repeated, amounts]] = database.execute(
+    [[cells, repeated, amounts]] = rows.find(
         f"""
         WITH sums AS (SELECT arm, time, {segment}, sum(impressions) AS shown, sum(reward) AS earned FROM log
             GROUP BY ALL),
@@ -155,16 +176,16 @@ def _is_repeated_by(database: duckdb.DuckDBPyConnection, segment: str) -> bool:
             any_value(shown) AS shown FROM sums GROUP BY arm, time)
         SELECT count(*), count(*) FILTER (alike AND parts > 1), count(DISTINCT shown) FROM cells
         """
-    ).fetchall()
+    )
     return bool(cells >= ENOUGH_TIMES and repeated == cells and amounts > cells / 2)
 
 
-def refuse_merged_cells(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+def refuse_merged_cells(rows: Table, columns: Columns) -> None:
     """Refuse an export of which many rows have no arm or no time, unless these are totals: cells may be merged."""
     for role, other, column in (("arm", "time", columns.arm), ("time", "arm", columns.time)):
         if column is None:
             continue
-        [[empty, rows, shown, are_totals]] = database.execute(
+        [[empty, number, shown, are_totals]] = rows.find(
             f"""
             WITH parts AS (SELECT {other}, count(*) AS rows, count(*) FILTER ({role} IS NULL) AS empty,
                 sum(impressions) FILTER ({role} IS NULL) AS shown, sum(impressions) FILTER ({role} NOT NULL) AS named
@@ -172,18 +193,18 @@ def refuse_merged_cells(database: duckdb.DuckDBPyConnection, columns: Columns) -
             SELECT sum(empty), sum(rows), sum(shown), bool_and(coalesce(shown = named, false)) FILTER
                 (empty > 0 AND {other} NOT NULL) FROM parts
             """
-        ).fetchall()
-        if empty > MOST_EMPTY * rows and not are_totals:
+        )
+        if empty > MOST_EMPTY * number and not are_totals:
             raise LogError(
-                f"is empty in {empty:,} of {rows:,} rows, with {shown or 0:,.0f} impressions",
+                f"is empty in {empty:,} of {number:,} rows, with {shown or 0:,.0f} impressions",
                 owner=f"{role} column {column!r}",
                 hint="if cells are merged, write the value into each row; otherwise remove these rows",
             )
 
 
-def refuse_hidden_total(database: duckdb.DuckDBPyConnection, columns: Columns) -> None:
+def refuse_hidden_total(rows: Table, columns: Columns) -> None:
     """Refuse an arm that is the sum of all others at all times, whatever its name: a campaign above its ads."""
-    found = database.execute(
+    found = rows.first(
         f"""
         WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
             WHERE arm NOT NULL AND time NOT NULL GROUP BY ALL),
@@ -192,7 +213,7 @@ def refuse_hidden_total(database: duckdb.DuckDBPyConnection, columns: Columns) -
         SELECT arm FROM beside GROUP BY arm HAVING count(*) >= {ENOUGH_TIMES} AND max(arms) > 2
             AND bool_and(2 * shown = all_shown AND abs(2 * earned - all_earned) <= 1e-9 * abs(all_earned))
         """
-    ).fetchone()
+    )
     if found is not None:
         raise LogError(
             f"{quoted(found[0])} is the sum of all others at all times",
@@ -201,11 +222,11 @@ def refuse_hidden_total(database: duckdb.DuckDBPyConnection, columns: Columns) -
         )
 
 
-def check_running_totals(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+def check_running_totals(rows: Table, columns: Columns) -> list[str]:
     """Refuse sums since the launch instead of sums of the day: they never fall. Say so where there are few of them."""
     if columns.time is None:
         return []
-    [[steps, longest, falls, earned_more, growth]] = database.execute(
+    [[steps, longest, falls, earned_more, growth]] = rows.find(
         """
         WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
             WHERE arm NOT NULL AND time NOT NULL AND reward NOT NULL AND impressions > 0 GROUP BY ALL),
@@ -216,7 +237,7 @@ def check_running_totals(database: duckdb.DuckDBPyConnection, columns: Columns) 
             FROM steps GROUP BY arm)
         SELECT sum(steps), max(steps), sum(falls), sum(earned_more), sum(high) / sum(low) FROM arms
         """
-    ).fetchall()
+    )
     if not steps or steps < ENOUGH_STEPS or falls or 10 * earned_more < steps or growth < ENOUGH_GROWTH:
         return []
     found = "never fall from one time to the next, in any arm"
@@ -230,13 +251,13 @@ def check_running_totals(database: duckdb.DuckDBPyConnection, columns: Columns) 
     )
 
 
-def check_clicks(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+def check_clicks(rows: Table, columns: Columns) -> list[str]:
     """Refuse more clicks than impressions on the whole, as where columns are swapped; say where a row has more."""
-    [[more, lost, clicks, impressions, least]] = database.execute(
+    [[more, lost, clicks, impressions, least]] = rows.find(
         "SELECT count(*) FILTER (reward > impressions AND impressions > 0), "
         "sum(reward) FILTER (coalesce(impressions, 0) = 0), sum(reward), sum(impressions), min(reward) FROM log "
         "WHERE arm NOT NULL AND reward NOT NULL"
-    ).fetchall()
+    )
     said = []
     if lost and clicks:
         share = f"{lost / clicks:.1%} of all rewards"
@@ -256,101 +277,86 @@ def check_clicks(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[
     return said
 
 
-def check_names(database: duckdb.DuckDBPyConnection, columns: Columns) -> list[str]:
+def check_names(rows: Table, columns: Columns) -> list[str]:
     """Refuse identifiers that a spreadsheet has rounded; say which names differ in capital letters only."""
-    database.execute("CREATE OR REPLACE TEMP TABLE names AS SELECT DISTINCT arm FROM log WHERE arm NOT NULL")
-    rounded = database.execute(
-        "SELECT arm FROM names WHERE regexp_full_match(arm, '[0-9]([.,][0-9]+)?[eE][+][0-9]{2,}') LIMIT 1"
-    ).fetchone()
+    names = rows.select("SELECT DISTINCT arm FROM log WHERE arm NOT NULL").stored()
+    rounded = names.first("SELECT arm FROM log WHERE regexp_full_match(arm, '[0-9]([.,][0-9]+)?[eE][+][0-9]{2,}')")
     if rounded is not None:
         raise LogError(
             f"{quoted(rounded[0])} is an identifier that a spreadsheet has rounded: several may have become one",
             owner=f"arm column {columns.arm!r}",
-            hint="export the log anew, and do not save it from the spreadsheet; or choose another column with {arm}",
+            hint="export the log again, and do not save it from the spreadsheet; or choose another column with {arm}",
         )
-    alike = database.execute(
-        "SELECT min(arm), max(arm) FROM names GROUP BY lower(arm) HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
-    ).fetchone()
+    alike = names.first("SELECT min(arm), max(arm) FROM log GROUP BY lower(arm) HAVING count(*) > 1 ORDER BY 1 LIMIT 1")
     if alike is None:
         return []
     return [f"Arms that differ in capital letters only are different arms, such as {alike[0]!r} and {alike[1]!r}."]
 
 
-def far_times(database: duckdb.DuckDBPyConnection) -> list[str]:
+def far_times(rows: Table) -> list[str]:
     """Say that nearly all rows lie in a small part of the log's time: a few times may be wrong."""
-    [[rows, most]] = database.execute(
+    [[number, most]] = rows.find(
         f"""
         WITH bounds AS (SELECT min(time) AS first, max(time) AS last FROM log),
         slices AS (SELECT count(*) AS own FROM log, bounds WHERE time NOT NULL AND last > first
             GROUP BY least(floor((time - first) / (last - first) * {SLICES}), {SLICES} - 1))
         SELECT sum(own), max(own) FROM slices
         """
-    ).fetchall()
-    if not rows or most < NEARLY_ALL * rows or most == rows:
+    )
+    if not number or most < NEARLY_ALL * number or most == number:
         return []
     return [
-        f"Nearly all rows lie in a twentieth of the log's time, and {rows - most:,} far from them: are these right?"
+        f"Nearly all rows lie in a twentieth of the log's time, and {number - most:,} far from them: are these right?"
     ]
 
 
-def settle_missing_rewards(database: duckdb.DuckDBPyConnection, columns: Columns, reading: ReadOptions) -> list[str]:
+def settle_missing_rewards(rows: Table, columns: Columns, reading: ReadOptions) -> tuple[Table, list[str]]:
     """Decide what a missing reward means: nothing earned, as after a left join, or not known; return what is said."""
-    found = database.execute(
+    [[missing, number, low, high]] = rows.find(
         "SELECT count(*) FILTER (reward IS NULL), count(*), min(reward), max(reward) FROM log WHERE arm NOT NULL"
-    ).fetchone()
-    assert found is not None
-    missing, rows, low, high = found
+    )
     if not missing or low is None or reading.missing_reward == "drop":
-        return []
+        return rows, []
     if reading.missing_reward is None:
         if low <= 0:  # nothing earned is written as 0
-            return []
+            return rows, []
         if low != high and not columns.aggregated:
-            if missing <= FEW_MISSING * rows:
-                return []
+            if missing <= FEW_MISSING * number:
+                return rows, []
             raise LogError(
-                f"{missing} of {rows} rewards are missing, and none of the others is 0: nothing earned, or not known?",
+                f"{missing} of {number} rewards are missing, and no other is 0: nothing earned, or not known?",
                 owner=f"reward column {columns.reward!r}",
                 hint="say which with {missing_reward}: '0' or 'drop'",
             )
-    database.execute("UPDATE log SET reward = 0 WHERE reward IS NULL")
     why = "as asked for" if reading.missing_reward else "since no reward is written as 0"
     option = "" if reading.missing_reward else " (the option missing_reward drops them instead)"
-    return [f"Missing rewards were taken to be 0, {why}: {missing:,} of {rows:,} rows{option}."]
+    said = f"Missing rewards were taken to be 0, {why}: {missing:,} of {number:,} rows{option}."
+    return rows.replaced(reward="coalesce(reward, 0)"), [said]
 
 
-def irregularities(database: duckdb.DuckDBPyConnection, columns: Columns, thorough: bool) -> tuple[int, int]:
-    """Return how many rows repeat another in every column, and how many lie before the row above them in time."""
-    # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
-    comparable = thorough or columns.time is not None or columns.unit is not None
-    duplicates = count(database, "SELECT count(*) - count(DISTINCT whole_row) FROM log") if comparable else 0
-    # The rows of an export are sorted by arm, or by day: their order says nothing.
-    backwards = "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back"
-    return duplicates, 0 if columns.aggregated else count(database, backwards)
+def few_impossible(rows: Table, columns: Columns) -> bool:
+    """Say whether a few rows have more clicks than impressions: the others are counts, and these are mistakes."""
+    if not columns.aggregated or is_money(columns.reward):
+        return False
+    return 0 < rows.count("reward > impressions AND impressions > 0") <= FEW_IMPOSSIBLE * rows.count()
 
 
-def drop_rows(database: duckdb.DuckDBPyConnection, columns: Columns, duplicates: bool) -> dict[str, int]:
-    """Delete the rows that cannot be used and return how many, by reason."""
+def drop_rows(rows: Table, columns: Columns, duplicates: bool) -> tuple[Table, dict[str, int]]:
+    """Leave out the rows that cannot be used, and return how many, by reason."""
     dropped = {}
-    for reason, query, asked in (
-        ("no arm", "DELETE FROM log WHERE arm IS NULL", True),
-        ("no reward", "DELETE FROM log WHERE reward IS NULL", True),
-        ("no time", "DELETE FROM log WHERE time IS NULL", columns.time is not None),
-        ("no unit", "DELETE FROM log WHERE unit IS NULL", columns.unit is not None),
-        (
-            "no impressions",
-            "DELETE FROM log WHERE impressions IS NULL OR impressions = 0",
-            columns.aggregated,
-        ),
-        (
-            "duplicate",
-            "DELETE FROM log WHERE rowid NOT IN (SELECT min(rowid) FROM log GROUP BY whole_row)",
-            duplicates,
-        ),
+    for reason, usable, asked in (
+        ("no arm", "arm NOT NULL", True),
+        ("no reward", "reward NOT NULL", True),
+        ("no time", "time NOT NULL", columns.time is not None),
+        ("no unit", "unit NOT NULL", columns.unit is not None),
+        ("no impressions", "impressions > 0", columns.aggregated),
+        ("more rewards than impressions", "reward <= impressions", few_impossible(rows, columns)),
+        ("duplicate", FIRST_COPIES, duplicates),
     ):
-        if asked and (number := count(database, query)):
+        if asked and (number := rows.count(f"({usable}) IS NOT TRUE")):
             dropped[reason] = number
-    if count(database, "SELECT count(*) FROM log") == 0:
+            rows = rows.where(usable)
+    if rows.count() == 0:
         reasons = ", ".join(f"{reason}: {number}" for reason, number in dropped.items())
         raise LogError(f"no usable row is left ({reasons})", expected="rows with an arm, a reward and a time")
-    return dropped
+    return rows, dropped

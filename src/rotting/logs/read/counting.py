@@ -1,27 +1,24 @@
 """The rows of a log as counts and sums: the internal form of everything after reading.
 
-It starts from the table `log` of DuckDB with the columns arm, unit, reward and time (and rowid, the order of the log),
-and passes only sums to Python.
+Only sums come to Python. In exports with one row per arm and day or hour each row is many exposures.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting._core.noise import variance_from_differences
 from rotting.errors import quoted
 from rotting.logs.model.users import WithinUsers, within_users
-from rotting.logs.read.aggregates import SLICES, sums_of_aggregates
-from rotting.logs.read.columns import Columns, LogError
-from rotting.logs.read.segments import choose_segment, segment_code, segment_values
+from rotting.logs.read.columns import Columns
+from rotting.logs.read.covariates import Covariate, strata_of
+from rotting.logs.read.options import LogError
+from rotting.logs.read.tables import Table
 
-if TYPE_CHECKING:
-    import duckdb
-
+SLICES = 64  # into which the time of the log is cut
 # Exposures of an arm are summed in at most this many bins (fewer where there are many arms).
 MOST_BINS = 2048
 MOST_CELLS = 1_000_000
@@ -69,6 +66,9 @@ class Arm:
     exposures: int
     cells: Cells
     noise_variance: float  # from successive differences
+    spend: float | None = None  # as far as the log has such columns: the sum
+    reach: float | None = None  # the largest of any row: people of several days may be the same
+    frequency: float | None = None  # the mean over exposures
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,9 +81,14 @@ class Counted:
     last_time: float | None
     cap: float | None = None  # what rewards are cut to before arms are tested; None where they are not
     capped_rows: int = 0
-    segment: str | None = None  # the column of segments that is adjusted for
-    segments: tuple[str, ...] = ()  # its values
+    strata: tuple[str, ...] = ()  # the columns that cells are told apart by: those that matter
+    segments: tuple[str, ...] = ()  # the names of strata, by number
     users: WithinUsers | None = None  # users compared with themselves, where exposures are counted per unit
+
+    @property
+    def segment(self) -> str | None:
+        """The columns of strata, as one name."""
+        return " and ".join(self.strata) or None
 
     @property
     def seconds(self) -> float | None:
@@ -91,125 +96,129 @@ class Counted:
         return None if self.first_time is None or self.last_time is None else self.last_time - self.first_time
 
 
-def is_binary(database: duckdb.DuckDBPyConnection, columns: Columns) -> bool:
+def is_binary(rows: Table) -> bool:
     """Say whether every exposure earned 0 or 1, as far as the rows tell."""
-    fits = "reward = floor(reward) AND reward BETWEEN 0 AND impressions" if columns.aggregated else "reward IN (0, 1)"
-    found = database.execute(f"SELECT count(*) FROM log WHERE NOT ({fits})").fetchone()
-    return found is not None and found[0] == 0
+    return not rows.count("NOT (reward = floor(reward) AND reward BETWEEN 0 AND impressions)")
 
 
 def count_arms(
-    database: duckdb.DuckDBPyConnection, columns: Columns, offset: float, candidates: Sequence[str], binary: bool
-) -> Counted:
-    """Return the arms that were shown often enough, as sums, the most shown first.
+    rows: Table, columns: Columns, offset: float, covariates: Sequence[Covariate], binary: bool
+) -> tuple[Counted, Table]:
+    """Return the arms that were shown often enough, as sums, the most shown first; and the rows of these arms.
 
-    `candidates` are columns of users or places whose values stand in the table as segment_0, segment_1, ...; what
-    matters most of them, if any does, is kept apart in the sums.
+    The covariates that matter most, if any does, are strata, which are kept apart in the sums.
     """
-    shown = "sum(impressions)::BIGINT" if columns.aggregated else "count(*)"
-    database.execute(
-        f"""
-        CREATE TEMP TABLE arms AS
-        SELECT row_number() OVER (ORDER BY exposures DESC, first) - 1 AS id, arm, exposures
-        FROM (SELECT arm, {shown} AS exposures, min(rowid) AS first FROM log GROUP BY arm)
-        WHERE exposures >= $1 ORDER BY exposures DESC, first LIMIT $2
-        """,
-        [LEAST_EXPOSURES, MOST_ARMS],
+    names = rows.find(
+        "SELECT arm, sum(impressions)::BIGINT AS exposures FROM log GROUP BY arm "
+        f"HAVING exposures >= {LEAST_EXPOSURES} ORDER BY exposures DESC, arm LIMIT {MOST_ARMS}"
     )
-    names = database.execute("SELECT arm, exposures FROM arms ORDER BY id").fetchall()
+    [[first, last, arms]] = rows.find("SELECT min(time), max(time), count(DISTINCT arm) FROM log")
     if not names:
-        _refuse_thin(database, columns, shown)
+        _refuse_thin(rows, columns)
     # How single exposures spread is not known from sums of numbers, so neither segments nor large ones are looked for.
     known = binary or not columns.aggregated
-    chosen = choose_segment(database, len(candidates), columns.aggregated) if known else None
-    cap, capped_rows = (None, 0) if columns.aggregated else _cap(database)
-    bins = int(np.clip(MOST_CELLS // len(names), SLICES, MOST_BINS))
-    if columns.aggregated:
-        sums = sums_of_aggregates(database, len(names), bins, binary, chosen)
-    else:
-        sums = _sums(database, columns.unit is not None, offset, bins, cap, chosen)
+    rows, strata, segments = strata_of(rows, covariates if known else ())
+    cap, capped_rows = (None, 0) if columns.aggregated else _cap(rows)
+    ids = rows.mapped("arm", {name: float(number) for number, (name, _) in enumerate(names)})
+    rows = rows.select(f"SELECT *, {ids}::BIGINT AS id FROM log").where("id NOT NULL")
+    sums = _sums(rows, columns, binary, offset, cap, len(names))
+    amounts = _amounts(rows, covariates, len(names))
     limits = np.searchsorted(sums["id"], np.arange(len(names) + 1))
-    arms = []
+    found = []
     for index, (name, exposures) in enumerate(names):
         own = {column: values[limits[index] : limits[index + 1]] for column, values in sums.items()}
         variance = variance_from_differences(float(own["squared_differences"].sum()), float(own["differences"].sum()))
-        cells = Cells(
-            own["exposure"], own["time"], own["count"], own["total"], own["squares"], own["capped"], own["segment"]
-        )
-        arms.append(Arm(name, int(exposures), cells, variance))
-    found = database.execute("SELECT min(time), max(time), count(DISTINCT arm) FROM log").fetchone()
-    assert found is not None
-    values = segment_values(database, chosen)
-    return Counted(
-        arms=tuple(arms),
-        arms_left_out=int(found[2]) - len(arms),
-        first_time=found[0],
-        last_time=found[1],
-        cap=cap,
-        capped_rows=capped_rows,
-        segment=None if chosen is None else candidates[chosen],
-        segments=values,
-        users=None if columns.unit is None else within_users(database, len(arms)),
-    )
+        cells = Cells(**{field.name: own[field.name] for field in dataclasses.fields(Cells)})
+        found.append(Arm(name, int(exposures), cells, variance, **amounts[index]))
+    # What looks at single rows later finds them as the tables `log` and `arms`.
+    rows.database.execute(f"CREATE TEMP VIEW log AS {rows.using('SELECT * EXCLUDE (id), place AS rowid FROM log')}")
+    rows.database.execute(f"CREATE TEMP TABLE arms AS {rows.using('SELECT DISTINCT arm, id FROM log')}")
+    users = None if columns.unit is None else within_users(rows.database, len(found))
+    return Counted(tuple(found), int(arms) - len(found), first, last, cap, capped_rows, strata, segments, users), rows
 
 
-def _cap(database: duckdb.DuckDBPyConnection) -> tuple[float | None, int]:
+def _cap(rows: Table) -> tuple[float | None, int]:
     """Return what rewards are cut to, and how many are, if a few large ones carry much of the whole spread."""
-    positive = database.execute("SELECT avg(reward), min(reward) FROM log WHERE reward > 0").fetchone()
-    least = database.execute("SELECT min(reward) FROM log").fetchone()
-    if positive is None or least is None or positive[0] is None or least[0] < 0:
+    [[mean, least]] = rows.find("SELECT avg(reward) FILTER (reward > 0), min(reward) FROM log")
+    if mean is None or least < 0:
         return None, 0
-    cap = CAP * float(positive[0])
-    found = database.execute(
+    cap = CAP * float(mean)
+    [[share, number]] = rows.find(
         "SELECT sum(reward * reward) FILTER (reward > $1) / sum(reward * reward), count(*) FILTER (reward > $1) "
         "FROM log",
-        [cap],
-    ).fetchone()
-    assert found is not None
-    return (cap, int(found[1])) if (found[0] or 0.0) > HEAVY_SHARE else (None, 0)
+        cap,
+    )
+    return (cap, int(number)) if (share or 0.0) > HEAVY_SHARE else (None, 0)
 
 
-def _refuse_thin(database: duckdb.DuckDBPyConnection, columns: Columns, shown: str) -> None:
-    most = database.execute(f"SELECT arm, {shown} FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1").fetchone()
-    most = most or ("?", 0)
+def _refuse_thin(rows: Table, columns: Columns) -> None:
+    [[name, shown]] = rows.find("SELECT arm, sum(impressions)::BIGINT FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1")
     raise LogError(
-        f"no arm has {LEAST_EXPOSURES} exposures (the most shown, {quoted(most[0])}, has {most[1]})",
+        f"no arm has {LEAST_EXPOSURES} exposures (the most shown, {quoted(name)}, has {shown})",
         owner=f"arm column {columns.arm!r}",
         hint="give more rows, or another column with {arm}",
     )
 
 
+def _amounts(rows: Table, covariates: Sequence[Covariate], arms: int) -> list[dict[str, float]]:
+    """Return what was spent on each arm, whom it reached and how often, as far as there are columns for that."""
+    fields = {"spend": "sum({})", "reach": "max({})", "frequency": "sum({} * impressions) / sum(impressions)"}
+    places = {each.role: f"beside_{number}" for number, each in enumerate(covariates) if each.role in fields}
+    if not places:
+        return [{}] * arms
+    listed = ", ".join(f"{fields[role].format(place)} AS {role}" for role, place in places.items())
+    found = rows.find(f"SELECT {listed} FROM log GROUP BY id ORDER BY id")
+    return [dict(zip(places, values, strict=True)) for values in found]
+
+
 def _sums(
-    database: duckdb.DuckDBPyConnection,
-    per_unit: bool,
-    offset: float,
-    bins: int,
-    cap: float | None,
-    segment: int | None,
+    rows: Table, columns: Columns, binary: bool, offset: float, cap: float | None, arms: int
 ) -> dict[str, np.ndarray]:
-    """Return sums per arm, bin of exposures and slice of time. This query takes most of the time of reading."""
-    unit = ", unit" if per_unit else ""
+    """Return sums per arm, bin of exposures and slice of time. This query takes most of the time of reading.
+
+    The exposures of a row of n are numbered from the sum of those before it, and the row lies at their middle. What is
+    not known is how they spread. Of 0/1 rewards the sum says it: n exposures with s successes hold 2 s (n - s) / n of
+    squared differences in n - 1 pairs. Of numbers it is learnt from how the means m of successive rows differ:
+    2 (m - m')**2 / (1/n + 1/n') has the mean of one squared difference.
+    """
+    bins = int(np.clip(MOST_CELLS // arms, SLICES, MOST_BINS))
+    n, exposure, within, pairs = "1", "row_number() OVER in_order - 1", "0", "0"
+    squares, difference = "reward * reward", "power(reward - lag(reward) OVER in_order, 2)"
+    if columns.aggregated:
+        n, exposure = "impressions", "sum(impressions) OVER in_order - impressions + (impressions - 1) / 2"
+        squares = "reward" if binary else "reward * reward / impressions"
+        means = "power(reward / impressions - lag(reward / impressions) OVER in_order, 2)"
+        difference = f"2 * {means} / (1 / impressions + 1 / lag(impressions) OVER in_order)"
+        if binary:
+            within, pairs = "2 * reward * (impressions - reward) / impressions", "impressions - 1"
     # Per unit, exposure numbers are small and hold many rows each; otherwise every arm has each number once.
-    exposure_bin = "least(exposure, $1 - 1)" if per_unit else "exposure * least($1, exposures) // exposures"
-    code = segment_code(segment)
-    found = database.execute(
+    place = "least(exposure, $1 - 1)" if columns.unit else "floor(exposure * least($1, exposures) / exposures)"
+    sums = rows.arrays(
         f"""
-        WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(rowid) AS rows FROM log),
-        numbered AS (
-            SELECT id, exposures, reward - $3 AS reward, least(reward, $4) - $3 AS capped, {code} AS segment,
-                coalesce((time - first) / nullif(last - first, 0), log.rowid / nullif(rows, 0), 0) AS time,
-                row_number() OVER in_order - 1 AS exposure,
-                log.reward - lag(log.reward) OVER in_order AS difference
-            FROM log JOIN arms USING (arm), bounds
-            WINDOW in_order AS (PARTITION BY id{unit} ORDER BY time, log.rowid)
-        )
-        SELECT id, avg(exposure) AS exposure, avg(time) AS time, count(*)::DOUBLE AS count, sum(reward) AS total,
-            sum(reward * reward) AS squares, coalesce(sum(difference * difference), 0) AS squared_differences,
-            count(difference)::DOUBLE AS differences, sum(capped) AS capped, segment
-        FROM numbered
-        GROUP BY id, {exposure_bin}, least(floor(time * $2), $2 - 1), segment
+        WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(place) AS rows FROM log),
+        shown AS (SELECT id, sum(impressions)::BIGINT AS exposures FROM log GROUP BY id),
+        centred AS (SELECT * EXCLUDE (time, reward), reward - $3 AS reward, least(reward, $4) - $3 AS capped,
+            coalesce((time - first) / nullif(last - first, 0), place / nullif(rows, 0), 0) AS time,
+            time AS moment FROM log, bounds),
+        numbered AS (SELECT id, segment, time, capped, reward, {n} AS n, {squares} AS squares, {exposure} AS exposure,
+            {within} AS within, {pairs} AS pairs, {difference} AS difference FROM centred
+            WINDOW in_order AS (PARTITION BY id{", unit" if columns.unit else ""} ORDER BY moment, place
+                ROWS UNBOUNDED PRECEDING))
+        SELECT id, sum(exposure * n) / sum(n) AS exposure, sum(time * n) / sum(n) AS time, sum(n)::DOUBLE AS count,
+            sum(reward) AS total, sum(squares) AS squares, coalesce(sum(difference), 0) + sum(within) AS
+            squared_differences, (count(difference) + sum(pairs))::DOUBLE AS differences, sum(capped) AS capped,
+            segment, count(*)::DOUBLE AS rows
+        FROM numbered JOIN shown USING (id) GROUP BY id, {place}, least(floor(time * $2), $2 - 1), segment
         ORDER BY id, exposure, time
         """,
-        [bins, SLICES, offset, LARGEST if cap is None else cap],
-    ).fetchnumpy()
-    return {column: np.ma.getdata(values) for column, values in found.items()}
+        bins,
+        SLICES,
+        offset,
+        LARGEST if cap is None else cap,
+    )
+    if not columns.aggregated or binary:
+        return sums
+    # The squares that single exposures must have had, given the noise of their arm.
+    squared = np.bincount(sums["id"], sums["squared_differences"], minlength=arms)
+    variance = squared / np.maximum(2 * np.bincount(sums["id"], sums["differences"], minlength=arms), 1.0)
+    return sums | {"squares": sums["squares"] + (sums["count"] - sums["rows"]) * variance[sums["id"]]}

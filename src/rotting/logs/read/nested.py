@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rotting.logs.read.columns import in_sql
+from rotting.logs.read.tables import in_sql
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable
 
 from rotting.errors import quoted
-from rotting.logs.read.columns import LogError
+from rotting.logs.read.options import LogError
+
+KINDS_OF_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
 
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0, "t": 1.0, "f": 0.0}
 # Texts that stand for no number. As the name of an arm only the first two are none.
@@ -59,6 +61,20 @@ class Written:
         """Return the number, read with one of its marks."""
         digits = self.digits.replace("," if mark == "." else ".", "").replace(",", ".")
         return (-1 if self.negative else 1) * float(digits) / (100 if self.percent else 1)
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Say whether some texts are numbers, true or false: a tenth of them, as others may stand for missing ones.
+
+    >>> are_numbers(["$3.20", "yes", ""]), are_numbers(["Low", "High"])
+    (True, False)
+    """
+    plain = re.compile(r"[-+]?([0-9.]+([eE][-+]?[0-9]+)?|inf)")
+    known = [
+        text.lower().strip("-") in (*WORDS, *MISSING) or plain.fullmatch(text) or Written(text).marks()
+        for text in texts
+    ]
+    return 10 * sum(map(bool, known)) >= len(known)
 
 
 def read_numbers(
@@ -122,3 +138,15 @@ def _refuse_mixtures(written: dict[str, Written], role: str, column: str) -> Non
     shares = {each.percent for each in written.values()}
     if len(shares) > 1:
         raise LogError("holds percentages and other numbers", owner=owner, expected="one of them")
+
+
+def number_of(column: str, kind: str) -> str:
+    """Return SQL that reads a column of this type as a number, NULL where that could mean two things."""
+    if kind.startswith(KINDS_OF_NUMBERS):
+        return f"{column}::DOUBLE"
+    text = f"trim({column}::VARCHAR)"
+    known = " ".join(f"WHEN '{word}' THEN {value}" for word, value in WORDS.items())
+    # "1.234" may be a thousand and more.
+    unsure = f"substr({text}, -4, 1) = '.' AND length({text}) < 9 AND substr(ltrim({text}, '+-'), 1, 1) != '0'"
+    number = f"CASE WHEN {unsure} THEN NULL ELSE try_cast({text} AS DOUBLE) END"
+    return f"coalesce({number}, CASE lower({text}) {known} END)"

@@ -7,9 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import TypeVar
 
-from rotting.logs.read.columns import LogError
+from rotting.errors import BadValue
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+
+class LogError(BadValue):
+    """A log cannot be diagnosed: what is wrong with it, in one sentence that says what to do."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

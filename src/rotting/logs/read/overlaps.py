@@ -1,107 +1,79 @@
-"""Exports that cover the same days: the same file twice, windows that overlap, days that were exported anew."""
+"""Exports that cover the same days: the same file twice, windows that overlap, days that were exported again."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 from rotting.errors import quoted
-from rotting.logs.read.columns import FILE, Columns, LogError, words_of
-from rotting.logs.read.sources import Source
+from rotting.logs.read.options import LogError
+from rotting.logs.read.tables import Table
 
-if TYPE_CHECKING:
-    import duckdb
-
-SAMPLE = 200  # rows that show which columns hold numbers
-_NUMBER = re.compile(
-    r"[-+\u2212]?[^0-9a-zA-Z]*[0-9][0-9.,'\u2019\s\u00a0\u202f]*([eE][-+]?[0-9]+)?\s*[%$€£¥]?|[-\s]*|(?i:n/?a|null|none)"
-)
-_NAMES = frozenset({"id", "ids", "code", "key", "uuid", "zip", "hour"})
 # Copies in other files are no chance if there are so many times the number of files of them for each within a file.
 OFTEN = 3
 # Sums of so many exposures are not equal by chance.
 MANY_EXPOSURES = 30
+FIRST_COPIES = "place IN (SELECT min(place) FROM log GROUP BY whole_row)"
 
 
-def dimensions(source: Source, columns: Columns) -> list[str]:
-    """Return the columns that say what a row of sums is about, beside its arm and time: names, and no numbers."""
-    used = {columns.arm, columns.reward, columns.time, columns.impressions, FILE}
-    rest = [column for column in source.columns if column not in used]
-    if not columns.aggregated or not rest:
-        return []
-    sample = source.rows.limit(SAMPLE).fetchall()
-    found = []
-    for column in rest:
-        place = source.rows.columns.index(column)
-        texts = ["" if row[place] is None else str(row[place]).strip() for row in sample]
-        if words_of(column) & _NAMES or not all(map(_NUMBER.fullmatch, texts)):
-            found.append(column)
-    return found
-
-
-def settle_overlaps(
-    database: duckdb.DuckDBPyConnection, files: tuple[str, ...], sums: bool, drop_duplicates: bool
-) -> list[str]:
+def settle_overlaps(rows: Table, files: tuple[str, ...], sums: bool, drop_duplicates: bool) -> tuple[Table, list[str]]:
     """Count once what stands in several files, refuse days that differ between files; return what must be said."""
-    said = []
+    said: list[str] = []
     if len(files) > 1:
-        said += _drop_same_files(database, files)
-        said += _settle_cells(database, files, drop_duplicates) if sums else _drop_shared_rows(database, len(files))
-    return said + (_settle_repeats(database) if sums else [])
+        rows, said = _without_same_files(rows, files)
+        rows, more = _settle_cells(rows, files, drop_duplicates) if sums else _without_shared(rows, len(files))
+        said = said + more
+    if not sums:
+        return rows, said
+    rows, more = _settle_repeats(rows)
+    return rows, said + more
 
 
-def _drop_same_files(database: duckdb.DuckDBPyConnection, files: tuple[str, ...]) -> list[str]:
+def _without_same_files(rows: Table, files: tuple[str, ...]) -> tuple[Table, list[str]]:
     """Leave out files with the same rows as an earlier one."""
-    prints = database.execute(
+    prints = rows.find(
         "SELECT file, count(*), sum(whole_row::HUGEINT)::VARCHAR, bit_xor(whole_row) FROM log "
         "GROUP BY file ORDER BY file"
-    ).fetchall()
+    )
     first: dict[tuple[object, ...], int] = {}
     same = [row[0] for row in prints if row[1] > 1 and first.setdefault(row[1:], row[0]) != row[0]]
     if not same:
-        return []
-    database.execute("DELETE FROM log WHERE list_contains($1, file)", [same])
+        return rows, []
     listed = ", ".join(files[number] for number in same[:4]) + (", ..." if len(same) > 4 else "")
-    return [f"Files with the same rows as another were left out: {listed}."]
+    said = f"Files with the same rows as another were left out: {listed}."
+    return rows.where(f"file NOT IN ({', '.join(map(str, same))})"), [said]
 
 
-def _drop_shared_rows(database: duckdb.DuckDBPyConnection, files: int) -> list[str]:
+def _without_shared(rows: Table, files: int) -> tuple[Table, list[str]]:
     """Leave out rows that stand in an earlier file as well, where that is no chance: rows of one file hardly repeat."""
-    [[across, within]] = database.execute(
+    [[across, within]] = rows.find(
         "SELECT sum(files - 1), sum(copies - files) FROM "
         "(SELECT count(*) AS copies, count(DISTINCT file) AS files FROM log GROUP BY whole_row)"
-    ).fetchall()
-    if across <= OFTEN * files * (within + 1):
-        return []
-    database.execute(
-        "DELETE FROM log USING (SELECT whole_row AS row, min(file) AS first FROM log GROUP BY whole_row "
-        "HAVING count(DISTINCT file) > 1) WHERE whole_row = row AND file > first"
     )
-    return [f"Files overlap: {across:,} rows that stand in an earlier file as well were counted once."]
+    if across <= OFTEN * files * (within + 1):
+        return rows, []
+    once = "SELECT * EXCLUDE (first) FROM (SELECT *, min(file) OVER (PARTITION BY whole_row) AS first FROM log)"
+    said = f"Files overlap: {across:,} rows that stand in an earlier file as well were counted once."
+    return rows.select(f"{once} WHERE file = first").stored(), [said]
 
 
-def _settle_cells(database: duckdb.DuckDBPyConnection, files: tuple[str, ...], drop_duplicates: bool) -> list[str]:
+def _settle_cells(rows: Table, files: tuple[str, ...], drop_duplicates: bool) -> tuple[Table, list[str]]:
     """Leave out days of an arm that stand in an earlier file in the same way; refuse those that differ.
 
     If copies are to be dropped, the last file is right about a day: later exports know more.
     """
-    database.execute(
+    shared = rows.select(
         """
-        CREATE OR REPLACE TEMP TABLE shared_cells AS
         WITH parts AS (SELECT arm, time, cell, file, count(*) AS rows, sum(whole_row::HUGEINT) AS print FROM log
             WHERE arm NOT NULL GROUP BY ALL)
         SELECT arm, time, cell, min(file) AS first, max(file) AS last, count(DISTINCT (rows, print)) > 1 AS differs
         FROM parts GROUP BY arm, time, cell HAVING count(*) > 1
         """
-    )
-    # All of a result is fetched: DuckDB 2 lets no relation be read beside one that is not finished.
-    [[shared, differing]] = database.execute("SELECT count(*), count(*) FILTER (differs) FROM shared_cells").fetchall()
-    if not shared:
-        return []
+    ).stored()
+    [[number, differing]] = shared.find("SELECT count(*), count(*) FILTER (differs) FROM log")
+    if not number:
+        return rows, []
     if differing and not drop_duplicates:
-        [[arm, first, last]] = database.execute(
-            "SELECT arm, first, last FROM shared_cells WHERE differs ORDER BY first, last, time, arm LIMIT 1"
-        ).fetchall()
+        [[arm, first, last]] = shared.find(
+            "SELECT arm, first, last FROM log WHERE differs ORDER BY first, last, time, arm LIMIT 1"
+        )
         raise LogError(
             f"{files[first]} and {files[last]} have other numbers for the same days of {quoted(arm)} "
             f"({differing:,} such days and arms)",
@@ -109,25 +81,27 @@ def _settle_cells(database: duckdb.DuckDBPyConnection, files: tuple[str, ...], d
             "files are parts of the whole, such as countries, add a column that says which",
         )
     kept = "last" if drop_duplicates else "first"
-    database.execute(
-        f"DELETE FROM log USING shared_cells AS shared WHERE log.arm = shared.arm AND log.cell = shared.cell "
-        f"AND log.time IS NOT DISTINCT FROM shared.time AND file != shared.{kept}"
+    once = rows.select(
+        f"SELECT log.* FROM log LEFT JOIN ({shared.query}) AS shared ON log.arm = shared.arm "
+        f"AND log.cell = shared.cell AND log.time IS NOT DISTINCT FROM shared.time "
+        f"WHERE coalesce(file = shared.{kept}, true)"
     )
-    return [f"Files overlap: {shared:,} days of arms stand in several, and those of the {kept} were counted."]
+    said = f"Files overlap: {number:,} days of arms stand in several, and those of the {kept} were counted."
+    return once.stored(), [said]
 
 
-def _settle_repeats(database: duckdb.DuckDBPyConnection) -> list[str]:
+def _settle_repeats(rows: Table) -> tuple[Table, list[str]]:
     """Leave out sums that repeat another in every column; say where others of one arm and time were added up."""
-    [[repeated, copied, shown]] = database.execute(
+    [[repeated, copied, shown]] = rows.find(
         """
         SELECT count(*), count(*) FILTER (kinds = 1), avg(shown) FILTER (kinds = 1) FROM
         (SELECT count(*) AS rows, count(DISTINCT whole_row) AS kinds, avg(impressions) AS shown FROM log
             WHERE arm NOT NULL AND time NOT NULL AND NOT is_total GROUP BY arm, time, cell) WHERE rows > 1
         """
-    ).fetchall()
+    )
     if not repeated:
-        return []
+        return rows, []
     if copied < repeated or (shown or 0) < MANY_EXPOSURES:
-        return [f"Several rows of one arm and time were added up: {repeated:,} times. Were days exported twice?"]
-    database.execute("DELETE FROM log WHERE rowid NOT IN (SELECT min(rowid) FROM log GROUP BY whole_row)")
-    return [f"Rows that repeat another, of the same arm and time, were counted once: {copied:,} times."]
+        return rows, [f"Several rows of one arm and time were added up: {repeated:,} times. Were days exported twice?"]
+    said = f"Rows that repeat another, of the same arm and time, were counted once: {copied:,} times."
+    return rows.where(FIRST_COPIES).stored(), [said]

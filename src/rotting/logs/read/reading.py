@@ -8,17 +8,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from rotting.logs.read.beside import look_beside
-from rotting.logs.read.checking import check_rows, refuse_sums_of_segments
+from rotting.logs.read.beside import dimensions, look_beside
+from rotting.logs.read.checking import Checked, check_rows, refuse_sums_of_segments
 from rotting.logs.read.clocks import FIRST_DATE
-from rotting.logs.read.columns import Columns, LogError, choose_columns, probability_column
+from rotting.logs.read.columns import Columns, choose_columns, probability_column
 from rotting.logs.read.counting import Arm, Counted, count_arms, is_binary
-from rotting.logs.read.options import AS_FOUND, ReadOptions, takes_options
-from rotting.logs.read.overlaps import dimensions, settle_overlaps
+from rotting.logs.read.covariates import Covariate, fields_of, find_covariates, weighed
+from rotting.logs.read.options import AS_FOUND, LogError, ReadOptions, takes_options
+from rotting.logs.read.overlaps import settle_overlaps
 from rotting.logs.read.reshaping import count_events, reshaped
-from rotting.logs.read.segments import segment_candidates
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
-from rotting.logs.read.staging import count, reward_wait, stage
+from rotting.logs.read.staging import reward_wait, stage
+from rotting.logs.read.tables import Table, in_sql
 from rotting.logs.worth.periods import Comparison, compare_periods
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Log:
     currency: str = ""  # of the rewards, where they are written with one
     periods: Comparison | None = None
     reward_wait: float | None = None  # after how long nearly all rewards have arrived, if the log has their times
+    covariates: tuple[Covariate, ...] = ()  # what else may change what an arm earns
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -75,6 +77,42 @@ class Log:
     def exposures(self) -> int:
         """The number of exposures that were analysed; of rows, unless they stand for many exposures each."""
         return sum(arm.exposures for arm in self.arms)
+
+
+@dataclasses.dataclass(frozen=True)
+class Staged:
+    """The rows of a log in one form, whatever it came in: arm, unit, reward, time, impressions, and columns beside."""
+
+    table: Table
+    name: str
+    columns: Columns
+    covariates: tuple[Covariate, ...]  # of which number i is the column beside_i
+    checked: Checked
+    currency: str
+    notes: tuple[str, ...]
+
+
+def read(source: Source, options: ReadOptions, step: Step = lambda stage: None) -> Staged:
+    """Return the rows of a log in one form, without those that cannot be used."""
+    step("reading rows")
+    found = reshaped(source, options)
+    source, columns, said = choose_columns(found.source, options, found.roles)
+    said += look_beside(source, columns)
+    covariates = [] if found.counts_events else find_covariates(source, columns)
+    fields = fields_of(source, covariates, options.decimal)
+    beside = {f"beside_{number}": field for number, field in enumerate(fields.values())}
+    rows, notes, currency = stage(source, columns, beside, dimensions(source, columns), options)
+    sums = columns.aggregated and not found.counts_events
+    rows, told = settle_overlaps(rows, source.files, sums, options.drop_duplicates)
+    if found.counts_events:
+        rows = count_events(rows, columns)
+    step("looking for irregular rows")
+    checked = check_rows(rows, columns, options, options.drop_duplicates)
+    if columns.aggregated:
+        segments = {f"beside_{i}": each.name for i, each in enumerate(fields) if each.role in ("segment", "campaign")}
+        refuse_sums_of_segments(checked.table, segments)
+    notes = [*source.notes, *notes, *said, *told, *checked.notes]
+    return Staged(checked.table, source.name, columns, tuple(fields), checked, currency, tuple(notes))
 
 
 def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambda stage: None) -> Log:
@@ -103,29 +141,16 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, step, options.encoding) as opened_source:
-        step("reading rows")
-        given = _given(options)
-        found = reshaped(opened_source, given)
-        source = found.source
-        columns, said = look_beside(source, choose_columns(source.columns, **given | found.roles))
-        candidates = [] if found.counts_events else segment_candidates(source.rows, columns)
-        staged = stage(source.database, source.rows, columns, candidates, options, dimensions(source, columns))
-        sums = columns.aggregated and not found.counts_events
-        said += settle_overlaps(source.database, source.files, sums, options.drop_duplicates)
-        if found.counts_events:
-            count_events(source.database, columns)
-        step("looking for irregular rows")
-        checked = check_rows(source.database, columns, options, options.drop_duplicates)
-        if columns.aggregated:
-            refuse_sums_of_segments(source.database, candidates)
+    with opened(log, step, options.encoding) as source:
+        staged = read(source, options, step)
+        columns, rows, checked = staged.columns, staged.table, staged.checked
         step("counting exposures")
-        binary = is_binary(source.database, columns)
-        offset = 0.0 if columns.aggregated else _offset(source.database)
-        counted = count_arms(source.database, columns, offset, candidates, binary)
-        kept = count(source.database, "SELECT count(*) FROM log JOIN arms USING (arm)")
+        covariates = weighed(rows, staged.covariates, columns.aggregated)
+        binary = is_binary(rows)
+        offset = 0.0 if columns.aggregated else _offset(rows)
+        counted, kept = count_arms(rows, columns, offset, covariates, binary)
         return Log(
-            name=source.name,
+            name=staged.name,
             columns=columns,
             rows=checked.rows,
             dropped=checked.dropped,
@@ -135,11 +160,12 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
             binary=binary,
             offset=offset,
             counted=counted,
-            rows_left_out=checked.rows - sum(checked.dropped.values()) - kept,
-            notes=(*source.notes, *staged.notes, *said, *checked.notes),
+            rows_left_out=checked.rows - sum(checked.dropped.values()) - kept.count(),
+            notes=staged.notes,
             currency=staged.currency,
-            periods=compare_periods(source.database, columns, options.before, options.after),
-            reward_wait=reward_wait(source.database, options),
+            periods=compare_periods(kept.database, columns, options.before, options.after),
+            reward_wait=reward_wait(rows, options.reward_time),
+            covariates=tuple(covariates),
         )
 
 
@@ -159,30 +185,24 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
     """
     options = ReadOptions(**reading)
     with opened(log, lambda stage: None, options.encoding) as opened_source:
-        given = _given(options)
-        found = reshaped(opened_source, given)
-        source = found.source
-        columns, _ = look_beside(source, choose_columns(source.columns, **given | found.roles))
+        found = reshaped(opened_source, options)
+        source, columns, _ = choose_columns(found.source, options, found.roles)
+        look_beside(source, columns)
         if columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
         chance = probability_column(source.rows.columns, options.probability)
-        stage(source.database, source.rows, columns, [] if chance is None else [chance], options)
-        settle_overlaps(source.database, source.files, sums=False, drop_duplicates=False)
-        check_rows(source.database, columns, options, drop_duplicates=False)
-        probability_field = "" if chance is None else ", segment_0::DOUBLE AS probability"
-        dates = count(source.database, f"SELECT count(*) FROM log WHERE time < {FIRST_DATE}") == 0 and columns.time
-        kept = f"arm, reward{', time' if dates else ''}{probability_field}"
-        rows = source.database.execute(f"SELECT {kept} FROM log ORDER BY time, rowid")
-        names = [column[0] for column in rows.description]
+        beside = {} if chance is None else {"probability": f"{in_sql(chance)}::DOUBLE"}
+        rows, _, _ = stage(source, columns, beside, (), options)
+        rows, _ = settle_overlaps(rows, source.files, sums=False, drop_duplicates=False)
+        rows = check_rows(rows, columns, options, drop_duplicates=False).table
+        names = ["arm", "reward", *beside]
+        if columns.time and not rows.count(f"time < {FIRST_DATE}"):
+            names.insert(2, "time")
         return [
             {name: value for name, value in zip(names, row, strict=True) if value is not None}
-            for row in rows.fetchall()
+            for row in rows.find(f"SELECT {', '.join(names)} FROM log ORDER BY time, place")
         ]
-
-
-def _given(options: ReadOptions) -> dict[str, str | None]:
-    return {role: getattr(options, role) for role in ("arm", "reward", "time", "unit", "impressions")}
 
 
 @contextlib.contextmanager
@@ -192,7 +212,7 @@ def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]
         tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
         open_source(log, step, folder, encoding) as source,
     ):
-        _limit_memory(source.database, folder)
+        _limit_memory(source.rows.database, folder)
         yield source
 
 
@@ -207,7 +227,7 @@ def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
         database.execute("SET enable_progress_bar = false")
 
 
-def _offset(database: duckdb.DuckDBPyConnection) -> float:
+def _offset(rows: Table) -> float:
     """Return what rewards are counted from: 0, or the smallest of them if all are far away from 0."""
-    low, high = database.execute("SELECT min(reward), max(reward) FROM log").fetchone() or (0.0, 0.0)
+    [[low, high]] = rows.find("SELECT min(reward), max(reward) FROM log")
     return float(low) if 0 < FAR_FROM_ZERO * (high - low) < min(abs(low), abs(high)) else 0.0

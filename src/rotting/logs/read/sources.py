@@ -1,4 +1,4 @@
-"""Where logs come from: files, tables in databases, frames. Each becomes a relation of DuckDB."""
+"""Where logs come from: files, folders, tables in databases, frames. Each becomes a table of DuckDB."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import csv
 import dataclasses
 import functools
+import glob
 import os
 import zipfile
 import zlib
@@ -14,16 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from rotting.errors import MissingExtra, literal, quoted
-from rotting.logs.read.columns import FILE, LogError, in_sql
-from rotting.logs.read.folders import check_columns, files_of
 from rotting.logs.read.nested import flat
+from rotting.logs.read.options import LogError
+from rotting.logs.read.tables import Table, in_sql, text_in_sql
 from rotting.logs.read.textfiles import (
-    exact_text,
     in_utf8,
     layout,
     refuse_broken_csv,
     repeated_names,
-    sheet_as_csv,
+    rows_as_csv,
+    sheet_rows,
     unzipped,
 )
 
@@ -32,8 +33,15 @@ if TYPE_CHECKING:
 
 KINDS = ".csv, .tsv, .jsonl, .json (.gz or .zip), .xlsx, .parquet, a DuckDB or SQLite file (file.db::table), a folder"
 TABLE_MARK = "::"
-ROWS_AT_ONCE = 100_000
 ONE_ROW_PER_EXPOSURE = "one row per exposure"
+# What a file is: by its first bytes, or else by its name.
+_STARTS = {b"SQLite format 3\0": "sqlite", b"PAR1": "parquet"}
+_TEXTS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+_SUFFIXES = {*_TEXTS, ".parquet", ".xlsx", ".gz", ".zip"}
+# A column that is added where a log has several files: which of them a row is from.
+FILE = "number of the file"
+SMALL = 1 << 25  # bytes of a text file that is parsed once, and not by every query
+SAMPLE = 200  # rows that show what columns hold
 
 
 class PandasFrame(Protocol):
@@ -63,8 +71,7 @@ LogSource: TypeAlias = str | os.PathLike[str] | PandasFrame | ConvertibleToPanda
 class Source:
     """An opened log."""
 
-    database: duckdb.DuckDBPyConnection
-    rows: duckdb.DuckDBPyRelation
+    rows: Table
     name: str  # how to call the log
     notes: tuple[str, ...] = ()  # what must be said about how it was opened
     files: tuple[str, ...] = ()  # the names of its files, if there are several; the column FILE numbers them
@@ -75,12 +82,41 @@ class Source:
         """The columns of the log itself."""
         return [column for column in self.rows.columns if column != FILE]
 
+    @functools.cached_property
+    def sample(self) -> dict[str, list[str]]:
+        """What the first rows hold in each column, as texts; values that are missing are left out."""
+        fields = ", ".join(f"trim({in_sql(column)}::VARCHAR)" for column in self.columns)
+        rows = self.rows.find(f"SELECT {fields} FROM log LIMIT {SAMPLE}")
+        columns = zip(*rows, strict=True) if rows else ((),) * len(self.columns)
+        return {name: [each for each in texts if each] for name, texts in zip(self.columns, columns, strict=True)}
+
+    def varies(self, column: str) -> bool:
+        """Say whether a column has more than one value."""
+        found = self.sample[column]
+        if len(set(found)) > 1 or not found:
+            return bool(found)
+        return bool(self.rows.find(f"SELECT 1 FROM log WHERE trim({in_sql(column)}::VARCHAR) != $1 LIMIT 1", found[0]))
+
+    def distinct(self, column: str) -> int:
+        """Return about how many values a column has."""
+        return int(self.rows.find(f"SELECT approx_count_distinct({in_sql(column)}) FROM log")[0][0])
+
+    def values(self, column: str, most: int = SAMPLE) -> list[str]:
+        """Return the values of a column as texts, `most` of them."""
+        text = f"trim({in_sql(column)}::VARCHAR)"
+        found = self.rows.find(f"SELECT DISTINCT {text} AS value FROM log WHERE {text} != '' LIMIT {most}")
+        return sorted(row[0] for row in found)
+
+    def with_rows(self, rows: Table, *notes: str) -> Source:
+        """Return the log with other rows, and more to say."""
+        return dataclasses.replace(self, rows=rows, notes=(*self.notes, *notes))
+
 
 @contextlib.contextmanager
 def open_source(
     log: LogSource, step: Callable[[str], None], folder: str, encoding: str | None = None
 ) -> Iterator[Source]:
-    """Yield the log as a relation in a database; `folder` holds what has to be unpacked or written anew.
+    """Yield the log as a table in a database; `folder` holds what has to be unpacked or written again.
 
     Whatever DuckDB finds wrong with the log, here or later, becomes a `LogError` of one line.
     """
@@ -89,16 +125,14 @@ def open_source(
     except ImportError:
         raise MissingExtra("logs are read with DuckDB, which is not installed", hint="install rotting[logs]") from None
     name = f"log {os.fspath(log)!r}" if isinstance(log, str | os.PathLike) else "the log"
-    parts = _parts(os.fspath(log), Path(folder), encoding, name) if isinstance(log, str | os.PathLike) else []
-    own = parts[0].path if len(parts) == 1 and parts[0].kind == "duckdb" else None
+    parts = _parts(os.fspath(log), Path(folder), encoding, name, step) if isinstance(log, str | os.PathLike) else []
     try:
-        # A DuckDB file is opened itself, for reading only: temporary tables live elsewhere.
-        with duckdb.connect(str(own), read_only=True) if own is not None else duckdb.connect() as database:
-            if isinstance(log, str | os.PathLike):
-                yield _joined(database, parts, name, step)
+        with duckdb.connect() as database:
+            if parts:
+                yield _joined(database, parts, name)
             else:
-                rows = _frame(database, log)
-                yield Source(database, rows, name, repeated=repeated_names(getattr(log, "columns", ())))
+                rows = Table.of(database, _frame(database, log))
+                yield Source(rows, name, repeated=repeated_names(getattr(log, "columns", ())))
     except duckdb.Error as error:
         for part in parts:
             if part.kind == "csv":
@@ -117,105 +151,116 @@ class _Part:
     called: str
 
 
-def _parts(log: str, folder: Path, encoding: str | None, name: str) -> list[_Part]:
+def _parts(log: str, folder: Path, encoding: str | None, name: str, step: Callable[[str], None]) -> list[_Part]:
     """Return the files of a log: one, or those of a folder or a pattern."""
-    files = files_of(log)
+    files = _files_of(log)
     if files is None:
-        path, table = _split(log)
-        return [_Part(*_ready(path, table, folder, encoding, name), table, str(path))]
+        text, mark, table = log.partition(TABLE_MARK)
+        if mark and not table:
+            expected = f"file.db{TABLE_MARK}table"
+            raise LogError(f"names no table after {TABLE_MARK}", owner=name, expected=expected)
+        return [_ready(Path(text), table or None, folder, encoding, name, step)]
     parts = []
     for number, path in enumerate(files):
-        own = folder / str(number)
-        own.mkdir()
-        ready, kind = _ready(path, None, own, encoding, f"log {str(path)!r}")
-        if kind in ("duckdb", "sqlite"):
+        (folder / str(number)).mkdir()
+        parts.append(_ready(path, None, folder / str(number), encoding, f"log {str(path)!r}", step))
+        if parts[-1].kind == "duckdb" or _kind(path) == "sqlite":
             raise LogError("a database among several files", owner=name, expected="tables as files, or one database")
-        parts.append(_Part(ready, kind, None, str(path)))
     return parts
 
 
-def _joined(database: duckdb.DuckDBPyConnection, parts: list[_Part], name: str, step: Callable[[str], None]) -> Source:
-    """Return all parts as one relation, in their order; values of several files are texts."""
-    from duckdb import ColumnExpression, ConstantExpression
+def _files_of(log: str) -> list[Path] | None:
+    """Return the files that a folder or a pattern stands for, by name; None if it is a file by itself."""
+    path = Path(log)
+    if path.is_dir():
+        found = [each for each in sorted(path.iterdir()) if each.is_file()]
+        files = [each for each in found if each.suffix.lower() in _SUFFIXES and not each.name.startswith((".", "_"))]
+        what = "the folder holds no file that can be read"
+    elif not path.exists() and any(mark in log for mark in "*?["):
+        files = sorted(each for each in map(Path, glob.glob(log, recursive=True)) if each.is_file())
+        what = "no file has such a name"
+    else:
+        return None
+    if not files:
+        raise LogError(what, owner=f"log {log!r}", expected=f"files such as {', '.join(sorted(_SUFFIXES)[:4])}")
+    return files
 
-    found = [_relation(database, part.kind, part.path, part.table, name, step) for part in parts]
+
+def _joined(database: duckdb.DuckDBPyConnection, parts: list[_Part], name: str) -> Source:
+    """Return all parts as one table, in their order; values of several files are texts."""
+    found = [_opened(database, part, name) for part in parts]
     if len(parts) == 1:
-        rows, notes, repeated = found[0]
-        return Source(database, rows, name, notes, (), repeated)
-    check_columns({part.called: each[0].columns for part, each in zip(parts, found, strict=True)}, name)
-    columns = found[0][0].columns
-    texts = [ColumnExpression(column).cast("VARCHAR").alias(column) for column in columns]
-    projected = [
-        each[0].project(*texts, ConstantExpression(number).cast("INTEGER").alias(FILE))
-        for number, each in enumerate(found)
-    ]
-    notes = tuple(dict.fromkeys(note for each in found for note in each[1]))
-    notes += (f"Read as one log: {len(parts):,} files.",)
-    files = tuple(Path(part.called).name for part in parts)
-    repeated = frozenset().union(*(each[2] for each in found))
+        return found[0]
+    columns, tables = found[0].columns, []
+    for number, (part, each) in enumerate(zip(parts, found, strict=True)):
+        if differ := sorted(set(each.columns) ^ set(columns)):
+            listed = ", ".join(map(quoted, differ[:4]))
+            problem = f"{Path(part.called).name} and {Path(parts[0].called).name} have other columns ({listed})"
+            raise LogError(problem, owner=name, expected="files with the same columns")
+        texts = ", ".join(f"{in_sql(column)}::VARCHAR AS {in_sql(column)}" for column in columns)
+        tables.append(each.rows.select(f"SELECT {texts}, {number} AS {in_sql(FILE)} FROM log").query)
+    notes = tuple(dict.fromkeys(note for each in found for note in each.notes))
     return Source(
-        database, functools.reduce(lambda one, other: one.union(other), projected), name, notes, files, repeated
+        Table(database, " UNION ALL ".join(f"({query})" for query in tables)),
+        name,
+        (*notes, f"Read as one log: {len(parts):,} files."),
+        tuple(Path(part.called).name for part in parts),
+        frozenset().union(*(each.repeated for each in found)),
     )
 
 
-def _ready(path: Path, table: str | None, folder: Path, encoding: str | None, name: str) -> tuple[Path, str]:
-    """Return a file that DuckDB can read, and its kind."""
-    kind = _kind(path)
+def _ready(
+    path: Path, table: str | None, folder: Path, encoding: str | None, name: str, step: Callable[[str], None]
+) -> _Part:
+    """Return a file that DuckDB can read."""
+    called, kind = str(path), _kind(path)
     try:
         if kind == "zip":
             path = unzipped(path, folder, name)
             kind = _kind(path)
         if table is not None and kind not in ("duckdb", "sqlite", "xlsx"):
-            raise LogError("names a table, but the file is no database", owner=name, expected="the file alone")
+            raise LogError("names a table, but the file is not a database", owner=name, expected="the file alone")
         if kind == "xlsx":
-            return sheet_as_csv(path, table, folder, name), "csv"
-        return (in_utf8(path, encoding, folder, name) if kind in ("csv", "json") else path), kind
+            path, kind = rows_as_csv(sheet_rows(path, table, name), folder), "csv"
+        elif kind == "sqlite":
+            step("copying the table")
+            path, kind = rows_as_csv(_sqlite_rows(path, table, name), folder), "csv"
+        elif kind in ("csv", "json"):
+            path = in_utf8(path, encoding, folder, name)
+        return _Part(path, kind, table, called)
     except ImportError:
         raise MissingExtra("Excel files are read with openpyxl", hint="install rotting[logs]") from None
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
         raise _unreadable(name, error) from None
 
 
-def _relation(
-    database: duckdb.DuckDBPyConnection,
-    kind: str,
-    path: Path,
-    table: str | None,
-    name: str,
-    step: Callable[[str], None],
-) -> tuple[duckdb.DuckDBPyRelation, tuple[str, ...], frozenset[str]]:
-    """Return the log as a relation, what must be said about it, and the names that several of its columns have."""
-    if kind == "csv":
-        found = layout(path)
+def _opened(database: duckdb.DuckDBPyConnection, part: _Part, name: str) -> Source:
+    """Return a file as a table, with what must be said about it, and the names that several of its columns have."""
+    if part.kind == "csv":
+        found = layout(part.path)
         # Left to itself, DuckDB may skip a header that does not fit the rows.
-        rows = database.read_csv(str(path), header=True, all_varchar=True, skiprows=found.above, sep=found.mark)
+        rows = database.read_csv(str(part.path), header=True, all_varchar=True, skiprows=found.above, sep=found.mark)
         notes = (f"Lines above the header were skipped: {found.above}.",) if found.above else ()
-        return rows, notes, repeated_names(found.header)
-    if kind == "json":
+        table = Table.of(database, rows)
+        small = part.path.stat().st_size <= SMALL
+        return Source(table.stored() if small else table, name, notes, repeated=repeated_names(found.header))
+    if part.kind == "json":
         # Several threads have been seen to change the order of the rows, which is that of time where there is none.
         database.execute("SET threads = 1")
-        return flat(database.read_json(str(path))), (), frozenset()
-    if kind == "parquet":
-        return flat(database.read_parquet(str(path))), (), frozenset()
-    if kind == "sqlite":
-        step("copying the table")
-        return _copy_sqlite(database, path, table, name), (), frozenset()
-    tables = [row[0] for row in database.execute("SHOW TABLES").fetchall()]
-    return flat(database.table(_table(table, tables, name))), (), frozenset()
+        rows = database.read_json(str(part.path))
+    elif part.kind == "parquet":
+        rows = database.read_parquet(str(part.path))
+    else:
+        database.execute(f"ATTACH {text_in_sql(str(part.path))} AS file (READ_ONLY)")
+        tables = [row[0] for row in database.execute("SHOW TABLES FROM file").fetchall()]
+        rows = database.sql(f"SELECT * FROM file.{in_sql(_table(part.table, tables, name))}")
+    return Source(Table.of(database, flat(rows)), name)
 
 
 def _unreadable(name: str, error: Exception, expected: str | None = None) -> LogError:
     """Return the error of a log that another library cannot read; that library's own message is put on one line."""
     reason = getattr(error, "strerror", None) or " ".join(str(error).split())
     return LogError(f"cannot be read ({literal(reason)})", owner=name, expected=expected)
-
-
-def _split(log: str) -> tuple[Path, str | None]:
-    """Return the file and the table of `file.db::table`."""
-    path, mark, table = log.partition(TABLE_MARK)
-    if mark and not table:
-        raise LogError(f"names no table after {TABLE_MARK}", owner=f"log {log!r}", expected=f"file.db{TABLE_MARK}table")
-    return Path(path), table or None
 
 
 def _kind(path: Path) -> str:
@@ -226,22 +271,18 @@ def _kind(path: Path) -> str:
             start = file.read(16)
     except OSError as error:
         raise _unreadable(name, error) from None
-    if start == b"SQLite format 3\0":
-        return "sqlite"
-    if start[8:12] == b"DUCK":
-        return "duckdb"
-    if start[:4] == b"PAR1":
-        return "parquet"
     if not start:
         raise LogError("the file is empty", owner=name, expected=f"a header and {ONE_ROW_PER_EXPOSURE}")
-    suffixes = {suffix.lower() for suffix in path.suffixes[-2:]}
+    if start[8:12] == b"DUCK":
+        return "duckdb"
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     if start.startswith(b"PK\x03\x04"):
-        return "xlsx" if {".xlsx", ".xlsm"} & suffixes else "zip"
-    if {".csv", ".tsv", ".txt"} & suffixes:
-        return "csv"
-    if {".json", ".jsonl", ".ndjson"} & suffixes:
-        return "json"
-    raise LogError("the file is of no kind that can be read", owner=name, expected=KINDS)
+        return "xlsx" if {".xlsx", ".xlsm"} & set(suffixes) else "zip"
+    kinds = [kind for mark, kind in _STARTS.items() if start.startswith(mark)]
+    kinds += [_TEXTS[suffix] for suffix in suffixes if suffix in _TEXTS]
+    if not kinds:
+        raise LogError("the file is of no kind that can be read", owner=name, expected=KINDS)
+    return kinds[0]
 
 
 def _table(wanted: str | None, tables: list[str], name: str) -> str:
@@ -255,46 +296,22 @@ def _table(wanted: str | None, tables: list[str], name: str) -> str:
     return tables[0] if wanted is None else wanted
 
 
-def _copy_sqlite(
-    database: duckdb.DuckDBPyConnection, path: Path, wanted: str | None, name: str
-) -> duckdb.DuckDBPyRelation:
-    """Copy a SQLite table, as texts, a piece at a time. DuckDB's own reader would have to be downloaded."""
+def _sqlite_rows(path: Path, wanted: str | None, name: str) -> Iterator[tuple[object, ...]]:
+    """Yield the header and the rows of a SQLite table. DuckDB's own reader would have to be downloaded."""
     import sqlite3
 
-    import pandas
-
-    copied = False
     try:
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as sqlite:
             found = sqlite.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
-            table = _table(wanted, [row[0] for row in found], name)
             # The name is one of the file's own tables; SQL has no parameters for names.
-            rows = sqlite.execute(f"SELECT * FROM {in_sql(table)}")
-            columns = [column[0] for column in rows.description]
-            for piece in iter(lambda: rows.fetchmany(ROWS_AT_ONCE), []):
-                texts = [[exact_text(value) for value in row] for row in piece]
-                frame = pandas.DataFrame(texts, columns=columns, dtype=object)
-                _append(database.from_df(frame), columns, first=not copied)
-                copied = True
+            rows = sqlite.execute(f"SELECT * FROM {in_sql(_table(wanted, [row[0] for row in found], name))}")
+            yield tuple(column[0] for column in rows.description)
+            yield from rows
     except sqlite3.Error as error:
         raise _unreadable(name, error) from None
-    if not copied:
-        raise LogError("there are no rows", owner=name, expected=ONE_ROW_PER_EXPOSURE)
-    return database.table("copied")
 
 
-def _append(piece: duckdb.DuckDBPyRelation, columns: list[str], first: bool) -> None:
-    """Add a piece to the table `copied`, every column as text: a piece without any value would look like numbers."""
-    from duckdb import ColumnExpression
-
-    texts = piece.project(*[ColumnExpression(column).cast("VARCHAR").alias(column) for column in columns])
-    if first:
-        texts.create("copied")
-    else:
-        texts.insert_into("copied")
-
-
-def _frame(database: duckdb.DuckDBPyConnection, frame: PandasFrame | ConvertibleToPandas) -> duckdb.DuckDBPyRelation:
+def _frame(database: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
     """Return a pandas frame, or one that turns into it (Polars, Arrow), as a relation."""
     import duckdb
     import pandas
@@ -303,7 +320,7 @@ def _frame(database: duckdb.DuckDBPyConnection, frame: PandasFrame | Convertible
     expected = "a file, or a frame of pandas or one with to_pandas()"
     convert = (lambda: frame) if isinstance(frame, pandas.DataFrame) else getattr(frame, "to_pandas", None)
     if convert is None:
-        raise LogError("is no frame", owner=name, expected=expected)
+        raise LogError("is not a frame", owner=name, expected=expected)
     try:
         database.register("frame", _with_index(convert()))
         return database.table("frame")

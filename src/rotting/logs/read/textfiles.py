@@ -11,12 +11,12 @@ import gzip
 import itertools
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from rotting.errors import literal, quoted
-from rotting.logs.read.columns import LogError
+from rotting.logs.read.options import LogError
 
 SEPARATORS = (",", ";", "\t", "|")
 LINES = 50  # that show how a table is laid out
@@ -168,8 +168,8 @@ def refuse_broken_csv(path: Path, name: str) -> None:
                 raise LogError(problem, owner=name, expected=expected, hint="notes below the table must go")
 
 
-def sheet_as_csv(path: Path, wanted: str | None, folder: Path, name: str) -> Path:
-    """Write a sheet of an Excel file as a CSV file: the one asked for, or the only one with rows."""
+def sheet_rows(path: Path, wanted: str | None, name: str) -> Iterator[Sequence[object]]:
+    """Yield the rows of a sheet of an Excel file: the one asked for, or the only one with rows."""
     import openpyxl
 
     workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
@@ -179,16 +179,19 @@ def sheet_as_csv(path: Path, wanted: str | None, folder: Path, name: str) -> Pat
         raise LogError(f"the file has {len(filled)} sheets ({listed})", owner=name, hint="name one as file.xlsx::sheet")
     if wanted is not None and wanted not in filled:
         raise LogError(f"there is no sheet {quoted(wanted)}", owner=name, expected=f"one of {filled}")
-    target = folder / "sheet.csv"
-    with target.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        rows = [row for row in workbook[wanted or filled[0]].iter_rows(values_only=True) if any(map(_is_filled, row))]
-        # A merged title may be wider than the table; alone in its row, it is a narrow line, as in a text file.
-        width = max((max(place for place, value in enumerate(row) if _is_filled(value)) for row in rows), default=0) + 1
-        for row in rows:
-            texts = [exact_text(value) or "" for value in row[:width]]
-            writer.writerow(texts[:1] if not any(texts[1:]) else texts)
+    rows = [row for row in workbook[wanted or filled[0]].iter_rows(values_only=True) if any(map(_is_filled, row))]
     workbook.close()
+    # A merged title may be wider than the table; alone in its row, it is a narrow line, as in a text file.
+    width = max((max(place for place, value in enumerate(row) if _is_filled(value)) for row in rows), default=0) + 1
+    for row in rows:
+        yield row[:width] if any(map(_is_filled, row[1:])) else row[:1]
+
+
+def rows_as_csv(rows: Iterable[Sequence[object]], folder: Path) -> Path:
+    """Write rows, the header first, as a file that is read like any other."""
+    target = folder / "rows.csv"
+    with target.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([exact_text(value) or "" for value in row] for row in rows)
     return target
 
 

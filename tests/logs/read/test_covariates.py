@@ -1,6 +1,7 @@
 """Columns of segments: found, chosen, and taken into account."""
 
 import numpy as np
+import pandas
 import pytest
 
 from rotting.logs import make_log
@@ -47,3 +48,45 @@ def test_what_came_after_is_not_adjusted_for(name):
     frame = drifting().drop(columns="device")
     frame[name] = np.where(frame["click"] == 1, "yes", "no")
     assert read_log(frame, ReadOptions(reward="click")).counted.segment is None
+
+
+def slates(seed=2, rows=6000):
+    """Return a log in which lower places and longer slates click less, and two of four arms move down."""
+    generator = np.random.default_rng(seed)
+    share = np.arange(rows) / rows
+    arm = generator.integers(0, 4, rows)
+    place = 1 + generator.binomial(5, np.where(arm < 2, 0.1 + 0.6 * share, 0.4))
+    size = generator.integers(3, 60, rows)
+    click = generator.random(rows) < 0.6 / place / np.log(size)
+    return pandas.DataFrame({"ad": arm, "ts": np.arange(rows), "click": click, "position": place, "slate_size": size})
+
+
+def test_positions_and_slates_are_strata():
+    log = read_log(slates())
+    assert set(log.counted.strata) <= {"position", "slate_size"}
+    assert "position" in log.counted.strata
+    assert {(each.role, each.varies) for each in log.covariates} == {("position", True), ("slate", True)}
+    names, cells = log.counted.segments, log.arms[0].cells
+    assert len(names) <= 30
+    assert cells.segment.max() < len(names)
+    rates = [cells.total[cells.segment == code].sum() / cells.count[cells.segment == code].sum() for code in (0, 4)]
+    assert rates[0] > 2 * rates[1]
+
+
+def test_a_position_that_never_changes_settles_something():
+    log = read_log(slates().assign(position=lambda frame: 1 + frame.ad, slate_size=7))
+    assert [(each.role, each.varies) for each in log.covariates] == [("position", False)]
+    assert log.counted.strata == ()
+
+
+def test_outcomes_identifiers_and_constants_are_no_covariates():
+    frame = slates().drop(columns=["position", "slate_size"])
+    click = frame.click.to_numpy()
+    frame = frame.assign(
+        user_engagement=np.where(click, "High", "Low"),
+        bounced=np.where(click, "left", "stayed"),
+        country="DE",
+        propensity=np.where(frame.ad == 1, 0.25, 0.5),
+        full_name=[f"user {row}" for row in range(len(frame))],
+    )
+    assert [(each.name, each.role) for each in read_log(frame).covariates] == [("propensity", "propensity")]

@@ -1,0 +1,175 @@
+"""Which column says when an arm was shown: one of them, or several that are put together."""
+
+from __future__ import annotations
+
+import re
+
+from rotting.errors import quoted
+from rotting.logs.read.names import called, is_called, looks_like_time, mentions, month_of
+from rotting.logs.read.options import LogError
+from rotting.logs.read.sources import Source
+from rotting.logs.read.tables import in_sql
+
+# What the values of a part of a date look like.
+_PARTS = {
+    "year": r"(19|20)[0-9]{2}(\.0)?",
+    "quarter": r"[QqTt]?[1-4](\.0)?",
+    "month": r"(0?[1-9]|1[0-2])(\.0)?",
+    "week": r"(0?[1-9]|[1-4][0-9]|5[0-3])(\.0)?",
+    "day": r"(0?[1-9]|[12][0-9]|3[01])(\.0)?",
+    "date": r"[0-9]{4}[-/.]?[0-9]{2}[-/.]?[0-9]{2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}",
+    "hour": r"([01]?[0-9]|2[0-3])(\.0|:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?( ?[AaPp][Mm])?",
+}
+_WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|[0-9]{8}.*"
+# Parts that are put together: the first that a log has.
+_TOGETHER = (
+    ("date", "hour"),
+    ("year", "month", "day", "hour"),
+    ("year", "month", "day"),
+    ("year", "month"),
+    ("year", "week"),
+    ("year", "quarter"),
+    ("month", "day"),
+)
+
+
+def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]]:
+    """Add the column of times to those that are chosen, if there is one; return the log and what must be said.
+
+    Columns that are called like the time of an exposure (date, shown_at) come first, then those of reports
+    (reporting starts, week), then the only other one that holds dates; the times of records (created_at, uploaded,
+    end_date) last. Parts of a date are put together, or refused.
+    """
+    free = [column for column in source.columns if column not in chosen.values() and source.sample[column]]
+    parts = _parts_of(source, free)
+    timed = [column for column in free if _holds_times(source, column) and column not in parts.values()]
+    moments = called(timed, "time", whole=True)
+    if any(_has_clock(source, column) for column in moments):
+        parts = {}
+    names = next((each for each in _TOGETHER if set(each) <= set(parts)), None)
+    if names is not None and (names[0] == "date" or not moments):
+        source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
+        return source, [f"The time was put together from {_listed([parts[name] for name in names])}."]
+    if not any(_is_dated(source, column) for column in [*moments, *([parts["date"]] if "date" in parts else [])]):
+        _refuse_parts(source, parts)
+    timed += [column for column in parts.values() if column not in timed]
+    for columns in _tiers(source, timed):
+        if len(columns) > 1 and not is_called(columns[0], "time", "reported"):
+            raise LogError(
+                f"several columns hold dates ({_listed(columns)})", hint="name the one of the exposures with {time}"
+            )
+        if columns:
+            chosen["time"] = columns[0]
+            others = [column for column in columns[1:] if _is_dated(source, column)]
+            if not others:
+                return source, _unread(source, free)
+            return source, [f"Column {columns[0]!r} was taken for the time; {_listed(others)} could be meant as well."]
+    return source, _unread(source, free)
+
+
+def _tiers(source: Source, timed: list[str]) -> list[list[str]]:
+    """Return the columns that may hold the times of exposures, the surest kind first."""
+    timed = sorted(timed, key=lambda column: not source.varies(column))
+    records = [column for column in timed if mentions(column, "recorded")]
+    others = [column for column in timed if not mentions(column, "recorded", "outcome", "unit", "of others")]
+    dated = [column for column in others if _is_dated(source, column) and source.varies(column)]
+    return [
+        called(timed, "time", whole=True),
+        called(timed, "reported", whole=True),
+        dated,
+        called(records, "recorded"),
+    ]
+
+
+def _unread(source: Source, free: list[str]) -> list[str]:
+    """Say that a column is called like the time and holds none."""
+    names = [column for column in called(free, "time", whole=True) if not _holds_times(source, column)]
+    if not names:
+        return []
+    return [f"Column {names[0]!r} holds no times that can be read ({quoted(source.sample[names[0]][0])}): not used."]
+
+
+def _holds_times(source: Source, column: str) -> bool:
+    texts = source.sample[column]
+    return 10 * sum(map(looks_like_time, texts)) >= len(texts) > 0  # the others are refused with their rows
+
+
+def _is_dated(source: Source, column: str) -> bool:
+    """Say whether a column holds dates, and no mere numbers."""
+    return all(re.fullmatch(_WHOLE_DATE, text) and looks_like_time(text) for text in source.sample[column])
+
+
+def _has_clock(source: Source, column: str) -> bool:
+    texts = source.sample[column]
+    clocks = [
+        text for text in texts if ":" in text and len(text) > len("00:00:00.000") and not text.endswith(" 00:00:00")
+    ]
+    return bool(clocks) or all(re.fullmatch(r"[0-9]{9,}(\.[0-9]+)?", text) for text in texts)
+
+
+def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
+    """Return the columns that hold parts of dates, by what they hold: as their names and all values say."""
+    found: dict[str, str] = {}
+    for part, form in _PARTS.items():
+        for column in called(free, part, *(["clock"] if part == "hour" else []), whole=True):
+            texts = [text.removesuffix(" 00:00:00") for text in source.sample[column]]
+            fits = all(re.fullmatch(form, text) for text in texts)
+            if column not in found.values() and (fits or (part == "month" and all(map(month_of, texts)))):
+                found[part] = column
+                break
+    return found
+
+
+def _refuse_parts(source: Source, parts: dict[str, str]) -> None:
+    """Refuse a month here and a week there: rows could not be put in order. Numbers of one column may be counted on."""
+    listed = list(parts.values())
+    if len(listed) > 1 or any(not text[0].isdigit() for column in listed for text in source.sample[column]):
+        raise LogError(
+            f"the time seems to stand in {_listed(listed)}",
+            expected="one column of times, such as 2024-01-31 or 2024-01-31 18:00",
+            hint="put them together, or name one column with {time}",
+        )
+
+
+def _joined(source: Source, parts: dict[str, str]) -> tuple[Source, str]:
+    """Return the log with a column of times that was put together from parts of them, and its name."""
+    number = {part: f"try_cast(try_cast({in_sql(name)} AS DOUBLE) AS INTEGER)" for part, name in parts.items()}
+    text = {part: f"trim({in_sql(column)}::VARCHAR)" for part, column in parts.items()}
+    month = number.get("month", "")
+    if month and all(map(month_of, source.sample[parts["month"]])):
+        words = source.values(parts["month"])
+        cases = (f"WHEN '{word}' THEN {month_of(word)}" for word in words if month_of(word))
+        month = f"CASE {text['month']} {' '.join(cases)} END"
+    if "date" in parts:
+        moment = f"regexp_replace({text['date']}, ' 00:00:00$', '')"
+    elif "week" in parts:
+        moment = f"printf('%d-W%02d', {number['year']}, {number['week']})"
+    elif "quarter" in parts:
+        quarter = f"right(regexp_replace({text['quarter']}, '\\.0$', ''), 1)::INTEGER"
+        moment = f"printf('%d-%02d-01', {number['year']}, 3 * {quarter} - 2)"
+    elif "year" in parts:
+        day = number["day"] if "day" in parts else "1"
+        moment = f"printf('%d-%02d-%02d', {number['year']}, {month}, {day})"
+    else:
+        moment = _day_of_year(source, parts, month, number["day"])
+    if "hour" in parts:
+        clock = f"CASE WHEN strpos({text['hour']}, ':') > 0 THEN {text['hour']} ELSE {number['hour']} || ':00' END"
+        moment = f"{moment} || ' ' || {clock}"
+    name = " + ".join(parts.values())
+    return source.with_rows(source.rows.select(f"SELECT *, {moment} AS {in_sql(name)} FROM log")), name
+
+
+def _day_of_year(source: Source, parts: dict[str, str], month: str, day: str) -> str:
+    """Return SQL for the number of a day in its year, where no year is known; refuse what may go over New Year."""
+    found = {row[0] for row in source.rows.find(f"SELECT DISTINCT {month} FROM log")}
+    if {1, 12} <= found:
+        raise LogError(
+            f"the time stands in {_listed(list(parts.values()))}, without a year, and goes over New Year",
+            expected="dates with a year",
+            hint="add a column of years, or name another column with {time}",
+        )
+    return f"dayofyear(try_strptime(printf('2000-%02d-%02d', {month}, {day}), '%Y-%m-%d'))::VARCHAR"
+
+
+def _listed(columns: list[str]) -> str:
+    return " and ".join(map(quoted, columns[:4]))
