@@ -35,8 +35,8 @@ from rotting.logs.tell.sentences import (
 )
 from rotting.logs.worth.arms import EQUAL, ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
 from rotting.logs.worth.estimates import Estimate
-from rotting.logs.worth.fitting import period_ahead, period_of_log, values_of
-from rotting.logs.worth.gain import Gain, Period, count_played, estimate_gains
+from rotting.logs.worth.fitting import period_ahead, values_of
+from rotting.logs.worth.gain import Gain, count_played, estimate_gains
 from rotting.logs.worth.periods import Comparison
 from rotting.logs.worth.recommending import Recommendation, Subject, recommend
 
@@ -71,7 +71,6 @@ class Diagnosis:
     gain: tuple[Gain, ...]  # from now on; empty with one arm, per unit, or where rewards never change
     gain_exposures: int  # how many exposures from now on
     earned_lately: float | None  # what an exposure earned in the last quarter of the log
-    replay: tuple[Gain, ...]  # the same over the time of the log, with all arms fresh at its beginning
     arms: tuple[ArmDiagnosis, ...]
     detectable_loss: float | None  # the share that an arm must lose over the log to be called in 4 of 5 cases
     fresh_arms_per_month: float | None  # that the observed half-lives ask for
@@ -105,9 +104,8 @@ class Diagnosis:
         content: dict[str, object] = {
             field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)
         }
-        for name in ("gain", "replay"):
-            rows = [dataclasses.asdict(gain) for gain in getattr(self, name)]
-            content[name] = {row.pop("policy"): row for row in rows}
+        rows = [dataclasses.asdict(gain) for gain in self.gain]
+        content["gain"] = {row.pop("policy"): row for row in rows}
         return content
 
     def _repr_html_(self) -> str:
@@ -185,20 +183,15 @@ def diagnose(
         bands = isotonic_bands(findings.log.arms, findings.log, generator)
         draws = values_of(findings, seed)
         gains: list[Gain] = []
-        replay: list[Gain] = []
         sigma = sigma_of(read)
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:
-            ahead, past = period_ahead(read), period_of_log(read)
-            progress.stage("simulating policies", count_played(draws, ahead) + count_played(draws, past))
-
-            def played(period: Period) -> list[Gain]:
-                return estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress.advance)
-
-            gains, replay = played(ahead), played(past)
+            ahead = period_ahead(read)
+            progress.stage("simulating policies", count_played(draws, ahead))
+            gains = estimate_gains(draws, ahead, sigma, read.binary, read.offset, seed, progress.advance)
     arms = diagnose_arms(read, findings, bands, draws)
     plain = ReadOptions(unit=options.unit, before=options.before, after=options.after)
     path = _warm_path(log, read) if options == plain else None
-    return _diagnosis(read, arms, findings, gains, replay, seed, fresh_value(read, findings, draws), path)
+    return _diagnosis(read, arms, findings, gains, seed, fresh_value(read, findings, draws), path)
 
 
 def _warm_path(source: LogSource, log: Log) -> str | None:
@@ -213,7 +206,6 @@ def _diagnosis(
     arms: list[ArmDiagnosis],
     findings: Findings,
     gains: list[Gain],
-    replay: list[Gain],
     seed: int,
     fresh: Estimate | None,
     path: str | None,
@@ -248,7 +240,6 @@ def _diagnosis(
         gain=tuple(gains),
         gain_exposures=period.exposures,
         earned_lately=None if period.earned is None else period.earned + log.offset,
-        replay=tuple(replay),
         arms=tuple(arms),
         detectable_loss=power,
         fresh_arms_per_month=fresh_arms_per_month(log, arms),

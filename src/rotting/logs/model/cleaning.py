@@ -173,7 +173,7 @@ def find_late_rewards(panel: Panel, within: Within) -> LateRewards | None:
     """
     if panel.additive:
         return None
-    assumed = max(within.fits, key=lambda pair: pair[0])[1].arms.assumed
+    assumed = within.likeliest.arms.assumed
     seasons = calendars(panel.time)
 
     def evidence(delay: float) -> float:

@@ -80,7 +80,7 @@ def find_wear_out(
     otherwise = {}
     if not simple and bursts:
         otherwise["bursts"] = int(_tested(log if late is None else cut_off(log, late)).worn.sum())
-    if not simple and log.counted.segment is not None:
+    if not simple and log.counted.strata:
         otherwise["segment"] = int(_tested(findings.log, segments=False).worn.sum())
     return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late, otherwise=otherwise)
 
@@ -151,19 +151,20 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str
         return CANNOT_TELL, "one arm alone does not tell its exposures, its age and the time apart"
     if not together.tells:
         reason = (
-            "arms were launched together or shown at one pace, or there are too few rewards, so exposures, age and time "
+            "arms were launched together or shown at one pace, or earned too few rewards, so exposures, age and time "
             "are one thing here"
         )
         return CANNOT_TELL, reason
     likely = ", ".join(f"{each} {share:.0%}" for each, share in together.probabilities.items())
     if together.driver == CANNOT_TELL:
         return CANNOT_TELL, f"the log does not tell the explanations apart ({likely})"
-    return together.driver, f"{together.driver} explains the log best ({likely}), if newer arms are as good as older ones"
+    assumed = "if newer arms are as good as older ones"
+    return together.driver, f"{together.driver} explains the log best ({likely}), {assumed}"
 
 
 def _common_fall(within: Within) -> float:
     """Return how far all arms together fall along their exposures, as if time did nothing, in standard errors."""
-    chance, fit = max(within.fits, key=lambda pair: pair[0])
+    fit = within.likeliest
     weighed = fit.arms.weighed(within.column)
     return float(-(within.column * fit.arms.response).sum() / np.sqrt(max((within.column * weighed).sum(), 1e-9)))
 

@@ -1,4 +1,4 @@
-"""All arms together: do late arms start as high as early ones did, and fall from there?
+"""All arms together: whether late arms start as high as early ones did, and fall from there.
 
 Of a slope that all arms share, levels and slices of time leave nothing if all go at one pace. It shows in how high arms
 start that were launched at different times, and only if newer arms are as good at first as older ones were
@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 from scipy.special import ndtr
 
-from rotting.logs.model.mixed import TINY, Arms, Assumed, Fit, Slope, calendars, weights
+from rotting.logs.model.mixed import TINY, Arms, Fit, Slope, calendars, weights
 from rotting.logs.model.panel import Panel
 from rotting.logs.model.within import HOPELESS, MOST_LEARNT_FROM, Within
 
@@ -41,6 +41,7 @@ class Member:
 
     @property
     def with_slope(self) -> float:
+        """The same with a common slope."""
         return self.weight + float(self.slope.log_evidence(COMMON))
 
 

@@ -16,7 +16,7 @@ MOST_SLICES, FEWEST_SLICES, REWARDS_PER_CELL = 32, 4, 5.0
 MANY_ARMS, SLICES_OF_MANY = 300, 14
 SAME_TIME = 1e-8  # of the log's time: cells that are no further apart have one time
 MOST_WEIGHT = 1e6  # of a cell: nothing is known to a thousandth, whatever the log says
-ROUNDS_OF_LEVELS = 40
+ROUNDS_OF_LEVELS, ROUNDS_OF_STRATA = 40, 60
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,8 +113,9 @@ def make_panel(log: Log, segments: bool = True) -> Panel:
         weight = np.minimum(shown * rate**2 / variance[:, None], MOST_WEIGHT)
     else:
         earned, response, weight = earned / event, np.zeros(shape), np.zeros(shape)
+    age = np.where(shown > 0, own_time - launch[:, None], 0.0)
     panel = Panel(
-        shown=shown * expected, earned=earned, exposure=exposure, age=np.where(shown > 0, own_time - launch[:, None], 0),
+        shown=shown * expected, earned=earned, exposure=exposure, age=age,
         time=slice_time, response=response, weight=weight, exposures=exposures, launch=launch, end=end,
         event=event, mean=float(total.sum() / count.sum()), rate=rate, additive=additive,
     )  # fmt: skip
@@ -170,28 +171,33 @@ def _before(cells: Cells, per_unit: bool) -> np.ndarray:
 
 
 def _expected(log: Log, place: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return what the mix of segments makes of an exposure in each cell: 1 on average.
+    """Return what the mix of strata makes of an exposure in each cell: 1 on average.
 
-    Segments multiply the value of every arm by the same factor; the factors are those that explain the differences
-    between segments within cells, so a value that falls in all segments is not explained away.
+    Levels of arms, of slices of time and of strata multiply. What could be either the stratum or the arm's exposures is
+    given to the stratum: a fall that follows the place on the page is no evidence of wear.
     """
-    segments = len(log.counted.segments)
-    segment = np.concatenate([own.cells.segment for own in log.arms])
+    strata = len(log.counted.segments)
+    stratum = np.concatenate([own.cells.segment for own in log.arms])
     counts, totals = (
         np.bincount(
-            place * segments + segment,
+            place * strata + stratum,
             np.concatenate([getattr(own.cells, name) for own in log.arms]),
-            shape[0] * shape[1] * segments,
-        ).reshape(-1, segments)
+            shape[0] * shape[1] * strata,
+        ).reshape(*shape, strata)
         for name in ("count", "capped")
     )
-    factors = np.ones(segments)
-    for _ in range(20):
-        level = totals.sum(axis=1) / np.maximum(counts @ factors, 1e-300)
-        factors = (totals.sum(axis=0) + 0.5 * level.mean()) / np.maximum(level @ counts + 0.5 * level.mean(), 1e-300)
-        factors /= (counts.sum(axis=0) @ factors) / counts.sum()
-    shown = counts.sum(axis=1)
-    return np.asarray(np.where(shown > 0, np.maximum(counts @ factors, 1e-3) / np.maximum(shown, 1.0), 1.0)).reshape(shape)
+    levels = [np.ones((shape[0], 1, 1)), np.ones((1, shape[1], 1)), np.ones((1, 1, strata))]
+    prior = 0.5 * totals.sum() / counts.sum()
+    for _ in range(ROUNDS_OF_STRATA):
+        for axis in range(3):
+            others = levels[axis - 1] * levels[axis - 2]
+            beside = tuple(each for each in range(3) if each != axis)
+            known = (counts * others).sum(axis=beside, keepdims=True)
+            levels[axis] = (totals.sum(axis=beside, keepdims=True) + prior) / np.maximum(known + 0.5, 1e-300)
+    factor = levels[2][0, 0]
+    factor = factor / ((counts.sum(axis=(0, 1)) @ factor) / counts.sum())
+    shown = counts.sum(axis=2)
+    return np.asarray(np.where(shown > 0, np.maximum(counts @ factor, 1e-3) / np.maximum(shown, 1.0), 1.0))
 
 
 def _levels(panel: Panel) -> np.ndarray:

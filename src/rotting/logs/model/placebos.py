@@ -35,7 +35,7 @@ class Placebos:
 def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
     """Return how often placebos of a log say as much as the log does."""
     generator = np.random.default_rng(SEED)
-    fit = max(within.fits, key=lambda pair: pair[0])[1]
+    fit = within.likeliest
     luck = Luck.of(panel, within, fit)
     falls = fit.own(within.column)
     spread = np.sqrt(falls.information + FREE**-2)

@@ -1,6 +1,6 @@
 """Exposures counted per user: users who tire, told apart from users who leave and from the novelty of everything.
 
-Users are compared with themselves only, at one number of exposures to anything, and in one stretch of time. So users who
+Users are compared with themselves only, at one number of exposures to anything, in one stretch of time. So users who
 are keen on whatever is new, tastes that fade with the days, and audiences that change are no evidence. Whether an
 exposure was a user's last may depend on its reward (a buyer leaves), so the last one of each user is left out.
 """
@@ -128,7 +128,7 @@ def _z(design: np.ndarray, reward: np.ndarray, user: np.ndarray) -> np.ndarray:
 
 
 def _placebo(own: np.ndarray, rest: np.ndarray, user: np.ndarray) -> float:
-    """Return how often the largest fall is as large where each user's exposures are shuffled: their order is nothing."""
+    """Return how often the largest fall is as large where each user's exposures are shuffled."""
     some = np.flatnonzero(user < np.searchsorted(np.cumsum(np.bincount(user)), MOST_SHUFFLED, side="right") + 1)
     own, rest, user = own[some], rest[some], user[some]
     generator = np.random.default_rng(SEED)

@@ -1,4 +1,4 @@
-"""Each arm beside the others: does it fall along its own exposures by more than what all arms share over time?
+"""Each arm beside the others: whether it falls along its own exposures by more than what all arms share over time.
 
 Nothing is assumed of levels of arms and slices of time. So a fall that all arms share is no evidence here: with free
 levels and free slices it is a trend. What tells are differences of slopes and of paces.
@@ -42,10 +42,15 @@ class Within:
     sure_jumps: np.ndarray  # bool: and far likelier than that nothing happened
     jump_at: np.ndarray  # the slice from which the arm is worth something else, where it jumps
 
+    @property
+    def likeliest(self) -> Fit:
+        """The fit under the likeliest kind of wandering."""
+        return max(self.fits, key=lambda pair: pair[0])[1]
+
     def called(self) -> np.ndarray:
         """Return which arms fall at a false-discovery rate, and more likely in a slope than at once."""
         fallen = discoveries(self.falling, self.testable)
-        for arm in np.flatnonzero(fallen):
+        for arm in np.flatnonzero(fallen).tolist():
             fallen[arm] = not self.jumps[arm] and self._holds(arm)
         return fallen
 
@@ -71,7 +76,7 @@ def discoveries(p_values: np.ndarray, tested: np.ndarray, rate: float = FALSE_DI
 def fewest_rewards(arms: int) -> float:
     """Return how many rewards an arm must have to be called: below, no loss is seen in half of the cases.
 
-    An arm that loses all its value in a straight line, on m rewards, lies sqrt(m / 3) standard errors from a steady one.
+    An arm that loses all in a straight line, on m rewards, lies sqrt(m / 3) standard errors from a steady one.
 
     >>> round(fewest_rewards(1)), round(fewest_rewards(5)), round(fewest_rewards(38)), round(fewest_rewards(5000))
     (8, 16, 27, 54)

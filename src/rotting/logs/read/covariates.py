@@ -51,11 +51,12 @@ class Covariate:
 
 def find_covariates(source: Source, columns: Columns) -> list[Covariate]:
     """Return the columns that may matter beside those that are used, by their names and values."""
-    rest = [each for each in source.columns if each not in columns.used and source.varies(each)]
+    beside = [each for each in source.columns if each not in columns.used]
+    rest = [each for each in beside if source.varies(each)]
     found: list[Covariate] = []
     for role in (*NUMBERED, *AMOUNTS):
         named = called(
-            [each for each in rest if are_numbers(source.sample[each])], role, whole=role not in ("spend", "reach")
+            [each for each in beside if are_numbers(source.sample[each])], role, whole=role not in ("spend", "reach")
         )
         likely = [
             each for each in named if role not in ("spend", "reach") or not mentions(each, "ratio", "part", "counted")
@@ -133,12 +134,13 @@ def weighed(rows: Table, covariates: Iterable[Covariate], aggregated: bool) -> l
 def strata_of(rows: Table, covariates: Sequence[Covariate]) -> tuple[Table, tuple[str, ...], tuple[str, ...]]:
     """Return the rows with a column `segment`, a number for each stratum; the columns that make strata; their names.
 
-    Strata are made of what matters most, as long as there are not too many of them.
+    Strata are made of positions and slates, and of what matters most, as long as there are not too many of them.
     """
     chosen: list[int] = []
     values: list[str] = []
     for number in sorted(range(len(covariates)), key=lambda number: -covariates[number].matters):
-        if covariates[number].matters >= MATTERS:
+        needed = covariates[number].role in NUMBERED and covariates[number].varies
+        if needed or covariates[number].matters >= MATTERS:
             label = f"concat_ws(' | ', {', '.join(f'beside_{each}' for each in [*chosen, number])})"
             found = [
                 row[0]

@@ -99,12 +99,13 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
     alone, together = (sum(arm.evidence == kind for arm in diagnosis.arms) for kind in (OWN, LAUNCHES))
     chance = {name: f"{share:.2g}" for name, share in diagnosis.placebos.items()}
     if alone:
-        yield f"Of arms called on evidence of their own, about 1 in {1 / FALSE_DISCOVERIES:.0f} is a false alarm by chance."
+        rate = 1 / FALSE_DISCOVERIES
+        yield f"Of arms called on evidence of their own, at most about 1 in {rate:.0f} is a false alarm by chance."
     if together:
         yield "That items wear out rests on when arms were launched: see what would undo it."
     if chance:
         dealt = "; ".join(f"{name}: p = {share}" for name, share in chance.items())
-        yield f"Placebos, which are this log with one thing left to chance, say as much with these probabilities: {dealt}."
+        yield f"How often placebos, which are this log with one thing left to chance, say as much: {dealt}."
     yield from diagnosis.rivals
     if diagnosis.detectable_loss is not None:
         yield (

@@ -42,13 +42,13 @@ def _about_causes(findings: Findings) -> Iterator[str]:
             yield "Season, site or audience may be the cause as well: a second arm, launched now, would tell."
         else:
             yield (
-                "Arms launched at other times, or that rest for a while, would tell exposures from the calendar (season, "
-                "site, audience): launch a fresh one now."
+                "Arms launched at other times, or that rest for a while, would tell exposures from the calendar "
+                "(season, site, audience): launch a fresh one now."
             )
     if findings.wander > WANDERS:
         yield (
-            f"Values of arms wander by about {findings.wander:.0%} from stretch to stretch, more than chance would have "
-            "it. Tests and intervals allow for that; such a log says less than its size promises."
+            f"Values of arms wander by about {findings.wander:.0%} from stretch to stretch, more than by chance. "
+            "Tests and intervals allow for that; such a log says less than its size promises."
         )
 
 
@@ -76,9 +76,10 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
             "Rewards come far more often in the first exposures of an arm, and fade rather than stop: they were kept, "
             "as wear-out. If they were tests before the launch, leave those rows out and ask again."
         )
-    if log.counted.segment is not None:
+    if log.counted.strata:
+        columns = " and ".join(map(repr, log.counted.strata))
         yield (
-            f"With column {log.counted.segment!r} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
+            f"With {columns} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
             f"arms are called; without it, {findings.otherwise.get('segment', 0)} would be. Its values differ "
             "in reward, and their mix changes."
         )
@@ -94,9 +95,9 @@ def _about_power(arms: Sequence[ArmDiagnosis], power: float | None) -> Iterator[
         return
     typical = sorted(arm.exposures for arm in arms)[len(arms) // 2]
     yield (
-        f"What this log can see of one arm: a loss of {power:.0%} over its exposures, beside others that do not lose, "
-        f"is called in about 4 of 5 cases (arms have about {typical:,} exposures). To see a loss of a quarter it would take about "
-        f"{exposures_to_see(power, typical):,} per arm."
+        f"What this log can see of one arm: a loss of {power:.0%} over its exposures, beside others that do not "
+        f"lose, is called in about 4 of 5 cases (arms have about {typical:,} exposures). To see a loss of a quarter it "
+        f"would take about {exposures_to_see(power, typical):,} per arm."
     )
     if any(arm.rotting and arm.half_life is None for arm in arms):
         yield (
@@ -151,8 +152,8 @@ def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
     few = [arm for arm in arms if not arm.enough]
     if few:
         yield (
-            f"Too little to say of {len(few):,} of {len(arms):,} arms: they have too few rewards, or were shown on too few "
-            "days, for any loss to be seen. They are not called, whatever they did."
+            f"Too little to say of {len(few):,} of {len(arms):,} arms: they have too few rewards, or were shown on "
+            "too few days, for any loss to be seen. They are not called, whatever they did."
         )
 
 

@@ -59,7 +59,7 @@ PER_UNIT = (
     "First and last values are left out: over all users they mix those who tire with those who leave. The next 1000 "
     "exposures are taken to earn what the last quarter of the log did."
 )
-GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on", "gain over the time of the log")
+GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on")
 
 
 def report_page(diagnosis: Diagnosis) -> str:
@@ -189,13 +189,8 @@ def _decimals(apart: float) -> int:
 
 def gain_rows(diagnosis: Diagnosis) -> list[list[str]]:
     """Return the gains as rows of texts, the best first."""
-    replayed = {row.policy: row.gain for row in diagnosis.replay}
     best_first = sorted(diagnosis.gain, key=lambda row: -row.gain.point)
-    rows = []
-    for row in best_first:
-        past = with_interval(replayed[row.policy]) if row.policy in replayed else ""
-        rows.append([row.policy, with_interval(row.reward), with_interval(row.gain), past])
-    return rows
+    return [[row.policy, with_interval(row.reward), with_interval(row.gain)] for row in best_first]
 
 
 def with_interval(estimate: Estimate) -> str:
@@ -229,9 +224,7 @@ def _gains(diagnosis: Diagnosis) -> list[str]:
         "<h2>What would be gained</h2>",
         *_whole_gain(diagnosis),
         figure(gain_figure(diagnosis), f"Gain of each policy over what is done now.{advised}", caption),
-        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2, 3}),
-        '<p class="soft">The last column is another question: what each policy would have gained over the log, had it '
-        "chosen from the first day, with all arms fresh.</p>",
+        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2}),
     ]
 
 

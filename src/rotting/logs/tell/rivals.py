@@ -22,9 +22,7 @@ def other_causes(log: Log) -> str:
     """Return the causes that no column of the log settles, as a list in words; empty where users are compared."""
     if log.per_unit:
         return ""
-    settled = {each.role for each in getattr(log, "covariates", ()) if each.settled}
-    if log.counted.segment is not None:
-        settled.add("segment")
+    settled = {each.role for each in log.covariates if each.can_be_stratum or not each.varies}
     left = [words for roles, words in CAUSES if not settled.intersection(roles)]
     return f"{', '.join(left[:-1])} or {left[-1]}" if len(left) > 1 else "".join(left)
 
@@ -38,9 +36,10 @@ def rivals(log: Log, findings: Findings) -> Iterator[str]:
         lost = np.clip(-within.lost[own], 0.0, None)
         least = np.clip(lost - NINETY * within.error[own], 0.0, None)
         yield (
-            f"Evidence of their own: arms are compared with others that share the calendar. A change of {causes} that "
-            f"grows with an arm's exposures looks the same: it would have to take away {_share(float(np.median(lost)))} "
-            f"of its rewards (at least {_share(float(np.median(least)))}) from its first exposure to its last."
+            "Evidence of their own: arms are compared with others that share the calendar. A change of "
+            f"{causes} that grows with an arm's exposures looks the same: it would have to take away "
+            f"{_share(float(np.median(lost)))} of its rewards (at least {_share(float(np.median(least)))}) from its "
+            "first exposure to its last."
         )
     if LAUNCHES in findings.evidence:
         yield from _of_launches(findings)
@@ -49,13 +48,11 @@ def rivals(log: Log, findings: Findings) -> Iterator[str]:
 def _of_launches(findings: Findings) -> Iterator[str]:
     together, panel = findings.together, findings.panel
     ages = float(panel.launch.max() - panel.launch.min()) / panel.typical_age
-    better, least = (
-        np.expm1(max(-together.slope - errors * together.error, 0.0) * ages) for errors in (0.0, NINETY)
-    )
+    better, least = (np.expm1(max(-together.slope - errors * together.error, 0.0) * ages) for errors in (0.0, NINETY))
     yield (
-        "Evidence of launches: late arms start as high as early ones did, and fall from there. That takes newer arms that "
-        "are as good at first as older ones were (exchangeable launches). If, from the first launch to the last, newer "
-        f"arms had become better by {better:.0%} (at least {least:.0%}) while everything fell, nothing would wear out; "
+        "Evidence of launches: late arms start as high as early ones did, and fall from there. That takes newer arms "
+        "that are as good at first as older ones were (exchangeable launches). If, from the first launch to the last, "
+        f"newer arms had become better by {better:.0%} (at least {least:.0%}) while everything fell, nothing would wear out; "
         f"levels of the arms of this log differ by about {np.expm1(together.level_spread):.0%}, whenever they were "
         "launched. A randomised experiment, or resting an arm for a week, would tell."
     )

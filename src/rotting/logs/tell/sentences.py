@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rotting.logs.model.findings import LAUNCHES, OWN, Findings
-from rotting.logs.model.launches import AGE, CALENDAR, EXPOSURE
+from rotting.logs.model.launches import AGE, EXPOSURE
 from rotting.logs.read.reading import Log
 from rotting.logs.tell.rivals import other_causes
 from rotting.logs.worth.arms import ArmDiagnosis

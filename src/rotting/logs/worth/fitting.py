@@ -44,12 +44,6 @@ def period_ahead(log: Log) -> Period:
     return Period.of(recent, start, time=1.0, span=AHEAD, earned=earned / recent.sum())
 
 
-def period_of_log(log: Log) -> Period:
-    """Return the time of the log itself, with all arms fresh from its first day: what would have been gained."""
-    exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
-    return Period.of(exposures, np.zeros(len(exposures)), time=0.0, span=1.0)
-
-
 @takes_options
 def problem_from_log(
     log: LogSource, pessimistic: bool = False, *, reward_delay: str | float | None = None, **reading: Any
@@ -83,7 +77,7 @@ def problem_from_log(
         raise LogError(problem, name="unit", value=options.unit, expected="no unit")
     read = read_log(log, options)
     findings = find_wear_out(read, reward_delay, simple=True)
-    restless = findings.driver.name == CALENDAR
+    restless = findings.driver == CALENDAR
     draws = values_of(findings, 0)
     chosen = [draw for draw in draws if (not draw.falls if restless else draw.along == EXPOSURE)]
     chosen = chosen if len(chosen) >= DRAWS // 20 else draws

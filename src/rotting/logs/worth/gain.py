@@ -51,9 +51,7 @@ class Period:
     earned: float | None = None  # what an exposure earned by this allocation, in the log; None where that is not known
 
     @classmethod
-    def of(
-        cls, shown: np.ndarray, start: np.ndarray, time: float, span: float, earned: float | None = None
-    ) -> Period:
+    def of(cls, shown: np.ndarray, start: np.ndarray, time: float, span: float, earned: float | None = None) -> Period:
         """Return the period in which arms are shown so often by the allocation, for the most shown of them."""
         arms = np.sort(np.argsort(-shown, kind="stable")[: min(MOST_PLAYED, int((shown > 0).sum()))])
         total = float(shown[arms].sum())
@@ -213,7 +211,7 @@ def kept_reward(draw: Draw, period: Period) -> float:
 
 
 def _interval(draws: Sequence[np.ndarray], chances: Sequence[float]) -> Estimate:
-    """Return the median over all explanations, and bounds that hold 90 % of the draws of each: any may be the true one."""
+    """Return the median over all explanations, and bounds that hold 90 % of the draws of each of them."""
     clean = [np.where(np.abs(own) < ROUNDING, 0.0, own) for own in draws]
     low = min(float(np.quantile(own, TAILS[0])) for own in clean)
     high = max(float(np.quantile(own, TAILS[1])) for own in clean)

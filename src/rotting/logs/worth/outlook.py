@@ -74,7 +74,8 @@ class Draw:
         arms = np.arange(self.panel.arms)
         if self.along == AGE:
             return np.minimum(self.ratio * self.panel.values(self.start + self._season(np.array(1.0))), self.highest)
-        return np.mean([self.values(arms, np.full(len(arms), step)) for step in np.linspace(0, exposures, 5)], axis=0)
+        steps = np.linspace(0, exposures, 5)
+        return np.asarray(np.mean([self.values(arms, np.full(len(arms), step)) for step in steps], axis=0))
 
     def half_lives(self) -> np.ndarray:
         """Return after how many exposures half of each arm's first value is lost; infinite if never."""
