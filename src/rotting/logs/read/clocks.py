@@ -6,6 +6,7 @@ what is none of them. One log has one clock: what could be read in two ways, or 
 
 from __future__ import annotations
 
+import calendar
 import itertools
 
 from rotting.errors import quoted
@@ -33,19 +34,8 @@ _SWAPPED = {
 _RANGE = "^(\\S.*?)\\s+(?:[-~\u2013\u2014]|to|bis)\\s+\\S.*$"  # of days
 _TIMES_OF_DAY = ("%H", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p", "%I %p")
 _FOLLOWING = ("", "T%H", *(f"{mark}{clock}" for mark in (" ", ", ") for clock in _TIMES_OF_DAY))
-_MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_BETWEEN = {
-    "年": "-",
-    "年度": "-",
-    "月": "-",
-    "日": " ",
-    "년": "-",
-    "월": "-",
-    "일": " ",
-    "de": " ",
-    "del": " ",
-    "г": " ",
-}
+_ENGLISH = {*calendar.month_abbr, *calendar.month_name}
+_BETWEEN = dict.fromkeys("年月년월", "-") | dict.fromkeys(("日", "일", "de", "del", "г", "г.", "года"), " ")
 SAMPLE, MOST_WORDS = 1000, 100
 # Seconds since 1970 that are dates between 1990 and 2100, and the units in which they come.
 FIRST_DATE, LAST_DATE = 631_152_000.0, 4_102_444_800.0
@@ -172,18 +162,18 @@ def _in_english(rows: Table) -> Table:
         f"SELECT DISTINCT unnest(regexp_extract_all(text, '[\\p{{L}}]+[.]?')) AS word FROM ({_SOME}) LIMIT {MOST_WORDS}"
     )
     known = {
-        word: _BETWEEN.get(word.lower()) or _MONTHS[month_of(word) or 0]
+        word: _BETWEEN.get(word.lower()) or calendar.month_abbr[month_of(word) or 0]
         for (word,) in words
         if word.lower() in _BETWEEN or month_of(word)
     }
-    if len(words) >= MOST_WORDS or not any(word[:3] not in _MONTHS for word in known):
+    if len(words) >= MOST_WORDS or _ENGLISH.issuperset(known):
         return rows
     text = "unreadable_time"
     for word in sorted(known, key=len, reverse=True):
         edge = "\\b" if word.isascii() else ""
         form = f"{edge}{word.replace('.', '[.]')}{edge if word.isalpha() else ''}"
         text = f"regexp_replace({text}, '{form}', '{known[word]}', 'g')"
-    tidy = f"regexp_replace(regexp_replace(trim({text}, ' -'), ' +', ' ', 'g'), '- ', ' ', 'g')"
+    tidy = f"regexp_replace(regexp_replace(trim({text}, ' -'), ' +', ' ', 'g'), '- ', '-', 'g')"
     return rows.replaced(unreadable_time=tidy).stored()
 
 
