@@ -55,7 +55,8 @@ def test_months_without_a_year():
     frame = by_day(month=lambda day: f"{day:%B}", day=lambda day: day.day)
     log = read_log(frame)
     assert (log.counted.first_time, log.counted.last_time) == (15, 94)
-    assert "The time was put together from 'month' and 'day'." in log.notes
+    said = "The time was put together from 'month' and 'day', as the number of a day, since no year stands there."
+    assert said in log.notes
     winter = by_day(month=lambda day: f"{day - pandas.Timedelta('40d'):%B}", day=lambda day: day.day)
     with pytest.raises(LogError, match="without a year, and goes over New Year; expected dates with a year"):
         read_log(winter)

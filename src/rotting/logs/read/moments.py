@@ -49,7 +49,8 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
     names = next((each for each in _TOGETHER if set(each) <= set(parts)), None)
     if names is not None and (names[0] == "date" or not moments):
         source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
-        return source, [f"The time was put together from {_listed([parts[name] for name in names])}."]
+        yearless = ", as the number of a day, since no year stands there" if names == ("month", "day") else ""
+        return source, [f"The time was put together from {_listed([parts[name] for name in names])}{yearless}."]
     if not any(_is_dated(source, column) for column in [*moments, *([parts["date"]] if "date" in parts else [])]):
         _refuse_parts(source, parts)
     timed += [column for column in parts.values() if column not in timed]
