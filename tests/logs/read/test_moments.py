@@ -57,7 +57,7 @@ def test_months_without_a_year():
     assert (log.counted.first_time, log.counted.last_time) == (15, 94)
     said = "The time was put together from 'month' and 'day', as the number of a day, since no year stands there."
     assert said in log.notes
-    winter = by_day(month=lambda day: f"{day - pandas.Timedelta('40d'):%B}", day=lambda day: day.day)
+    winter = by_day(month=lambda day: f"{day - pandas.Timedelta(days=40):%B}", day=lambda day: day.day)
     with pytest.raises(LogError, match="without a year, and goes over New Year; expected dates with a year"):
         read_log(winter)
 
