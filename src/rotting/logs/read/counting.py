@@ -182,8 +182,8 @@ def _sums(
     2 (m - m')**2 / (1/n + 1/n') has the mean of one squared difference.
     """
     bins = int(np.clip(MOST_CELLS // arms, SLICES, MOST_BINS))
-    n, exposure, within, pairs = "1", "row_number() OVER in_order - 1", "0", "0"
-    squares, difference = "reward * reward", "power(reward - lag(reward) OVER in_order, 2)"
+    n, exposure, within, pairs, squares = "1", "row_number() OVER in_order - 1", "0", "0", "reward * reward"
+    difference = "power(reward - lag(reward) OVER in_order, 2)"
     if columns.aggregated:
         n, squares = "impressions", "reward" if binary else "reward * reward / impressions"
         exposure = "sum(impressions) OVER in_order - impressions + (impressions - 1) / 2"
@@ -191,7 +191,7 @@ def _sums(
         difference = f"2 * {means} / (1 / impressions + 1 / lag(impressions) OVER in_order)"
         if binary:
             within, pairs = "2 * reward * (impressions - reward) / impressions", "impressions - 1"
-    # Per unit, exposure numbers are small and hold many rows each; otherwise every arm has each number once.
+    # Per unit, exposure numbers are small and hold many rows each.
     place = "least(exposure, $1 - 1)" if columns.unit else "floor(exposure * least($1, exposures) / exposures)"
     sums = rows.arrays(
         f"""
@@ -218,7 +218,6 @@ def _sums(
     )
     if not columns.aggregated or binary:
         return sums
-    # The squares that single exposures must have had, given their arm's noise.
     squared = np.bincount(sums["id"], sums["squared_differences"], minlength=arms)
     variance = squared / np.maximum(2 * np.bincount(sums["id"], sums["differences"], minlength=arms), 1.0)
     return sums | {"squares": sums["squares"] + (sums["count"] - sums["rows"]) * variance[sums["id"]]}
