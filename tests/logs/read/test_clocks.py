@@ -76,6 +76,7 @@ FORMS = {
     "digits and a clock": (DAYS, "{:%Y%m%d 00:00}".format),
     "two digits of the year": (DAYS, "{:%d.%m.%y}".format),
     "weekdays": (DAYS, "{:%A, %B %d, %Y}".format),
+    "German, one month": (DAYS[:31], lambda day: f"{day.day}. Januar {day.year}"),
     "days since 1900": (DAYS, lambda day: (day - datetime.date(1899, 12, 30)).days, "date"),
 }
 

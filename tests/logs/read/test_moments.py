@@ -41,6 +41,8 @@ def by_day(**columns):
         ({"fecha": lambda d: f"{d.day} de {SPANISH[d.month - 1]} de {d.year}"}, None),
         ({"Datum": lambda d: f"{d.day}. {GERMAN[d.month - 1]} {d.year}"}, None),
         ({"日付": lambda d: f"{d.year}年{d.month}月{d.day}日"}, None),
+        ({"날짜": lambda d: f"{d.year}년 {d.month}월 {d.day}일"}, None),
+        ({"Дата": lambda d: f"{d.day} {['января', 'февраля', 'марта', 'апреля'][d.month - 1]} {d.year} г."}, None),
     ],
 )
 def test_parts_of_a_date_are_put_together(columns, expected, tmp_path):
@@ -53,8 +55,9 @@ def test_months_without_a_year():
     frame = by_day(month=lambda day: f"{day:%B}", day=lambda day: day.day)
     log = read_log(frame)
     assert (log.counted.first_time, log.counted.last_time) == (15, 94)
-    assert "The time was put together from 'month' and 'day'." in log.notes
-    winter = by_day(month=lambda day: f"{day - pandas.Timedelta('40d'):%B}", day=lambda day: day.day)
+    said = "The time was put together from 'month' and 'day', as the number of a day, since no year stands there."
+    assert said in log.notes
+    winter = by_day(month=lambda day: f"{day - pandas.Timedelta(days=40):%B}", day=lambda day: day.day)
     with pytest.raises(LogError, match="without a year, and goes over New Year; expected dates with a year"):
         read_log(winter)
 
@@ -65,6 +68,7 @@ def test_months_without_a_year():
         {"month": lambda day: f"{day:%B}"},
         {"week": lambda day: day.isocalendar()[1], "day": lambda day: day.day},
         {"Quarter": lambda day: f"Q{day.quarter}"},
+        {"Year": lambda day: 2000 + day.day},
     ],
 )
 def test_parts_that_tell_no_order_are_refused(columns):
@@ -98,6 +102,11 @@ def test_names_of_times_without_times_are_said_and_passed_over():
     log = read_log(small(time=["morning", "evening"] * 30))
     assert log.columns.time is None
     assert "Column 'time' holds no times that can be read ('morning'): not used." in log.notes
+
+
+def test_exports_without_a_time_that_can_be_read_are_refused():
+    with pytest.raises(LogError, match=r"column 'Day': holds no times that can be read .'first'.; write dates as"):
+        read_log(EXPORT.assign(Day=["first", "second"] * 80))
 
 
 def test_several_times_are_said():

@@ -34,18 +34,7 @@ _RANGE = "^(\\S.*?)\\s+(?:[-~\u2013\u2014]|to|bis)\\s+\\S.*$"  # of days
 _TIMES_OF_DAY = ("%H", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p", "%I %p")
 _FOLLOWING = ("", "T%H", *(f"{mark}{clock}" for mark in (" ", ", ") for clock in _TIMES_OF_DAY))
 _MONTHS = ("", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_BETWEEN = {
-    "年": "-",
-    "年度": "-",
-    "月": "-",
-    "日": " ",
-    "년": "-",
-    "월": "-",
-    "일": " ",
-    "de": " ",
-    "del": " ",
-    "г": " ",
-}
+_BETWEEN = dict.fromkeys("年月년월", "-") | dict.fromkeys(("日", "일", "de", "del", "г", "г.", "года"), " ")
 SAMPLE, MOST_WORDS = 1000, 100
 # Seconds since 1970 that are dates between 1990 and 2100, and the units in which they come.
 FIRST_DATE, LAST_DATE = 631_152_000.0, 4_102_444_800.0
@@ -140,9 +129,11 @@ def _read_other_texts(rows: Table, column: str, date_format: str | None) -> tupl
     if _reads_all(rows, f"CASE WHEN regexp_matches(text, '{_RANGE}') THEN 1 END"):
         rows = rows.replaced(unreadable_time=f"regexp_extract(unreadable_time, '{_RANGE}', 1)")
         said = [f"Column {column!r} holds ranges of days: each row was put on the first."]
-    if date_format is None:
-        rows = _in_english(rows)
     fitting = _fitting(rows, (date_format,) if date_format else _DATES, date_format)
+    if not fitting and date_format is None:
+        english = _in_english(rows)
+        fitting = _fitting(english, _DATES, None)
+        rows = english if fitting else rows
     if not fitting or (date_format is None and rows.count("time NOT NULL AND unreadable_time IS NULL")):
         return rows, []  # refused with its row, as any other text
     if len(fitting) > 1:
@@ -176,14 +167,14 @@ def _in_english(rows: Table) -> Table:
         for (word,) in words
         if word.lower() in _BETWEEN or month_of(word)
     }
-    if len(words) >= MOST_WORDS or not any(word[:3] not in _MONTHS for word in known):
+    if len(words) >= MOST_WORDS or not known:
         return rows
     text = "unreadable_time"
     for word in sorted(known, key=len, reverse=True):
         edge = "\\b" if word.isascii() else ""
         form = f"{edge}{word.replace('.', '[.]')}{edge if word.isalpha() else ''}"
         text = f"regexp_replace({text}, '{form}', '{known[word]}', 'g')"
-    tidy = f"regexp_replace(regexp_replace(trim({text}, ' -'), ' +', ' ', 'g'), '- ', ' ', 'g')"
+    tidy = f"regexp_replace(regexp_replace(trim({text}, ' -'), ' +', ' ', 'g'), '- ', '-', 'g')"
     return rows.replaced(unreadable_time=tidy).stored()
 
 

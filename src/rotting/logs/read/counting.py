@@ -174,7 +174,7 @@ def _amounts(rows: Table, covariates: Sequence[Covariate], arms: int) -> list[di
 def _sums(
     rows: Table, columns: Columns, binary: bool, offset: float, cap: float | None, arms: int
 ) -> dict[str, np.ndarray]:
-    """Return sums per arm, bin of exposures and slice of time. This query takes most of the time of reading.
+    """Return sums per arm, bin of exposures and slice of time.
 
     The exposures of a row of n are numbered from the sum of those before it, and the row lies at their middle. What is
     not known is how they spread. Of 0/1 rewards the sum says it: n exposures with s successes hold 2 s (n - s) / n of
@@ -182,16 +182,16 @@ def _sums(
     2 (m - m')**2 / (1/n + 1/n') has the mean of one squared difference.
     """
     bins = int(np.clip(MOST_CELLS // arms, SLICES, MOST_BINS))
-    n, exposure, within, pairs = "1", "row_number() OVER in_order - 1", "0", "0"
-    squares, difference = "reward * reward", "power(reward - lag(reward) OVER in_order, 2)"
+    n, exposure, within, pairs, squares = "1", "row_number() OVER in_order - 1", "0", "0", "reward * reward"
+    difference = "power(reward - lag(reward) OVER in_order, 2)"
     if columns.aggregated:
-        n, exposure = "impressions", "sum(impressions) OVER in_order - impressions + (impressions - 1) / 2"
-        squares = "reward" if binary else "reward * reward / impressions"
+        n, squares = "impressions", "reward" if binary else "reward * reward / impressions"
+        exposure = "sum(impressions) OVER in_order - impressions + (impressions - 1) / 2"
         means = "power(reward / impressions - lag(reward / impressions) OVER in_order, 2)"
         difference = f"2 * {means} / (1 / impressions + 1 / lag(impressions) OVER in_order)"
         if binary:
             within, pairs = "2 * reward * (impressions - reward) / impressions", "impressions - 1"
-    # Per unit, exposure numbers are small and hold many rows each; otherwise every arm has each number once.
+    # Per unit, exposure numbers are small and hold many rows each.
     place = "least(exposure, $1 - 1)" if columns.unit else "floor(exposure * least($1, exposures) / exposures)"
     sums = rows.arrays(
         f"""
@@ -218,7 +218,6 @@ def _sums(
     )
     if not columns.aggregated or binary:
         return sums
-    # The squares that single exposures must have had, given the noise of their arm.
     squared = np.bincount(sums["id"], sums["squared_differences"], minlength=arms)
     variance = squared / np.maximum(2 * np.bincount(sums["id"], sums["differences"], minlength=arms), 1.0)
     return sums | {"squares": sums["squares"] + (sums["count"] - sums["rows"]) * variance[sums["id"]]}

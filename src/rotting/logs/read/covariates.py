@@ -94,7 +94,7 @@ def _stratum(covariate: Covariate) -> str:
     text = f"coalesce(trim({column}::VARCHAR), '')"
     if covariate.role not in NUMBERED:
         return text
-    number = f"round(try_cast({column} AS DOUBLE))"
+    number = f"round(try_cast(replace({column}::VARCHAR, ',', '.') AS DOUBLE))"
     large = f"'from ' || ceil(2 ** (floor(2 * log2({number})) / 2))::BIGINT"
     return f"CASE WHEN {number} > {LARGEST_ALONE} THEN {large} ELSE coalesce({number}::BIGINT::VARCHAR, {text}) END"
 

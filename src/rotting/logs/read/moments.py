@@ -49,7 +49,8 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
     names = next((each for each in _TOGETHER if set(each) <= set(parts)), None)
     if names is not None and (names[0] == "date" or not moments):
         source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
-        return source, [f"The time was put together from {_listed([parts[name] for name in names])}."]
+        yearless = ", as the number of a day, since no year stands there" if names == ("month", "day") else ""
+        return source, [f"The time was put together from {_listed([parts[name] for name in names])}{yearless}."]
     if not any(_is_dated(source, column) for column in [*moments, *([parts["date"]] if "date" in parts else [])]):
         _refuse_parts(source, parts)
     timed += [column for column in parts.values() if column not in timed]
@@ -61,32 +62,37 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
         if columns:
             chosen["time"] = columns[0]
             others = [column for column in columns[1:] if _is_dated(source, column)]
-            if not others:
-                return source, _unread(source, free)
-            return source, [f"Column {columns[0]!r} was taken for the time; {_listed(others)} could be meant as well."]
-    return source, _unread(source, free)
+            said = f"Column {columns[0]!r} was taken for the time; {_listed(others)} could be meant as well."
+            return source, [said] if others else []
+    if parts:
+        _refuse(parts)
+    return source, _unread(source, free, "impressions" in chosen)
 
 
 def _tiers(source: Source, timed: list[str]) -> list[list[str]]:
     """Return the columns that may hold the times of exposures, the surest kind first."""
-    timed = sorted(timed, key=lambda column: not source.varies(column))
-    records = [column for column in timed if mentions(column, "recorded")]
-    others = [column for column in timed if not mentions(column, "recorded", "outcome", "unit", "of others")]
-    dated = [column for column in others if _is_dated(source, column) and source.varies(column)]
+    varying = [column for column in timed if source.varies(column)]
+    records = [column for column in varying if mentions(column, "recorded")]
+    others = [column for column in varying if not mentions(column, "recorded", "outcome", "unit", "of others")]
     return [
-        called(timed, "time", whole=True),
-        called(timed, "reported", whole=True),
-        dated,
+        called(varying, "time", whole=True),
+        called(varying, "reported", whole=True),
+        [column for column in others if _is_dated(source, column)],
         called(records, "recorded"),
+        called(timed, "time", whole=True),
     ]
 
 
-def _unread(source: Source, free: list[str]) -> list[str]:
-    """Say that a column is called like the time and holds none."""
+def _unread(source: Source, free: list[str], sums: bool) -> list[str]:
+    """Say that a column is called like the time and holds none; refuse it in exports, whose rows are in no order."""
     names = [column for column in called(free, "time", whole=True) if not _holds_times(source, column)]
     if not names:
         return []
-    return [f"Column {names[0]!r} holds no times that can be read ({quoted(source.sample[names[0]][0])}): not used."]
+    problem = f"holds no times that can be read ({quoted(source.sample[names[0]][0])})"
+    if sums:
+        hint = "write dates as 2024-01-31, or name another column with {time}"
+        raise LogError(problem, owner=f"column {names[0]!r}", hint=hint)
+    return [f"Column {names[0]!r} {problem}: not used."]
 
 
 def _holds_times(source: Source, column: str) -> bool:
@@ -122,13 +128,16 @@ def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
 
 def _refuse_parts(source: Source, parts: dict[str, str]) -> None:
     """Refuse a month here and a week there: rows could not be put in order. Numbers of one column may be counted on."""
-    listed = list(parts.values())
-    if len(listed) > 1 or any(not text[0].isdigit() for column in listed for text in source.sample[column]):
-        raise LogError(
-            f"the time seems to stand in {_listed(listed)}",
-            expected="one column of times, such as 2024-01-31 or 2024-01-31 18:00",
-            hint="put them together, or name one column with {time}",
-        )
+    if len(parts) > 1 or any(not text[0].isdigit() for column in parts.values() for text in source.sample[column]):
+        _refuse(parts)
+
+
+def _refuse(parts: dict[str, str]) -> None:
+    raise LogError(
+        f"the time seems to stand in {_listed(list(parts.values()))}",
+        expected="one column of times, such as 2024-01-31 or 2024-01-31 18:00",
+        hint="put them together, or name one column with {time}",
+    )
 
 
 def _joined(source: Source, parts: dict[str, str]) -> tuple[Source, str]:

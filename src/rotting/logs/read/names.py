@@ -187,8 +187,8 @@ weekday: monday, tuesday, wednesday, thursday, friday, saturday, sunday, mon, tu
  lundi, mardi, mercredi, jeudi, vendredi, samedi, dimanche, lunes, martes, miercoles, jueves, viernes, sabado,
  domingo, segunda, terca, quarta, quinta, sexta, feira, lunedi, martedi, mercoledi, giovedi, venerdi, sabato,
  domenica
-in a date: t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, a, o,
- um, at, uhr
+in a date: t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, um, at, uhr,
+ г, года, 年, 月, 日, 년, 월, 일
 """
 # Letters that are not an accent away from plain ones.
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "æ": "ae", "œ": "oe", "_": " "})

@@ -120,15 +120,13 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
 
     Rows without an arm, reward or time (empty, NULL or NaN) are dropped and counted. The texts NaN, NA, NULL and None
     are missing rewards and times, too, but names of arms and units. A reward or a time that cannot be read is an error
-    which names the row and the value. Rows are put in the order of time, ties in the order of the log;
-    without a time column the order of the log is that of time. Rows that agree in every column are counted, and kept
-    unless `drop_duplicates`: two exposures in one second look the same.
+    which names the row and the value. Rows are put in the order of time, ties in that of the log. Rows that agree in
+    every column are counted, and kept unless `drop_duplicates`: two exposures in one second look the same.
 
     Parameters
     ----------
     log
-        A .csv, .csv.gz or .parquet file, a table in a DuckDB or SQLite file (`file.db::table`), or a frame (pandas, or
-        what turns into one: Polars, Arrow).
+        A file, a table in one (`file.db::table`), a folder, or a frame (pandas, or what turns into one: Polars, Arrow).
     options
         Columns, and how values are to be read; by default that is found out.
     step
@@ -143,8 +141,8 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
     """
     with opened(log, step, options.encoding) as source:
         staged = read(source, options, step)
-        columns, rows, checked = staged.columns, staged.table, staged.checked
         step("counting exposures")
+        columns, rows, checked = staged.columns, staged.table, staged.checked
         covariates = weighed(rows, staged.covariates, columns.aggregated)
         binary = is_binary(rows)
         offset = 0.0 if columns.aggregated else _offset(rows)
