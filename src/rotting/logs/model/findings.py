@@ -27,6 +27,7 @@ from rotting.logs.read.reading import Log
 SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cut
 # What a call rests on.
 OWN, LAUNCHES, USERS, NONE = "its own course", "launches", "its users", ""
+UNLIKELY = 0.05  # an explanation that is less likely is ruled out
 POWER = 0.84  # standard errors beyond the threshold for a power of 80 %
 
 
@@ -55,6 +56,11 @@ class Findings:
     def worn(self) -> np.ndarray:
         """Which arms are called worn."""
         return np.array([each != NONE for each in self.evidence])
+
+    @property
+    def wanders(self) -> bool:
+        """Whether that is seen rather than only possible."""
+        return sum(chance for chance, fit in self.within.fits if fit.arms.assumed.wander == 0) < UNLIKELY
 
     @property
     def wander(self) -> float:

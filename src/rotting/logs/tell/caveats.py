@@ -15,7 +15,6 @@ from rotting.logs.read.reading import Log
 from rotting.logs.worth.arms import ArmDiagnosis
 from rotting.logs.worth.gain import MOST_PLAYED, Gain
 
-WANDERS = 0.15  # arms whose values wander by more than this share, for no reason that the log knows
 DAY = 86_400.0
 _LAUNCHES = " Some lie at launch: if they are true, arms wear out within them, and that is not looked at here."
 
@@ -45,7 +44,7 @@ def _about_causes(findings: Findings) -> Iterator[str]:
                 "Arms launched at other times, or that rest for a while, would tell exposures from the calendar "
                 "(season, site, audience): launch a fresh one now."
             )
-    if findings.wander > WANDERS:
+    if findings.wanders:
         yield (
             f"Values of arms wander by about {findings.wander:.0%} from stretch to stretch, more than by chance. "
             "Tests and intervals allow for that; such a log says less than its size promises."
@@ -80,8 +79,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         columns = " and ".join(map(repr, log.counted.strata))
         yield (
             f"With {columns} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
-            f"arms are called; without it, {findings.otherwise.get('segment', 0)} would be. Its values differ "
-            "in reward, and their mix changes."
+            f"arms are called; without it, {findings.otherwise.get('segment', 0)} would be."
         )
     if log.counted.cap is not None:
         yield (
