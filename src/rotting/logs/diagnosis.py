@@ -33,7 +33,7 @@ from rotting.logs.tell.sentences import (
     ROTTING,
     summary,
 )
-from rotting.logs.worth.arms import EQUAL, ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
+from rotting.logs.worth.arms import ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
 from rotting.logs.worth.estimates import Estimate
 from rotting.logs.worth.fitting import period_ahead, values_of
 from rotting.logs.worth.gain import Gain, count_played, estimate_gains
@@ -187,7 +187,8 @@ def diagnose(
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:
             ahead = period_ahead(read)
             progress.stage("simulating policies", count_played(draws, ahead))
-            gains = estimate_gains(draws, ahead, sigma, read.binary, read.offset, seed, progress.advance)
+            step = progress.advance
+            gains = estimate_gains(draws, ahead, sigma, read.binary, read.offset, seed, step, alike=findings.alike)
     arms = diagnose_arms(read, findings, bands, draws)
     plain = ReadOptions(unit=options.unit, before=options.before, after=options.after)
     path = _warm_path(log, read) if options == plain else None
@@ -216,8 +217,7 @@ def _diagnosis(
     names = [arm.arm for arm in arms]
     choice = sigma > 0 and len(arms) > 1
     rotting = bool(findings.worn.any())
-    differ = rotting or findings.placebos.equal < EQUAL
-    subject = Subject(names, sigma, log.binary, rotting, log.currency, path, differ)
+    subject = Subject(names, sigma, log.binary, rotting, log.currency, path, not findings.alike)
     advice = recommend(subject, gains, period.batch) if choice else None
     arms = [in_agreement(arm, advice) for arm in arms]
     # Per unit, the panel tests nothing: users are compared with themselves.

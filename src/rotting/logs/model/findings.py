@@ -58,6 +58,11 @@ class Findings:
         return np.array([each != NONE for each in self.evidence])
 
     @property
+    def alike(self) -> bool:
+        """Whether all arms may well be worth the same: equal ones differ as much by chance."""
+        return self.placebos.equal >= UNLIKELY and not self.worn.any()
+
+    @property
     def wanders(self) -> bool:
         """Whether that is seen rather than only possible."""
         return sum(chance for chance, fit in self.within.fits if fit.arms.assumed.wander == 0) < UNLIKELY

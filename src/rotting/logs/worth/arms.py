@@ -30,7 +30,6 @@ from rotting.logs.worth.recommending import (
 LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not given
 # Half-lives whose interval spans more than this factor are not told: the log does not hold them.
 WIDEST_HALF_LIFE = 10.0
-EQUAL = 0.05  # arms differ if chance makes equal ones differ as much less often than this
 AHEAD = 1000  # exposures over which an arm is valued
 LATELY = 0.25  # of the log's time, at its end
 NINETY = 1.645  # standard errors on either side of a 90 % interval
@@ -97,7 +96,7 @@ def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[D
     some = draws[:: max(len(draws) // max(MOST_CURVES // len(log.arms), LEAST_CURVES), 1)]
     curves = _curves(bands, log, some)
     told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings)
-    events, jumps, differ = findings.panel.events, drops(findings), findings.placebos.equal < EQUAL
+    events, jumps, differ = findings.panel.events, drops(findings), not findings.alike
     result = []
     for index, (arm, curve, own) in enumerate(zip(log.arms, curves, told, strict=True)):
         is_rotting, enough = bool(findings.evidence[index] != NONE), bool(findings.testable[index])

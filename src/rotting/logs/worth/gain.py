@@ -117,11 +117,13 @@ def estimate_gains(
     seed: int = 0,
     step: Callable[[], None] = lambda: None,
     only: Collection[str] | None = None,
+    alike: bool = False,
 ) -> list[Gain]:
     """Play every policy on some of the draws, over one period; policies begin without the log.
 
     All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 %
-    of those of each explanation that is not ruled out. `only` names the policies to play (default: all).
+    of those of each explanation that is not ruled out. `only` names the policies to play (default: all). Where arms may well
+    be `alike`, the interval of every gain holds 0.
     """
     policies = compared_policies(sigma, binary, period.batch)
     if only is not None:
@@ -138,7 +140,7 @@ def estimate_gains(
         Gain(
             name,
             _interval([table[:, index] for table in tables], chances).shifted(offset * PER),
-            _interval([table[:, index] - table[:, 0] for table in tables], chances),
+            _interval([table[:, index] - table[:, 0] for table in tables], chances, [0.0] if alike else []),
         )
         for index, name in enumerate([KEEP, *policies])
     ]
@@ -210,11 +212,11 @@ def kept_reward(draw: Draw, period: Period) -> float:
     return PER * float(period.shares @ np.minimum(values, draw.highest).mean(axis=1))
 
 
-def _interval(draws: Sequence[np.ndarray], chances: Sequence[float]) -> Estimate:
+def _interval(draws: Sequence[np.ndarray], chances: Sequence[float], also: Sequence[float] = ()) -> Estimate:
     """Return the median over all explanations, and bounds that hold 90 % of the draws of each of them."""
     clean = [np.where(np.abs(own) < ROUNDING, 0.0, own) for own in draws]
-    low = min(float(np.quantile(own, TAILS[0])) for own in clean)
-    high = max(float(np.quantile(own, TAILS[1])) for own in clean)
+    low = min(*(float(np.quantile(own, TAILS[0])) for own in clean), *also)
+    high = max(*(float(np.quantile(own, TAILS[1])) for own in clean), *also)
     values = np.concatenate(clean)
     weight = np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(clean, chances, strict=True)])
     order = np.argsort(values, kind="stable")

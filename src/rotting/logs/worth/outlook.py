@@ -194,15 +194,22 @@ def _drawn(
 
 
 def _ends(panel: Panel, assumed: Assumed, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the covariance of (first level, last level, own slope) with responses, and among themselves."""
-    ends = np.stack([panel.launch, panel.end], axis=1)
+    """Return the covariance of (first level, last level, own slope) with responses, and among themselves.
+
+    The last level is the mean over the arm's last exposures, as that of the season is: one odd day is not all there is.
+    """
     times = np.broadcast_to(panel.time, panel.weight.shape)
-    known = np.concatenate(
-        [assumed.level**2 + wandering(panel, assumed, ends, times), (assumed.slope**2 * axis)[:, None]], axis=1
-    )
+    first = assumed.level**2 + wandering(panel, assumed, panel.launch[:, None], times)
+    beside = assumed.level**2 + wandering(panel, assumed, times, times)
+    late = panel.shown * (times >= np.minimum(panel.end, times.max())[:, None] - LATELY)
+    late = late / late.sum(axis=1, keepdims=True)
+    last = np.einsum("as,ast->at", late, beside)
+    known = np.concatenate([first, last[:, None], (assumed.slope**2 * axis)[:, None]], axis=1)
+    own = assumed.level**2 + wandering(panel, assumed, panel.launch[:, None], panel.launch[:, None])[:, 0, 0]
     spread = np.zeros((panel.arms, 3, 3))
-    spread[:, :2, :2] = assumed.level**2 + wandering(panel, assumed, ends, ends)
-    spread[:, 2, 2] = assumed.slope**2
+    spread[:, 0, 0], spread[:, 2, 2] = own, assumed.slope**2
+    spread[:, 1, 1] = (last * late).sum(axis=1)
+    spread[:, 0, 1] = spread[:, 1, 0] = (first[:, 0] * late).sum(axis=1)
     return known, spread
 
 
