@@ -53,8 +53,9 @@ def _of_launches(findings: Findings) -> Iterator[str]:
         "Evidence of launches: late arms start as high as early ones did, and fall from there. That takes newer arms "
         "that are as good at first as older ones were (exchangeable launches). If, from the first launch to the "
         f"last, newer arms had become better by {better:.0%} (at least {least:.0%}) while everything fell, nothing "
-        f"would wear out; levels of the arms of this log differ by about {np.expm1(together.level_spread):.0%}, whenever they "
-        "were launched. A randomised experiment, or resting an arm for a week, would tell."
+        "would wear out; levels of the arms of this log differ by about "
+        f"{np.expm1(together.level_spread):.0%}, whenever they were launched. A randomised experiment, or resting an "
+        "arm for a week, would tell."
     )
 
 

@@ -122,8 +122,8 @@ def estimate_gains(
     """Play every policy on some of the draws, over one period; policies begin without the log.
 
     All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 %
-    of those of each explanation that is not ruled out. `only` names the policies to play (default: all). Where arms may well
-    be `alike`, the interval of every gain holds 0.
+    of those of each explanation that is not ruled out. `only` names the policies to play (default: all).
+    Where arms may well be `alike`, the interval of every gain holds 0.
     """
     policies = compared_policies(sigma, binary, period.batch)
     if only is not None:
