@@ -103,7 +103,7 @@ def _arms(diagnosis: Diagnosis) -> list[str]:
     counted = " of one user" if diagnosis.per_unit else ""
     caption = (
         f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
-        f"{curve} Orange: wears out. Look at the scales: panels may differ.{rest}"
+        f"{curve} Orange: called worn. Look at the scales: panels may differ.{rest}"
     )
     findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
@@ -275,11 +275,11 @@ def _periods(diagnosis: Diagnosis) -> list[str]:
 
 def _answers(diagnosis: Diagnosis) -> list[str]:
     """Return the first screen: what is worn, how sure that is, and what to do."""
-    worn, sure = " ".join(what_is_worn(diagnosis)), " ".join(how_sure(diagnosis))
+    worn, sure = " ".join(what_is_worn(diagnosis)), [f"<li>{escape(each)}</li>" for each in how_sure(diagnosis)]
     steps = [f"<li><b>{escape(head)}</b> {escape(rest)}</li>" for head, rest in what_to_do(diagnosis)]
     return [
         f"<h2>What is worn?</h2><p>{escape(worn)}</p>",
-        *([f"<h2>How sure is that?</h2><p>{escape(sure)}</p>"] if sure else []),
+        *([f"<h2>How sure is that?</h2><ul>{''.join(sure)}</ul>"] if sure else []),
         *([f"<h2>What to do</h2><ul>{''.join(steps)}</ul>"] if steps else []),
     ]
 

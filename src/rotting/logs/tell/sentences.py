@@ -69,7 +69,7 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
     together = [arm for arm in rotting if arm.evidence == LAUNCHES]
     told = []
     if alone:
-        told.append(f"{_share(len(alone), len(arms))}, beside arms that share its calendar{_speed(alone, 'their')}")
+        told.append(f"{_share(len(alone), len(arms))} beside others that share the calendar{_speed(alone, 'their')}")
     if together:
         cause = {EXPOSURE: " along their exposures", AGE: " with their age"}.get(findings.driver, "")
         others = "other items" if alone else "Items"
@@ -88,7 +88,9 @@ def _unless(findings: Findings) -> str:
 def finding_of(arm: ArmDiagnosis, verdict: str) -> str:
     """Return what was found about one arm, in words that agree with the verdict on all of them."""
     if arm.rotting:
-        return "wears out" if arm.first is not None else "users tire of it"
+        if arm.first is None:
+            return "users tire of it"
+        return "wears out" if arm.evidence == OWN else "wears out with the others"
     if arm.drop_at is not None:
         return "drops at once"
     if arm.rising:

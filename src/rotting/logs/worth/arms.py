@@ -220,8 +220,7 @@ def _curves(bands: list[Band], log: Log, draws: list[Draw]) -> Iterator[dict[str
     sizes = [len(band.exposure) for band in bands]
     times = []
     for band, arm in zip(bands, log.arms, strict=True):
-        start = float(arm.cells.time.min())
-        times.append(start + (1 - start) * band.exposure / max(float(band.exposure[-1]), 1.0))
+        times.append(np.interp(band.exposure, arm.cells.exposure, arm.cells.time))
     numbers, time = np.repeat(np.arange(len(bands)), sizes), np.concatenate(times)
     exposure = np.concatenate([band.exposure for band in bands])
     model = np.mean([draw.values(numbers, exposure, time) for draw in draws], axis=0) + log.offset

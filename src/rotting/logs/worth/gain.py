@@ -63,7 +63,7 @@ class Period:
         What is uncertain is how arms differ and how they go on, not what the log earned.
         """
         middle = self.start - 0.5 * self.shares * self.exposures  # of the time in which that was earned
-        begins = float(self.shares @ draw.values(self.arms, np.maximum(middle, 0.0), self.time - 0.5 * self.span))
+        begins = float(self.shares @ draw.values(self.arms, np.maximum(middle, 0.0), self.time))
         if self.earned is None or draw.panel.additive or begins <= 0 or self.earned <= 0:
             return 1.0
         return self.earned / begins

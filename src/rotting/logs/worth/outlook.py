@@ -62,12 +62,12 @@ class Draw:
         return np.minimum(self.ratio * panel.values(logarithm), self.highest)
 
     def _season(self, time: np.ndarray) -> np.ndarray:
-        """Return what a time does to all arms; from the log's last quarter on, what that quarter does."""
+        """Return what a time does to all arms; after the log, what its last quarter does."""
         late = self.panel.time >= 1 - LATELY
         if not late.any():
             late = self.panel.time >= self.panel.time.max()
         now = float(self.season[late].mean())
-        return np.where(time >= 1 - LATELY, now, np.interp(time, self.panel.time, self.season))
+        return np.where(time >= 1, now, np.interp(time, self.panel.time, self.season))
 
     def first_values(self, exposures: float = 0.0) -> np.ndarray:
         """Return what each arm was worth over its first exposures, in the last quarter's calendar."""
