@@ -91,7 +91,7 @@ def look_at_launches(panel: Panel, within: Within) -> Together:
     slope = float(chances @ slopes)
     raw = chances @ [float((each.axis * each.fit.arms.weighed(each.axis)).sum()) for each in own]
     falling = np.zeros(panel.arms)
-    kept = np.where(chances >= HOPELESS, chances, 0.0)
+    kept = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
     for chance, member in zip(kept / kept.sum(), own, strict=True):
         if chance > 0:
             falling += chance * _arms_fall(panel, axes[EXPOSURE], member)

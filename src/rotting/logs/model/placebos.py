@@ -74,7 +74,8 @@ def _equal_arms(fit: Fit, generator: np.random.Generator) -> float:
     if panel.additive:
         left = drawn + generator.standard_normal(drawn.shape) / np.sqrt(expected)
     else:
-        left = generator.poisson(expected * np.exp(drawn - wander**2 / 2)) / np.maximum(expected, 1e-12) - 1
+        luck = np.exp(np.clip(drawn - wander**2 / 2, -8, 8))
+        left = generator.poisson(expected * luck) / np.maximum(expected, 1e-12) - 1
     left -= (left @ precision / precision.sum())[:, None]
     return float((1 + ((precision * left**2).sum(axis=1) >= differ).sum()) / (1 + MANY_PLACEBOS))
 

@@ -18,6 +18,7 @@ TAILS = (0.05, 0.95)
 SHOWN_BINS, RESAMPLES = 32, 200
 # Rewards: 0 or 1, never negative, or any numbers.
 BINARY, SUMS, NUMBERS = "binary", "sums", "numbers"
+MANY_EVENTS = 1e6  # in one exposure: counts of so many are as good as normal
 # Resamples of all arms together; each has the least.
 MOST_RESAMPLES, LEAST_RESAMPLES = 10_000, 20
 
@@ -103,7 +104,8 @@ def resampled(
         drawn = generator.binomial(count.astype(np.int64), np.clip(mean, 0, 1), size=(times, len(mean)))
         return np.asarray(drawn / count)
     overall = float(count @ mean / count.sum())
-    if kind == SUMS and overall > 0 and variance > 0:
+    variance = max(variance, 0.0)
+    if kind == SUMS and overall > 0 and variance > overall**2 / MANY_EVENTS:
         event = variance / overall
         drawn = generator.poisson(np.maximum(mean, 0) * count / event, size=(times, len(mean)))
         return np.asarray(drawn * event / count)

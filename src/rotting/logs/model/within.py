@@ -16,7 +16,7 @@ from rotting.logs.model.panel import Panel
 
 FALSE_DISCOVERIES = 0.1
 LEAST_SLICES = 4  # of an arm: fewer show no slope
-MOST_LEARNT_FROM = 200  # arms from which wandering is learnt, and assumptions less likely than this are left out
+MOST_LEARNT_FROM = 200  # arms from which wandering is learnt, and assumptions so much less likely than the best are left out
 HOPELESS = 0.01
 # Spreads, beforehand, of how much arms lose over their exposures and of how much they jump, as logarithms.
 SLOPES, JUMPS = 1.0, 0.7
@@ -111,7 +111,8 @@ def learnt(panel: Panel, column: np.ndarray) -> list[tuple[float, Fit]]:
         for spread, length, prior in WANDERINGS
     ]
     chances = weights(np.array(logs))
-    chances = np.where(chances >= HOPELESS, chances, 0.0) / chances[chances >= HOPELESS].sum()
+    chances = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
+    chances /= chances.sum()
     return [
         (float(chance), Fit(Arms(panel, Assumed(wander=spread, length=length))))
         for chance, (spread, length, _) in zip(chances, WANDERINGS, strict=True)
