@@ -19,7 +19,6 @@ from rotting.policies._windows.filtering import (
     keep_best,
     keep_first,
     least_pulled,
-    least_pulls,
 )
 from rotting.policies._windows.windows import (
     DyadicWindows,
@@ -52,8 +51,9 @@ def select(state, t, word):
     The filter ends before a window for which some active arm has too few pulls.
     """
     pulls, active, dropped, windows, sums = state.pulls, state.active, state.dropped, state.windows, state.sums
-    if least_pulls(pulls) == 0:
-        return first_unpulled(pulls)
+    unpulled = first_unpulled(pulls)
+    if unpulled >= 0:
+        return unpulled
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(active, dropped, pulls, windows.sums[0], theta)
     level = 1

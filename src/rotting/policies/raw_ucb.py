@@ -35,7 +35,6 @@ class RAWUCBState(NamedTuple):
     history: History
     window: np.ndarray  # int64 (K,): where each arm's smallest upper confidence bound was last,
     mean: np.ndarray  # float64 (K,): the mean of that window
-    root: np.ndarray  # float64 (K,): and its square root
     bound: np.ndarray  # float64 (K,): working memory, an upper bound of each arm's index
     proofs: IndexProofs  # working memory
 
@@ -49,20 +48,25 @@ def select(state, t, word):
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
-    if len(state.pulls) == 1:
+    return largest_index(state, index_width(state.settings, t))
+
+
+@helper
+def largest_index(state, bonus):
+    """Return the arm with the largest index under a bonus; each arm has a pull."""
+    bound, divided = state.bound, -1  # the arm whose windows were divided last: levels only fall, so that stays good
+    if len(bound) == 1:
         return 0
-    width, bound = index_width(state.settings, t), state.bound
     for arm in range(len(bound)):
-        bound[arm] = state.mean[arm] + width / state.root[arm]
-    divided = -1  # the arm whose windows were divided last; levels only fall in a round, so that stays good for it
+        bound[arm] = state.mean[arm] + bonus_at(bonus, state.window[arm])
     while True:
         best, level = two_largest(bound)
-        if all_above(state.history, state.proofs, best, width, level):
+        if all_above(state.history, state.proofs, best, bonus, level):
             return best
         if divided != best:
-            divide(state.history, state.proofs, best, width, level)
+            divide(state.history, state.proofs, best, bonus, level)
             divided = best
-        elif not lowered(state, best, width, level):
+        elif not lowered(state, best, bonus, level):
             return best
 
 
@@ -86,7 +90,7 @@ def lowered(state, arm, width, level):
     """
     window, mean = lowest_window(state.history, state.proofs, arm, width, level, state.bound[arm])
     if window > 0:
-        state.window[arm], state.mean[arm], state.root[arm] = window, mean, math.sqrt(window)
+        state.window[arm], state.mean[arm] = window, mean
         state.bound[arm] = mean + bonus_at(width, window)
     return window > 0
 
@@ -96,7 +100,7 @@ def update(state, arm, reward):
     append(state.history, arm, reward)
     # With the newest reward added, the window that gave the minimum is a good guess of where it lies now.
     window = min(state.window[arm] + 1, state.pulls[arm])
-    state.window[arm], state.root[arm] = window, math.sqrt(window)
+    state.window[arm] = window
     state.mean[arm] = window_sum(state.history, arm, window) / window
 
 
@@ -116,7 +120,7 @@ def index_at(total, h, root, width):
 def _search(state, arm, t):
     """Return an arm's index and window (for explanations)."""
     width = index_width(state.settings, t)
-    state.bound[arm] = state.mean[arm] + width / state.root[arm]
+    state.bound[arm] = state.mean[arm] + bonus_at(width, state.window[arm])
     divide(state.history, state.proofs, arm, width, state.bound[arm])
     while lowered(state, arm, width, state.bound[arm]):
         pass
@@ -161,9 +165,9 @@ class RAWUCB(
         """Return empty histories."""
         history = empty_history(n_arms)
         settings = np.array([self.alpha, self.sigma])
-        window, room = np.zeros(n_arms, np.int64), np.zeros((3, n_arms))
+        window, room = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
         proofs = no_index_proofs(n_arms)
-        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], room[2], proofs)
+        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], proofs)
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
@@ -181,5 +185,5 @@ class RAWUCB(
             if not 1 <= window <= state.pulls[arm]:
                 raise DamagedFile(f"its window {window} of arm {arm} has no rewards")
             mean = window_sum_of(state.history, arm, window) / window
-            if (mean, math.sqrt(window)) != (state.mean[arm], state.root[arm]):
+            if mean != state.mean[arm]:
                 raise DamagedFile(f"its mean of the last {window} rewards of arm {arm} is not that of its history")

@@ -30,19 +30,13 @@ def filter_width(settings, t):
 
 
 @helper
-def least_pulls(pulls):
-    """Return the fewest pulls of any arm."""
-    fewest = pulls[0]
-    for arm in range(1, len(pulls)):
-        fewest = min(fewest, pulls[arm])
-    return fewest
-
-
-@helper
 def first_unpulled(pulls):
-    """Return the lowest-numbered arm without a pull (there must be one)."""
-    arm = 0
-    while pulls[arm] > 0:
+    """Return the lowest-numbered arm without a pull; -1 if there is none."""
+    missing = False
+    for arm in range(len(pulls)):  # no early exit, so that it is vectorised
+        missing |= pulls[arm] == 0
+    arm = 0 if missing else -1
+    while missing and pulls[arm] > 0:
         arm += 1
     return arm
 

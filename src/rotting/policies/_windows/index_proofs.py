@@ -14,18 +14,17 @@ so in most rounds all ends are in order.
 
 Nothing here decides: without any stretch the decisions are the same, and slower.
 
-`width` is a number, the bonus at window h being width / sqrt(h), or another bonus that `bonuses.py` knows.
+A bonus is a number, its width, the bonus at window h being width / sqrt(h), or another one that `bonuses.py` knows.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._windows.bonuses import bonus_at, largest_of, rises
+from rotting.policies._windows.bonuses import bonus_at, largest_of, recent_of, rises
 from rotting.policies._windows.history import (
     ROUNDING,
     ROW,
@@ -82,23 +81,34 @@ def no_index_proofs(n_arms: int) -> IndexProofs:
 
 
 @helper
-def all_above(history, proofs, arm, width, level):
+def all_above(history, proofs, arm, bonus, level):
     """Say whether the upper confidence bounds of an arm surely lie above `level`, at every window."""
-    n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
-    if n - notes[arm, LAST] > RECENT or not width < MOST_WIDTH:
+    n, roofs, notes, most = history.pulls[arm], proofs.roofs, proofs.notes, largest_of(bonus)
+    if n - notes[arm, LAST] > RECENT or not most < MOST_WIDTH:
         return False
-    total, steep = total_of(history, arm) - rounding(history), steeper(level, width)
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     below = False
-    for end in my_share(notes[arm, ENDS]):
-        h = n - roofs[arm, WHERE, end]
-        below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h) > 0.0)
+    for stretch in my_share(notes[arm, ENDS] >> 1):
+        end = stretch + stretch
+        here, there = _above_roof(roofs, bonus, arm, n, total, steep, end)
+        below |= not min(here, there) > 0.0
     if any_in_team(below):
         return False
-    for piece in range(pieces(notes, arm, n)):
-        longest, size = piece_of(notes, arm, n, piece)
-        if not _row_above(history, proofs.tables, arm, longest, size, width, level):
+    for piece in range(_pieces(notes, arm, n)):
+        longest, size = _piece_of(notes, arm, n, piece)
+        if not _row_above(history, proofs.tables, arm, longest, size, bonus, level):
             return False
     return True
+
+
+@helper
+def _above_roof(roofs, bonus, arm, n, total, steep, end):
+    """Return how far the two ends of a stretch are in order: above 0."""
+    other = end + np.uint64(1)
+    h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, other]
+    rise, rise_there = rises(bonus, h, g)
+    here = (total - roofs[arm, HEIGHT, end]) - steep * h + rise
+    return here, (total - roofs[arm, HEIGHT, other]) - steep * g + rise_there
 
 
 @helper
@@ -108,13 +118,13 @@ def steeper(level, width):
 
 
 @helper
-def pieces(notes, arm, n):
+def _pieces(notes, arm, n):
     """Return into how many pieces, of up to ROW windows each, those without a roof fall: rows, then recent windows."""
     return notes[arm, ROW_COUNT] + (n - notes[arm, LAST] + ROW - 1) // ROW
 
 
 @helper
-def piece_of(notes, arm, n, piece):
+def _piece_of(notes, arm, n, piece):
     """Return the longest window of a piece and how many there are."""
     recent = piece - notes[arm, ROW_COUNT]
     if recent < 0:
@@ -124,61 +134,63 @@ def piece_of(notes, arm, n, piece):
 
 
 @helper
-def _row_above(history, tables, arm, longest, size, width, level):
+def _row_above(history, tables, arm, longest, size, bonus, level):
     """Say whether the bounds at windows `longest`, `longest` - 1, ..., `size` <= ROW of them, surely lie above `level`.
 
-    Square roots come from a table; for windows too long for it, from a straight line that lies below them.
+    What the bonus is worth comes from a table; for windows too long for it, from a straight line that lies below.
     """
     high, first = history.high, np.uint64(place_of(history, arm, history.pulls[arm] - longest + size - 1) + 1 - size)
-    base = total_of(history, arm) - rounding(history) - steeper(level, width) * longest
-    table, weight, step = np.uint64(0), 0.0, level
+    base = total_of(history, arm) - rounding(history) - steeper(level, largest_of(bonus)) * longest
+    table, step = np.uint64(0), level
+    recent, weight = recent_of(bonus, tables[ROOTS])
     if longest <= RECENT:
-        table, weight = np.uint64(RECENT - longest), width
+        table = np.uint64(RECENT - longest)
     else:
-        root = math.sqrt(longest)
-        base += width * root
-        step -= width * (root - math.sqrt(longest - size + 1)) / max(size - 1, 1)
+        rise, last_rise = rises(bonus, float(longest), float(longest - size + 1))
+        weight = 0.0
+        base += rise
+        step -= (rise - last_rise) / max(size - 1, 1)
     below = False
     for j in my_share(size):
-        below |= not (base + step * tables[STEPS, j] + weight * tables[ROOTS, table + j] - high[first + j] > 0.0)
+        below |= not (base + step * tables[STEPS, j] + weight * recent[table + j] - high[first + j] > 0.0)
     return not any_in_team(below)
 
 
 @outlined
-def lowest_window(history, proofs, arm, width, level, lowest):
+def lowest_window(history, proofs, arm, bonus, level, lowest):
     """Compute the bounds at the windows without a roof that may not lie above `level` (after `divide` at it).
 
     Returns the window of the lowest that is below `lowest`, and its mean; 0 and 0.0 if there is none.
     """
-    n, notes, most = history.pulls[arm], proofs.notes, largest_of(width)
+    n, notes, most = history.pulls[arm], proofs.notes, largest_of(bonus)
     total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     best, best_mean = 0, 0.0
-    for piece in range(pieces(notes, arm, n)):
-        longest, size = piece_of(notes, arm, n, piece)
+    for piece in range(_pieces(notes, arm, n)):
+        longest, size = _piece_of(notes, arm, n, piece)
         for h in range(longest - size + 1, longest + 1):
-            rise, _ = rises(width, h, h)
+            rise, _ = rises(bonus, h, h)
             rough = (total - rough_prefix(history, arm, n - h)) - steep * h + rise
             if rough > 0.0 and most < MOST_WIDTH:
                 continue
             mean = window_sum(history, arm, h) / h
-            bound = mean + bonus_at(width, h)
+            bound = mean + bonus_at(bonus, h)
             if bound < lowest:
                 lowest, best, best_mean = bound, h, mean
     return best, best_mean
 
 
 @outlined
-def divide(history, proofs, arm, width, level):
+def divide(history, proofs, arm, bonus, level):
     """Divide an arm's starts into stretches with roofs that are in order, and rows; if there is no room, not at all.
 
     What is in order at a level is so at lower ones.
     """
-    n, notes, usable = history.pulls[arm], proofs.notes, largest_of(width) < MOST_WIDTH
+    n, notes, usable = history.pulls[arm], proofs.notes, largest_of(bonus) < MOST_WIDTH
     if n >= notes[arm, RENEWED] + RENEW_AFTER or not usable:
         _forget(notes, arm, n)
     while n >= notes[arm, RETRY] and usable:
         _add_stretches(history, proofs, arm)
-        if _split_stretches(history, proofs, arm, width, level):
+        if _split_stretches(history, proofs, arm, bonus, level):
             return
         if notes[arm, RENEWED] == n:
             notes[arm, RETRY] = n + RETRY_AFTER
@@ -214,23 +226,21 @@ def _write(history, roofs, arm, end, start, size):
 
 
 @helper
-def _split_stretches(history, proofs, arm, width, level):
+def _split_stretches(history, proofs, arm, bonus, level):
     """Split stretches until all roofs are in order, or there are no stretches left but rows; False if there is no room.
 
     A row takes the place of its stretch; the last stretch then moves to where that was.
     """
     n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
-    total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(width))
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(bonus))
     end = np.int64(0)  # typed: numba would compile `_write` once more for a literal
     while end < notes[arm, ENDS]:
-        h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, end + 1]
-        rise, rise_there = rises(width, h, g)
-        here = (total - roofs[arm, HEIGHT, end]) - steep * h + rise
-        there = (total - roofs[arm, HEIGHT, end + 1]) - steep * g + rise_there
+        here, there = _above_roof(roofs, bonus, arm, n, total, steep, np.uint64(end))
         if here > 0.0 and there > 0.0:
             end += 2
             continue
-        start, half, last = np.int64(roofs[arm, WHERE, end]), np.int64(h - g) // 2, notes[arm, ENDS]
+        start, last = np.int64(roofs[arm, WHERE, end]), notes[arm, ENDS]
+        half = (np.int64(roofs[arm, WHERE, end + 1]) - start) // 2
         if half < ROW:
             if notes[arm, ROW_COUNT] == ROWS:
                 return False

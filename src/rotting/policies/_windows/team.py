@@ -9,7 +9,7 @@ thread until `any_in_team`, `largest_in_team` or `smallest_in_team` makes it the
 * to arrays that grow, threads write outside of such loops, and never what they read from them before (no `+=`).
 
 `tests/policies/windows/test_team.py` plays teams whose threads share nothing but these functions. On a CPU a team is
-one thread, and they cost nothing. `simulation/_cuda/teams.py` has those for a GPU.
+one thread, and they cost nothing. `play/gpu/teams.py` has those for a GPU.
 """
 
 from __future__ import annotations
