@@ -13,6 +13,7 @@ from rotting.problems import stationary, ten_arm, two_arm
 from rotting.simulation.figures import regret_figure
 from rotting.simulation.summary import summarise
 from rotting.sweeps import SweepError, blocks, figures, open_results, panels, ranking, results
+from rotting.sweeps.folder import Folder
 
 POLICIES = [FEWA(alpha=alpha) for alpha in (0.03, 0.06, 0.3)] + [UCB1(), Uniform()]
 PROBLEMS = [two_arm(L=2.0, horizon=600), ten_arm(), stationary([0.0, 0.5])]
@@ -71,8 +72,8 @@ def test_large_results_are_read_when_they_are_looked_at(folder, monkeypatch, chu
     monkeypatch.setattr(results, "LARGE_BYTES", 0)
     monkeypatch.setattr(results, "CHUNK_BYTES", chunk_bytes)
     reads = []
-    original = results.Folder.read
-    monkeypatch.setattr(results.Folder, "read", lambda self, block: reads.append(block) or original(self, block))
+    original = Folder.read
+    monkeypatch.setattr(Folder, "read", lambda self, block: reads.append(block) or original(self, block))
     large = open_results(folder)
     assert large.regret.chunks is not None
     assert reads == []

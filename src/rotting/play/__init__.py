@@ -4,7 +4,7 @@
 |---|---|
 | `cell` | `Cell`: a policy, a problem, some runs; `Played`: what they came to |
 | `players` | who can play: policies, and anybody's Python class |
-| `places` | `play`, and where: threads of this process or a GPU (`rotting.play.cluster`: Dask) |
+| `places` | `play` and `play_whole`, and where: threads of this process or a GPU (`rotting.sweeps.cluster`: Dask) |
 | `compiled` | runs of a policy by the compiled loop, many in one call, on one thread's arena |
 | `loop` | the compiled loop |
 | `late` | its parts for rewards that arrive late and for traces |
@@ -17,6 +17,6 @@
 """
 
 from rotting.play.cell import Cell, Played
-from rotting.play.places import gpu, place_for, play, threads
+from rotting.play.places import gpu, place_for, play, play_whole, threads
 
-__all__ = ["Cell", "Played", "gpu", "place_for", "play", "threads"]
+__all__ = ["Cell", "Played", "gpu", "place_for", "play", "play_whole", "threads"]

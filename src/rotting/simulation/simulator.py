@@ -14,7 +14,7 @@ from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
 from rotting.errors import BadType, BadValue
-from rotting.play import Cell, Played, place_for, play, threads
+from rotting.play import Cell, Played, place_for, play_whole
 from rotting.play.cell import Place
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
@@ -108,7 +108,7 @@ def simulate(
     """
     game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
     with _progress([game], progress) as tell:
-        played(game, on=place_for(device, threads), tell=tell)
+        [_] = finished([game], place_for(device, threads), tell)
     return game.dataset(device)
 
 
@@ -122,7 +122,7 @@ def mean_rewards(policies: Policies, problem: Problem, horizon: int, runs: int, 
     (1,)
     """
     game = Game(policies, problem, horizon, runs, seed, rounds=[horizon])
-    played(game, on=threads())
+    [_] = finished([game])
     return np.asarray(game.earned[:, :, 0].mean(axis=1))
 
 
@@ -138,7 +138,7 @@ def final_regrets(
     """Return the regret of each policy on each problem at the end of each run, [policy, problem, run]."""
     games = [Game(policies, problem, horizon, len(runs), seed, 1, runs.start) for problem in problems]
     with _progress(games, progress) as tell:
-        played(*games, on=on, tell=tell)
+        list(finished(games, on, tell))
     return np.stack([game.regret()[:, :, -1] for game in games], axis=1)
 
 
@@ -177,17 +177,14 @@ class Game:
             name: np.empty((len(self.players), runs, *(sizes[each] for each in TRACES[name][0])), TRACES[name][1])
             for name in self.cells[0].trace
         }
-        self.left = len(self.players) * runs
+        self.left = len(self.players)
 
-    def take(self, player: int, piece: Played) -> bool:
-        """Take what some runs of a player came to; say whether all are there."""
-        first = self.runs.start
-        runs = slice(piece.runs.start - first, piece.runs.stop - first)
-        self.earned[player, runs], self.pulls[player, runs] = piece.earned, piece.pulls
-        self.seconds[player] += piece.seconds
-        for name, found in piece.traces.items():
-            self.traces[name][player, runs] = found
-        self.left -= len(piece.runs)
+    def take(self, player: int, played: Played) -> bool:
+        """Take what a player came to; say whether all are there."""
+        self.earned[player], self.pulls[player], self.seconds[player] = played.earned, played.pulls, played.seconds
+        for name, found in played.traces.items():
+            self.traces[name][player] = found
+        self.left -= 1
         return self.left == 0
 
     @cached_property
@@ -251,20 +248,16 @@ class Game:
 TellOfGame = Callable[["Game", int], object]
 
 
-def played(*games: Game, on: Place, tell: TellOfGame = lambda game, rounds: None) -> None:
-    """Play games, all at once."""
-    for _ in finished(games, on, tell):
-        pass
-
-
-def finished(games: Sequence[Game], on: Place, tell: TellOfGame) -> Generator[Game]:
+def finished(
+    games: Sequence[Game], on: Place | None = None, tell: TellOfGame = lambda game, rounds: None
+) -> Generator[Game]:
     """Play games, all at once; yield each as soon as all of it is played."""
     seats = [(game, player) for game in games for player in range(len(game.cells))]
     cells = [game.cells[player] for game, player in seats]
-    with closing(play(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as pieces:
-        for piece in pieces:
-            game, player = seats[piece.cell]
-            if game.take(player, piece):
+    with closing(play_whole(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as whole:
+        for played in whole:
+            game, player = seats[played.cell]
+            if game.take(player, played):
                 yield game
 
 
@@ -304,7 +297,7 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 @contextmanager
 def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
     """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
-    runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
+    runs, horizon = sum(game.earned.shape[0] * len(game.runs) for game in games), max(game.horizon for game in games)
     rounds = told = 0
 
     def tell(game: Game, more: int) -> None:

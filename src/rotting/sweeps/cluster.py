@@ -19,9 +19,9 @@ from rotting._core import imported
 from rotting._core.compiling import kernel_digest
 from rotting._core.validation import whole_number
 from rotting.errors import BadType
-from rotting.play import Cell, Played, place_for, play, threads
+from rotting.play import Cell, Played, place_for, play_whole, threads
 from rotting.play.cell import Place, Tell
-from rotting.play.players import CompiledPlayer, Player, players_of
+from rotting.play.players import Player, players_of
 from rotting.policies import parse_policy
 from rotting.problems import Problem, parse_problem
 from rotting.sweeps.errors import MissingDask, SweepError
@@ -142,7 +142,6 @@ def _tasks(cells: Sequence[Cell], device: str) -> Iterator[range]:
 
 
 def _written(cell: Cell) -> tuple[str, str, int, tuple[int, ...], tuple[int, int], int]:
-    assert isinstance(cell.player, CompiledPlayer)
     limits = cell.runs.start, cell.runs.stop
     return cell.player.written, repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
 
@@ -155,17 +154,9 @@ def play_task(plain: tuple[object, ...]) -> list[tuple[np.ndarray, np.ndarray, f
     for policy, problem, horizon, rounds, limits, seed in task.cells:
         player, played_on = _player(policy, problem, horizon, task.sources)
         cells.append(Cell(player, played_on, horizon, np.array(rounds, np.int64), range(*limits), seed))
-    results = [
-        (np.empty((len(cell.runs), len(cell.rounds))), np.empty((len(cell.runs), cell.problem.n_arms), np.int64))
-        for cell in cells
-    ]
-    seconds = [0.0] * len(cells)
-    for part in play(cells, threads(1) if task.device == "cpu" else place_for(task.device)):
-        first = cells[part.cell].runs.start
-        own = slice(part.runs.start - first, part.runs.stop - first)
-        results[part.cell][0][own], results[part.cell][1][own] = part.earned, part.pulls
-        seconds[part.cell] += part.seconds
-    return [(*each, spent) for each, spent in zip(results, seconds, strict=True)]
+    on = threads(1) if task.device == "cpu" else place_for(task.device)
+    results = sorted(play_whole(cells, on), key=lambda played: played.cell)
+    return [(played.earned, played.pulls, played.seconds) for played in results]
 
 
 @lru_cache(maxsize=256)
