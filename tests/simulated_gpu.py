@@ -114,7 +114,7 @@ def said(policy: object, **chosen: object) -> str:
 def small_memory() -> dict[str, list]:
     """Play with room for two runs at a time, and with a memory that is fuller than it says."""
     whole = rotting.simulate(rotting.FEWA(), problem(), **GAME, device="cuda")
-    group = batches.grouped([(0, _cell(rotting.FEWA()))])[0]
+    group = batches.grouped([(0, _cell(rotting.FEWA()))], device.Stream())[0]
     for_two = group.needed(2, lanes=2) + group.run_bytes // 2
     batches_begun, usual = [], playing.to_device
 

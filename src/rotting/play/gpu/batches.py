@@ -20,8 +20,6 @@ from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
 
 _SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
-_BYTES = 8  # of a number
-_NUMBERS_OF_THREAD, _NUMBERS_OF_RUN = 5, 3  # beside states, a key per arm, and what is recorded: see `to_device`
 _LONG = 1 << 16  # rounds for which every history needs more room than a fresh one has
 _GROWING, _WOVEN, _COMMON = range(3)  # layouts: see `parts`
 
@@ -35,6 +33,7 @@ class Group:
     """Cells whose states and problems have the same structure, so that one launch can play them."""
 
     cells: tuple[Placed, ...]
+    sample: Batch  # of a single run
     run_bytes: int  # what a run needs, ...
     thread_bytes: int  # ... and each thread of a warp
     in_teams: bool
@@ -74,27 +73,31 @@ def policy_of(cell: Cell) -> Policy:
     )
 
 
-def grouped(cells: Iterable[Placed]) -> list[Group]:
+def grouped(cells: Iterable[Placed], stream: Stream) -> list[Group]:
     """Return cells in groups, those that need most memory first."""
     found: dict[object, list[Placed]] = {}
     for place, cell in cells:
         parts = first_state(cell), cell.problem.arrays, cell.problem.new_memory()
         found.setdefault(tuple(_structure(part, {}) for part in parts), []).append((place, cell))
-    return sorted(map(_group, found.values()), key=lambda group: -group.run_bytes - group.thread_bytes)
+    groups = [_group(each, stream) for each in found.values()]
+    return sorted(groups, key=lambda group: -group.run_bytes - group.thread_bytes)
 
 
-def _group(cells: list[Placed]) -> Group:
+def _group(cells: list[Placed], stream: Stream) -> Group:
     """Return a group, and what its runs need."""
-    _, first = cells[0]
-    layout = _layouts(first)
-    sizes = {_GROWING: 0, _WOVEN: 0, _COMMON: 0}
-    own = {id(array): (name, array.nbytes) for name, array in leaves(first_state(first))}
-    for name, size in own.values():
-        sizes[layout(name)] += size
-    sizes[_WOVEN] += sum(array.nbytes for _, array in leaves(first.problem.new_memory()))
-    sizes[_WOVEN] += (first.problem.n_arms + _NUMBERS_OF_THREAD) * _BYTES
-    sizes[_GROWING] += (max(len(cell.rounds) for _, cell in cells) + _NUMBERS_OF_RUN) * _BYTES
-    return Group(tuple(cells), sizes[_GROWING], sizes[_WOVEN], policy_of(first).in_teams)
+    largest = max((cell for _, cell in cells), key=lambda cell: len(cell.rounds))
+    sample, _ = to_device([dataclasses.replace(largest, runs=largest.runs[:1])], 1, 1, stream)
+    return Group(tuple(cells), sample, *_sizes(sample), policy_of(largest).in_teams)
+
+
+def _sizes(part: Any) -> tuple[int, int]:
+    """Return how many bytes of a batch of one run are the run's, and those of each thread of a warp."""
+    if isinstance(part, Woven):
+        return 0, part.array.nbytes // WARP
+    if isinstance(part, tuple) and not isinstance(part, Common):
+        of_run, of_thread = zip(*map(_sizes, part), strict=True)
+        return sum(of_run), sum(of_thread)
+    return 0 if isinstance(part, Common) else part.nbytes, 0
 
 
 def _structure(value: Any, seen: dict[int, int]) -> object:

@@ -31,6 +31,7 @@ from rotting.play.gpu.batches import (
     to_device,
 )
 from rotting.play.gpu.compiling import kernel_for
+from rotting.play.gpu.kernel import Batch
 from rotting.play.loop import FINE
 
 # How much of the memory that is free is planned with; the rest is for what the driver and others need.
@@ -58,7 +59,7 @@ def play_cells(cells: Sequence[Cell], tell: Tell) -> Generator[Played, None, Non
         memory = int(_SHARE * device.free_memory())
         waiting = deque(
             (part, group)
-            for group in grouped(enumerate(cells))
+            for group in grouped(enumerate(cells), device.Stream())
             for part in cut(group.cells, min(group.most_runs(memory), _most_on_host(group)))
         )
         playing: list[_Playing] = []
@@ -69,7 +70,7 @@ def play_cells(cells: Sequence[Cell], tell: Tell) -> Generator[Played, None, Non
                 if playing and shape.needed + sum(each.shape.needed for each in playing) > memory:
                     break
                 try:
-                    begun = _Playing(part, shape)
+                    begun = _Playing(part, shape, group.sample)
                 except MemoryError:
                     if playing:
                         break
@@ -103,14 +104,12 @@ def _halves(part: list[Placed]) -> list[list[Placed]]:
 class _Playing:
     """A batch on its way: which rounds are being played, and how long they took so far."""
 
-    def __init__(self, part: list[Placed], shape: Shape):
+    def __init__(self, part: list[Placed], shape: Shape, sample: Batch):
         self.shape, self._stream = shape, device.Stream()
         self.places, self.cells = zip(*part, strict=True)
         self._ends = np.cumsum([len(cell.runs) for cell in self.cells])
         self._horizon = max(cell.horizon for cell in self.cells)
-        first = self.cells[0]
-        sample, _ = to_device([dataclasses.replace(first, runs=first.runs[:1])], 1, 1, self._stream)
-        with compile_errors_in_short(policy_of(first)):
+        with compile_errors_in_short(policy_of(self.cells[0])):
             self._kernel, registers = kernel_for(sample)
         self._blocks = shape.blocks(registers)
         self._batch, self._constants = to_device(self.cells, shape.lanes, shape.team, self._stream)

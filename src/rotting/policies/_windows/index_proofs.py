@@ -53,7 +53,7 @@ class IndexProofs(NamedTuple):
 
     | slot | content |
     |---|---|
-    | ENDS | how many ends of roofs there are: two per stretch |
+    | COUNT | how many stretches there are |
     | ROW_COUNT | how many rows there are |
     | LAST | where the last stretch or row ends: starts from there on belong to none |
     | RENEWED | the arm's pulls when it was last divided anew |
@@ -61,20 +61,20 @@ class IndexProofs(NamedTuple):
     | FIRST_ROW, ... | the first start of each row |
     """
 
-    roofs: np.ndarray  # float64 (K, 2, 2 STRETCHES): WHERE each end is, and its HEIGHT; stretches in no order
+    roofs: np.ndarray  # float64 (K, 4, STRETCHES): where each roof begins and ends, its heights there; in no order
     notes: np.ndarray  # int64 (K, 5 + ROWS)
     tables: np.ndarray  # float64 (2, RECENT): 0, 1, 2, ...; the square roots of RECENT, ..., 2, 1
 
 
-WHERE, HEIGHT = range(2)  # of `roofs`
-ENDS, ROW_COUNT, LAST, RENEWED, RETRY, FIRST_ROW = range(6)  # of `notes`
+FIRST, LAST_START, HEIGHT, LAST_HEIGHT = range(4)  # of `roofs`
+COUNT, ROW_COUNT, LAST, RENEWED, RETRY, FIRST_ROW = range(6)  # of `notes`
 STEPS, ROOTS = range(2)  # of `tables`
 
 
 def no_index_proofs(n_arms: int) -> IndexProofs:
     """Return proofs of nothing."""
     return IndexProofs(
-        roofs=np.zeros((n_arms, 2, 2 * STRETCHES)),
+        roofs=np.zeros((n_arms, 4, STRETCHES)),
         notes=np.zeros((n_arms, FIRST_ROW + ROWS), np.int64),
         tables=np.stack([np.arange(RECENT, dtype=float), np.sqrt(np.arange(RECENT, 0, -1.0))]),
     )
@@ -88,9 +88,8 @@ def all_above(history, proofs, arm, bonus, level):
         return False
     total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     below = False
-    for stretch in my_share(notes[arm, ENDS] >> 1):
-        end = stretch + stretch
-        here, there = _above_roof(roofs, bonus, arm, n, total, steep, end)
+    for stretch in my_share(notes[arm, COUNT]):
+        here, there = _above_roof(roofs, bonus, arm, n, total, steep, stretch)
         below |= not min(here, there) > 0.0
     if any_in_team(below):
         return False
@@ -102,13 +101,12 @@ def all_above(history, proofs, arm, bonus, level):
 
 
 @helper
-def _above_roof(roofs, bonus, arm, n, total, steep, end):
+def _above_roof(roofs, bonus, arm, n, total, steep, stretch):
     """Return how far the two ends of a stretch are in order: above 0."""
-    other = end + np.uint64(1)
-    h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, other]
+    h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
     rise, rise_there = rises(bonus, h, g)
-    here = (total - roofs[arm, HEIGHT, end]) - steep * h + rise
-    return here, (total - roofs[arm, HEIGHT, other]) - steep * g + rise_there
+    here = (total - roofs[arm, HEIGHT, stretch]) - steep * h + rise
+    return here, (total - roofs[arm, LAST_HEIGHT, stretch]) - steep * g + rise_there
 
 
 @helper
@@ -200,29 +198,29 @@ def divide(history, proofs, arm, bonus, level):
 @helper
 def _forget(notes, arm, n):
     """Forget all stretches and rows of an arm."""
-    notes[arm, ENDS], notes[arm, ROW_COUNT], notes[arm, LAST], notes[arm, RENEWED] = 0, 0, 0, n
+    notes[arm, COUNT], notes[arm, ROW_COUNT], notes[arm, LAST], notes[arm, RENEWED] = 0, 0, 0, n
 
 
 @helper
 def _add_stretches(history, proofs, arm):
     """Make stretches of the starts that are no longer recent: the longer, the longer ago they are."""
     n, notes = history.pulls[arm], proofs.notes
-    while n - notes[arm, LAST] > RECENT and notes[arm, ENDS] < 2 * STRETCHES:
+    while n - notes[arm, LAST] > RECENT and notes[arm, COUNT] < STRETCHES:
         start, size = notes[arm, LAST], ROW
         while start % (2 * size) == 0 and (2 + 2 * REACH) * size <= REACH * (n - start):
             size *= 2
-        _write(history, proofs.roofs, arm, notes[arm, ENDS], start, size)
-        notes[arm, ENDS] += 2
+        _write(history, proofs.roofs, arm, notes[arm, COUNT], start, size)
+        notes[arm, COUNT] += 1
         notes[arm, LAST] = start + size
 
 
 @outlined
-def _write(history, roofs, arm, end, start, size):
-    """Write the two ends of the roof over a stretch."""
+def _write(history, roofs, arm, stretch, start, size):
+    """Write the roof over a stretch."""
     rise = rise_above_line(history, arm, start, size)
-    for side in range(2):
-        where = start + side * size
-        roofs[arm, WHERE, end + side], roofs[arm, HEIGHT, end + side] = where, rough_prefix(history, arm, where) + rise
+    roofs[arm, FIRST, stretch], roofs[arm, LAST_START, stretch] = start, start + size
+    roofs[arm, HEIGHT, stretch] = rough_prefix(history, arm, start) + rise
+    roofs[arm, LAST_HEIGHT, stretch] = rough_prefix(history, arm, start + size) + rise
 
 
 @helper
@@ -233,27 +231,26 @@ def _split_stretches(history, proofs, arm, bonus, level):
     """
     n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
     total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(bonus))
-    end = np.int64(0)  # typed: numba would compile `_write` once more for a literal
-    while end < notes[arm, ENDS]:
-        here, there = _above_roof(roofs, bonus, arm, n, total, steep, np.uint64(end))
+    stretch = np.int64(0)  # typed: numba would compile `_write` once more for a literal
+    while stretch < notes[arm, COUNT]:
+        here, there = _above_roof(roofs, bonus, arm, n, total, steep, np.uint64(stretch))
         if here > 0.0 and there > 0.0:
-            end += 2
+            stretch += 1
             continue
-        start, last = np.int64(roofs[arm, WHERE, end]), notes[arm, ENDS]
-        half = (np.int64(roofs[arm, WHERE, end + 1]) - start) // 2
+        start, last = np.int64(roofs[arm, FIRST, stretch]), notes[arm, COUNT]
+        half = (np.int64(roofs[arm, LAST_START, stretch]) - start) // 2
         if half < ROW:
             if notes[arm, ROW_COUNT] == ROWS:
                 return False
             notes[arm, FIRST_ROW + notes[arm, ROW_COUNT]] = start
             notes[arm, ROW_COUNT] += 1
-            notes[arm, ENDS] = last - 2
-            for side in range(2):
-                roofs[arm, WHERE, end + side] = roofs[arm, WHERE, last - 2 + side]
-                roofs[arm, HEIGHT, end + side] = roofs[arm, HEIGHT, last - 2 + side]
+            notes[arm, COUNT] = last - 1
+            for fact in range(4):
+                roofs[arm, fact, stretch] = roofs[arm, fact, last - 1]
         else:
-            if last == 2 * STRETCHES:
+            if last == STRETCHES:
                 return False
-            _write(history, roofs, arm, end, start, half)
+            _write(history, roofs, arm, stretch, start, half)
             _write(history, roofs, arm, last, start + half, half)
-            notes[arm, ENDS] = last + 2
+            notes[arm, COUNT] = last + 1
     return notes[arm, LAST] + RECENT >= n
