@@ -38,6 +38,17 @@ def test_whole_cells_are_their_pieces(cells):
             np.testing.assert_array_equal(found.traces[name], np.concatenate([piece.traces[name] for piece in own]))
 
 
-def test_a_whole_cell_in_one_piece_is_handed_on(cells, monkeypatch):
-    monkeypatch.setattr(players, "COMPILED_AT_ONCE", 1 << 20)
-    assert {found.runs for found in play_whole(cells[:1], threads(1))} == {range(3, 10)}
+def test_results_go_where_there_is_room_for_them(cells):
+    expected = {found.cell: found for found in play_whole(cells, threads(1))}
+    room = {place: _blank(found) for place, found in expected.items()}
+    for found in play_whole(cells, threads(3), room=room.__getitem__):
+        assert found.earned is room[found.cell].earned
+        np.testing.assert_array_equal(found.earned, expected[found.cell].earned)
+        np.testing.assert_array_equal(room[found.cell].traces["actions"], expected[found.cell].traces["actions"])
+
+
+def _blank(played):
+    traces = {name: np.zeros_like(kept) for name, kept in played.traces.items()}
+    return played._replace(
+        earned=np.zeros_like(played.earned), pulls=np.zeros_like(played.pulls), seconds=0.0, traces=traces
+    )

@@ -14,11 +14,13 @@ from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_filter
 from rotting.policies._contract.policy import Policy
 from rotting.policies._windows.filtering import (
+    MANY,
     filter_settings,
     filter_width,
     first_unpulled,
     keep_best,
     keep_first,
+    keep_many,
     least_pulled,
 )
 from rotting.policies._windows.history import (
@@ -93,6 +95,8 @@ def filter_at(state, left, h, theta):
     """
     limit = theta * math.sqrt(h)
     highest = sums_at(state, left, h, limit)
+    if left > MANY:
+        return keep_many(state.active, state.dropped, state.pulls, state.sums, left, h, highest, limit)
     return keep_best(state.active, state.dropped, state.pulls, state.sums, left, h, highest, limit)
 
 

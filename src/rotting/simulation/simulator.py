@@ -179,13 +179,10 @@ class Game:
         }
         self.left = len(self.players)
 
-    def take(self, player: int, played: Played) -> bool:
-        """Take what a player came to; say whether all are there."""
-        self.earned[player], self.pulls[player], self.seconds[player] = played.earned, played.pulls, played.seconds
-        for name, found in played.traces.items():
-            self.traces[name][player] = found
-        self.left -= 1
-        return self.left == 0
+    def room(self, player: int) -> Played:
+        """Return where the results of a player go."""
+        traces = {name: kept[player] for name, kept in self.traces.items()}
+        return Played(player, self.runs, self.earned[player], self.pulls[player], 0.0, traces)
 
     @cached_property
     def oracle(self) -> OracleResult:
@@ -254,10 +251,17 @@ def finished(
     """Play games, all at once; yield each as soon as all of it is played."""
     seats = [(game, player) for game in games for player in range(len(game.cells))]
     cells = [game.cells[player] for game, player in seats]
-    with closing(play_whole(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as whole:
+
+    def room(place: int) -> Played:
+        game, player = seats[place]
+        return game.room(player)._replace(cell=place)
+
+    with closing(play_whole(cells, on, lambda place, rounds: tell(seats[place][0], rounds), room)) as whole:
         for played in whole:
             game, player = seats[played.cell]
-            if game.take(player, played):
+            game.seconds[player] = played.seconds
+            game.left -= 1
+            if game.left == 0:
                 yield game
 
 

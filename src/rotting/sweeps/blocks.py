@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from functools import cache, lru_cache
-from typing import Protocol
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
@@ -38,16 +38,6 @@ _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
 # The results of a block, by problem and policy: which runs, regret[run, recorded round] and pulls[run, arm].
 Content = dict[tuple[int, int], tuple[range, np.ndarray, np.ndarray]]
-
-
-class Known(Protocol):
-    """What need not be played."""
-
-    def gaps(self, block: range) -> list[range]:
-        """Return the parts of a block that have to be played."""
-
-    def content(self, block: range) -> Content:
-        """Return the results of a block, with anything in the gaps."""
 
 
 def cut(plan: Plan) -> list[range]:
@@ -90,7 +80,8 @@ def played_blocks(
     plan: Plan,
     blocks: Sequence[range],
     on: Place,
-    known: Known | None = None,
+    gaps: Callable[[range], list[range]] = lambda block: [block],
+    content: Callable[[range], Content] | None = None,
     tell: Callable[[range], object] = lambda runs: None,
 ) -> Generator[tuple[range, Content], None, None]:
     """Yield the results of blocks, each as soon as all of it is there.
@@ -103,22 +94,18 @@ def played_blocks(
         The sweep, and which blocks of it.
     on
         Where to play.
-    known
-        What need not be played.
+    gaps, content
+        Return the parts of a block that have to be played, and room for its results that holds the others.
     tell
         Called with runs as soon as they are played.
     """
     begun: dict[range, Content] = {}
-    left = {block: len(block) if known is None else sum(map(len, known.gaps(block))) for block in blocks}
-
-    def content(block: range) -> Content:
-        return empty(plan, block) if known is None else known.content(block)
-
+    content = partial(empty, plan) if content is None else content
+    pieces = [(block, piece) for block in blocks for gap in gaps(block) for piece in plan.numbering.pieces(gap)]
+    left = Counter(block for block, _ in pieces)
     for block in blocks:
         if not left[block]:
             yield block, content(block)
-    gaps = ((block, gap) for block in blocks for gap in ([block] if known is None else known.gaps(block)))
-    pieces = [(block, piece) for block, gap in gaps for piece in plan.numbering.pieces(gap)]
     with contextlib.closing(play_whole(_cells(plan, [piece for _, piece in pieces]), on)) as finished:
         for played in finished:
             block, piece = pieces[played.cell]
@@ -127,7 +114,7 @@ def played_blocks(
             _put(plan, begun[block], piece, played)
             first = plan.numbering.number(piece.problem, piece.policy, piece.runs.start)
             tell(range(first, first + len(piece.runs)))
-            left[block] -= len(piece.runs)
+            left[block] -= 1
             if left[block] == 0:
                 yield block, begun.pop(block)
 

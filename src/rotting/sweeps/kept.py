@@ -12,7 +12,7 @@ from rotting.sweeps.blocks import Content
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.folder import Folder
 
-_BLOCKS_IN_MEMORY = 8
+_BLOCKS_IN_MEMORY = 4
 
 
 class Kept:

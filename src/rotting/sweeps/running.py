@@ -130,7 +130,7 @@ def run_plan(
                 tally.add(known)
         report.begin()
         # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
-        with contextlib.closing(played_blocks(plan, missing, on, earlier, tally.add)) as finished:
+        with contextlib.closing(played_blocks(plan, missing, on, earlier.gaps, earlier.content, tally.add)) as finished:
             for block, content in finished:
                 report.show()
                 folder.write(block, encode(plan, block, content))

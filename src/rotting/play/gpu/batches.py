@@ -91,7 +91,10 @@ def _group(cells: list[Placed], stream: Stream) -> Group:
 
 
 def _sizes(part: Any) -> tuple[int, int]:
-    """Return how many bytes of a batch of one run are the run's, and those of each thread of a warp."""
+    """Return how many bytes of a batch of one run are the run's, and those of each thread of a warp.
+
+    An array that a state holds twice, such as its pulls, counts twice, though it is one.
+    """
     if isinstance(part, Woven):
         return 0, part.array.nbytes // WARP
     if isinstance(part, tuple) and not isinstance(part, Common):
@@ -114,17 +117,18 @@ def runs_of(cells: Iterable[Placed]) -> int:
 
 def cut(cells: Sequence[Placed], most: int) -> Iterator[list[Placed]]:
     """Yield cells, or parts of them, in lists of at most `most` runs, about equally many in each."""
-    size = -(-runs_of(cells) // -(-runs_of(cells) // most))
+    total = runs_of(cells)
+    room = size = -(-total // -(-total // most))
     batch: list[Placed] = []
     for place, cell in cells:
         left = cell.runs
         while left:
-            taken = left[: size - runs_of(batch)]
+            taken, left = left[:room], left[room:]
             batch.append((place, dataclasses.replace(cell, runs=taken)))
-            left = left[len(taken) :]
-            if runs_of(batch) == size:
+            room -= len(taken)
+            if room == 0:
                 yield batch
-                batch = []
+                batch, room = [], size
     if batch:
         yield batch
 

@@ -15,6 +15,7 @@ import numpy as np
 from rotting._core.compiling import helper
 
 MAX_PULLS = 1 << 62  # more pulls than there will ever be
+MANY = 32  # arms from which on branch mispredictions cost more than branch-free code
 
 
 def filter_settings(alpha: float, sigma: float, delta0: float) -> np.ndarray:
@@ -76,6 +77,22 @@ def keep_best(active, dropped, pulls, sums, left, h, highest, limit):
             fewest = min(fewest, pulls[arm])
         else:
             dropped[arm] = h
+    return kept, fewest
+
+
+@helper
+def keep_many(active, dropped, pulls, sums, left, h, highest, limit):
+    """Do the same without a branch, whose outcome nobody can guess where there are many arms.
+
+    It writes to `dropped` of arms that stay, too, where that does not matter.
+    """
+    kept, fewest = 0, MAX_PULLS
+    for place in range(left):
+        arm = active[place]
+        active[kept], dropped[arm] = arm, h
+        kept += highest - sums[place] <= limit
+    for place in range(kept):
+        fewest = min(fewest, pulls[active[place]])
     return kept, fewest
 
 

@@ -23,8 +23,7 @@ Nanoseconds per round of a simulation (`python benchmarks/tiers.py`; docs/speed.
 | two arms, alpha = 5 | 145 | 141 | 3634 | 143 | 4627 |
 | ten arms, alpha = 5 | 1665 | 1709 | 42427 | 3049 | 1615 |
 
-Tried and deleted, since they won nothing: deciding which of two arms goes without looking for the window that drops it,
-and dropping many arms without branches.
+Tried and deleted, since it won nothing: deciding which of two arms goes without looking for the window that drops it.
 """
 
 from __future__ import annotations

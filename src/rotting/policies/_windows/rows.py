@@ -18,7 +18,7 @@ import numpy as np
 
 from rotting._core.compiling import helper, outlined
 from rotting.policies._windows.history import ROW, rounding, row_of, total_of
-from rotting.policies._windows.team import any_in_team, largest_in_team, my_share, smallest_in_team
+from rotting.policies._windows.team import any_in_team, largest_in_team, my_share
 
 FIRST_ROW = 16  # windows to compare side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are tabulated
@@ -65,13 +65,11 @@ def _quiet_for_pair(state, h, size, theta):
         far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
     if not any_in_team(far):
         return size
-    quiet = np.int64(size)
-    for back in my_share(size):
-        at = np.uint64(size - 1) - back
-        if abs(between - (high[mine + at] - high[theirs + at])) > below * roots[root + at]:
-            quiet = np.int64(back)
-            break
-    return smallest_in_team(quiet)
+    loud = np.int64(-1)  # the place of the shortest window that may drop one of them
+    for j in my_share(size):
+        if abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]:
+            loud = np.int64(j)
+    return size - 1 - largest_in_team(loud)
 
 
 @helper
@@ -99,15 +97,13 @@ def _quiet_for_few(state, left, h, size, theta):
         apart |= _spread(w, x, y, z) > below * roots[root + j]
     if not any_in_team(apart):
         return size
-    quiet = np.int64(size)
-    for back in my_share(size):
-        at = np.uint64(size - 1) - back
-        w, x = total_a - high[row_a + at], total_b - high[row_b + at]
-        y, z = total_c - high[row_c + at], total_d - high[row_d + at]
-        if _spread(w, x, y, z) > below * roots[root + at]:
-            quiet = np.int64(back)
-            break
-    return smallest_in_team(quiet)
+    loud = np.int64(-1)
+    for j in my_share(size):
+        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
+        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
+        if _spread(w, x, y, z) > below * roots[root + j]:
+            loud = np.int64(j)
+    return size - 1 - largest_in_team(loud)
 
 
 @helper
@@ -130,7 +126,7 @@ def _quiet_for_many(state, left, h, size, theta):
         for j in my_share(size):
             window = total - high[row + j]
             highest[j], lowest[j] = max(highest[j], window), min(lowest[j], window)
-    loud = np.int64(-1)  # the place of the shortest window that may drop somebody
+    loud = np.int64(-1)
     for j in my_share(size):
         if highest[j] - lowest[j] > below * roots[root + j]:
             loud = np.int64(j)
