@@ -73,7 +73,7 @@ def test_it_warns_of_its_bias():
 @pytest.mark.parametrize(
     ("named", "says"),
     [
-        ({"policy": FEWA}, "not one of the package's policies"),
+        ({"policy": FEWA}, "is not a policy; expected such as FEWA"),
         ({"grid": {"beta": [1]}}, "grid= names 'beta', which FEWA does not have; its parameters are alpha"),
         ({"grid": {"alpha": []}}, "expected a list of values"),
         ({"grid": {"alpha": [-1]}}, "alpha=-1"),

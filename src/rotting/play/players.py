@@ -13,12 +13,13 @@ from rotting.errors import BadType, BadValue
 from rotting.play.cell import Cell
 from rotting.play.compiled import CompiledTable
 from rotting.play.in_python import CheckedTable, PlayingAgent, PythonTable
-from rotting.policies import Policy
+from rotting.policies import Policy, parse_policy
 from rotting.policies._contract.checked import CheckedAgent
 from rotting.problems import Problem
 
-# A policy of the package or of the same contract, or what makes an agent from the number of arms (and a seed).
-PolicyOrClass = Policy | Callable[..., PlayingAgent]
+# A policy of the package or of the same contract, a text that describes one, or what makes an agent from the number of
+# arms (and a seed).
+PolicyOrClass = Policy | str | Callable[..., PlayingAgent]
 # In a mapping from labels, type checkers lose the common type of what they find; it is checked when it is used.
 Policies = PolicyOrClass | Iterable[PolicyOrClass] | Mapping[str, object]
 
@@ -35,6 +36,7 @@ class Player(Protocol):
 
     label: str
     description: str
+    given: Policy | None  # the policy before it was told of the problem; None for a Python class
     rounds_at_once: int  # how many are played, about, before they are reported: the most, and a sixteenth at least
 
     def table(self, cell: Cell) -> Table:
@@ -46,9 +48,9 @@ class CompiledPlayer:
 
     rounds_at_once = 1 << 20
 
-    def __init__(self, label: str, policy: Policy, written: str):
+    def __init__(self, label: str, policy: Policy, given: Policy):
         self.label, self.policy, self.description = label, policy, repr(policy)
-        self.written = written  # the policy before it was told of the problem, as a text
+        self.given: Policy | None = given
 
     def table(self, cell: Cell) -> Table:
         """Return a table with an arena."""
@@ -59,6 +61,7 @@ class PythonPlayer:
     """A Python class with `select()` and `update(arm, reward)`, played by a Python loop on the same rewards."""
 
     rounds_at_once = 1 << 11
+    given: Policy | None = None
 
     def __init__(self, label: str, make: Callable[..., PlayingAgent]):
         self.label, self.description = label, repr(make)
@@ -85,37 +88,45 @@ class PythonPlayer:
 class CheckedPlayer(PythonPlayer):
     """A policy of the kernel contract, played in plain Python with every index checked: for authors of kernels."""
 
-    def __init__(self, label: str, policy: Policy):
+    def __init__(self, label: str, policy: Policy, given: Policy):
         super().__init__(label, policy.start)
-        self.policy, self.description = policy, repr(policy)
+        self.policy, self.description, self.given = policy, repr(policy), given
 
     def table(self, cell: Cell) -> Table:
         """Return a table at which a user's problem is checked, too."""
         return CheckedTable(cell, self.label, lambda n_arms, key: CheckedAgent(self.policy, n_arms, key))
 
 
+def listed(name: str, values: object) -> list[object]:
+    """Return a list of what may be given alone or as several: policies or problems, and texts that describe them."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [values]
+    if not (several := list(values)):
+        raise BadValue("is empty", name=name, expected="at least one")
+    return several
+
+
 def players_of(policies: Policies, problem: Problem, horizon: int, check: bool = False) -> list[Player]:
     """Return the players for a policy, a list of policies, or a dictionary from labels to policies."""
-    if isinstance(policies, Mapping):
-        named: list[tuple[str, object]] = [(str(label), policy) for label, policy in policies.items()]
-    else:
-        listed = policies if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
-        named = [("", policy) for policy in listed]
-    if not named:
-        raise BadValue("is empty", name="policies", expected="at least one policy")
+    labels = [str(label) for label in policies] if isinstance(policies, Mapping) else None
+    several = listed("policies", policies.values() if isinstance(policies, Mapping) else policies)
+    named = [*zip([""] * len(several) if labels is None else labels, several, strict=True)]
     players = [_player(label, policy, problem, horizon, check) for label, policy in named]
     _make_labels_unique(players)
     return players
 
 
 def _player(label: str, policy: object, problem: Problem, horizon: int, check: bool) -> Player:
+    policy = parse_policy(policy) if isinstance(policy, str) else policy
     if isinstance(policy, Policy):
         label, informed = label or str(policy), policy.informed(problem, horizon)
-        return CheckedPlayer(label, informed) if check else CompiledPlayer(label, informed, repr(policy))
+        if check:
+            return CheckedPlayer(label, informed, policy)
+        return CompiledPlayer(label, informed, policy)
     if isinstance(policy, type) and issubclass(policy, Policy):
         hint = f"did you mean {policy.__name__}()?"
         raise BadType(f"{policy.__name__} is a class", owner="policies", value=policy, hint=hint)
-    if callable(getattr(policy, "start", None)) or (callable(policy) and not isinstance(policy, str)):
+    if callable(getattr(policy, "start", None)) or callable(policy):
         return PythonPlayer(
             label or getattr(policy, "__name__", repr(policy)), cast(Callable[..., PlayingAgent], policy)
         )

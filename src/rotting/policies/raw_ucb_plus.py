@@ -114,5 +114,5 @@ class RAWUCBPlus(
     def initial_state(self, n_arms: int) -> RAWUCBPlusState:  # type: ignore[override]
         """Return empty histories."""
         begun = super().initial_state(n_arms)
-        settings = self.bonus_settings(self.alpha, self.sigma)
+        settings = self.bonus_settings(self.alpha, self.told("sigma"))
         return RAWUCBPlusState(settings, *begun[1:], no_logs(n_arms), no_share_bonus())

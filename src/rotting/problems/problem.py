@@ -25,6 +25,7 @@ from rotting.problems.noise import LARGEST_SIGMA, NOISES, Gaussian, Noise
 from rotting.problems.oracle import OracleResult, play_oracle
 from rotting.problems.rested import Rested
 from rotting.problems.restless import Restless
+from rotting.problems.rewards import reward_range
 
 if TYPE_CHECKING:
     from rotting.logs import LogSource
@@ -201,6 +202,15 @@ class Problem:
     def noise_scale(self) -> float:
         """The sub-Gaussian scale of the noise: sigma, 1/2 for 0/1 rewards, 0 without noise, infinity if it has none."""
         return self.noise_model.scale()
+
+    @cached_property
+    def reward_range(self) -> tuple[float, float] | None:
+        """The range that all but one in ten thousand rewards of any arm lie in; None if its noise does not say.
+
+        >>> Problem([0.5], noise="bernoulli").reward_range
+        (0.0, 1.0)
+        """
+        return reward_range(self)
 
     @cached_property
     def arrays(self) -> ProblemArrays:

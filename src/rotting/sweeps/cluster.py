@@ -144,7 +144,7 @@ def _tasks(cells: Sequence[Cell], device: str) -> Iterator[range]:
 def _written(cell: Cell) -> tuple[str, str, int, tuple[int, ...], tuple[int, int], int]:
     assert isinstance(cell.player, CompiledPlayer)
     limits = cell.runs.start, cell.runs.stop
-    return cell.player.written, repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
+    return repr(cell.player.given), repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
 
 
 def play_task(plain: tuple[object, ...]) -> list[tuple[np.ndarray, np.ndarray, float]]:

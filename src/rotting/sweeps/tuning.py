@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from rotting._core.validation import whole_number
 from rotting._output.sheets import Sheet
-from rotting.errors import BadType, BadValue
+from rotting.errors import BadValue
 from rotting.play import place_for
-from rotting.policies import Policy, PolicyLike, parse_policy
+from rotting.play.players import listed
+from rotting.policies import Policy, PolicyLike
+from rotting.policies._contract.policy import as_policy
+from rotting.policies._contract.suited import mismatches, warn
 from rotting.problems import Problem, ProblemLike
 from rotting.simulation.simulator import final_regrets
 from rotting.simulation.summary import mean_interval
-from rotting.sweeps.plan import as_problem, listed
+from rotting.sweeps.plan import as_problem
 
 WARNING = (
     "The choice was made on the very runs that these figures come from, so they are optimistically biased: judge it on "
@@ -89,7 +92,7 @@ def tuning_sheet(found: Tuning) -> Sheet:
 def tune(
     policy: PolicyLike,
     problems: ProblemLike | Iterable[ProblemLike],
-    grid: Mapping[str, Sequence[object]] | None = None,
+    grid: Mapping[str, Iterable[object]] | None = None,
     runs: int = 200,
     seed: int = 0,
     horizon: int | None = None,
@@ -123,11 +126,10 @@ def tune(
     >>> found.best
     FEWA(alpha=0.1, sigma=1.0, delta0=1.0)
     """
-    policy = parse_policy(policy) if isinstance(policy, str) else policy
-    if not isinstance(policy, Policy):
-        raise BadType("is not one of the package's policies", name="policy", value=policy, expected="such as FEWA()")
+    policy = as_policy(policy)
     played = tuple(as_problem(problem) for problem in listed("problems", problems))
     candidates = expand(policy, default_grid(policy) if grid is None else grid)
+    _warn_if_unsuited(candidates, played, horizon)
     runs = whole_number("runs", runs, minimum=1)
     # So many halvings that two or three are left for the last and longest round.
     rounds = max((len(candidates) - 1).bit_length() - 1, 0)
@@ -149,17 +151,32 @@ def tune(
     return Tuning(tuple(dropped), played, *lead)
 
 
-def expand(policy: Policy, grid: Mapping[str, Sequence[object]]) -> list[Policy]:
+def expand(policy: Policy, grid: Mapping[str, Iterable[object]]) -> list[Policy]:
     """Return the policy with every combination of the values of a grid."""
     known = [field.name for field in dataclasses.fields(policy)]
-    for name, values in grid.items():
+    for name in grid:
         if name not in known:
             kind, has = type(policy).__name__, ", ".join(known) or "none"
             raise BadValue(f"{{grid}} names {name!r}, which {kind} does not have", hint=f"its parameters are {has}")
-        if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-            raise BadValue(owner="grid", name=name, value=values, expected="a list of values")
-    combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
+    tried = [_values(name, values) for name, values in grid.items()]
+    combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*tried))
     return list(dict.fromkeys(dataclasses.replace(policy, **chosen) for chosen in combinations))
+
+
+def _values(name: str, values: object) -> list[object]:
+    """Return the values to try of a parameter: those of a list or of an array."""
+    found = values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else values
+    if not isinstance(found, Iterable) or isinstance(found, str | np.ndarray) or not (several := list(found)):
+        raise BadValue(owner="grid", name=name, value=values, expected="a list of values, or an array")
+    return several
+
+
+def _warn_if_unsuited(tried: list[Policy], problems: tuple[Problem, ...], horizon: int | None) -> None:
+    """Warn of what a policy is not made for, unless a parameter is searched that puts it right."""
+    fields = [field.name for field in dataclasses.fields(tried[0])]
+    searched = {name for name in fields if len({getattr(each, name) for each in tried}) > 1}
+    found = [each for problem in problems for each in mismatches(tried[0], problem, horizon)]
+    warn(each for each in found if not searched & set(each.parameters))
 
 
 def default_grid(policy: Policy) -> dict[str, list[object]]:

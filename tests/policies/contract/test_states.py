@@ -176,6 +176,8 @@ import json, warnings
 import matplotlib.figure  # whose own warnings are not ours
 warnings.simplefilter("error")
 import rotting
+from rotting.errors import PolicyMismatch
+warnings.simplefilter("ignore", PolicyMismatch)
 from rotting.policies import POLICIES
 from rotting.problems import Constant, Drop, Problem
 problem = Problem([Drop(1.0, 0.0, 20), 0.3, [0.5, 0.4], 0.2], sigma=0.5)

@@ -15,7 +15,7 @@ import numpy as np
 from rotting._core.checking import checked_arrays, guarded, uncompiled
 from rotting._core.randomness import word
 from rotting.errors import KernelError
-from rotting.policies._contract.kernel import Kernel, kernel_of
+from rotting.policies._contract.kernel import Kernel, kernel_of, mapped
 from rotting.policies._contract.states import fresh_state
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class CheckedAgent:
         """Learn from a reward."""
         self._state = checked_arrays(self.policy.reserve(self._state, 1))
         before = np.array(self._state.pulls)
-        self._guarded("update", self._state, arm, reward)
+        learnt = float(mapped(self._state, reward)) if self.policy.maps_rewards else reward
+        self._guarded("update", self._state, arm, learnt)
         self._t += 1
         before[arm] += 1
         if not np.array_equal(before, self._state.pulls):
