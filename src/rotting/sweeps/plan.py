@@ -140,6 +140,11 @@ class Plan:
     def _own_classes(self) -> tuple[type, ...]:
         return tuple(dict.fromkeys(kind for kind in _classes((self.policies, self.problems)) if _is_own(kind)))
 
+    @property
+    def own_modules(self) -> list[str]:
+        """The names of the modules that the user's classes come from."""
+        return list(dict.fromkeys(kind.__module__ for kind in self._own_classes))
+
     @cached_property
     def imports(self) -> tuple[imported.Source, ...]:
         """The modules of the user that its classes come from, and what those need."""

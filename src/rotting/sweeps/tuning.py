@@ -18,9 +18,12 @@ from rotting.policies import Policy, PolicyLike
 from rotting.policies._contract.policy import as_policy
 from rotting.policies._contract.suited import mismatches, warn
 from rotting.problems import Problem, ProblemLike
+from rotting.problems.oracle import oracle_name
+from rotting.simulation.paired import mean_interval
 from rotting.simulation.simulator import final_regrets
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.tables import oracle_note
 from rotting.sweeps.plan import as_problem
+from rotting.sweeps.ranking import scores, spread
 
 WARNING = (
     "The choice was made on the very runs that these figures come from, so they are optimistically biased: judge it on "
@@ -37,7 +40,7 @@ class Trial:
     policy: Policy
     runs: int  # how many it played before it was dropped; the finalists have all
     regret: tuple[float, ...]  # mean regret on each problem
-    score: float  # mean over problems of regret / what all candidates had there on average in their first runs
+    score: float  # mean over problems of regret, 0 being the best and 1 the average candidate's in their first runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Tuning:
     problems: tuple[Problem, ...]
     lead_low: float | None
     lead_high: float | None
+    oracles: tuple[str, ...]  # what regret is measured against on each problem
+    left_out: tuple[str, ...] = ()  # problems on which all candidates have the same regret
     warning: str = WARNING
 
     @property
@@ -74,15 +79,20 @@ def tuning_sheet(found: Tuning) -> Sheet:
     """Return what a search has found as a table, with what is to be said of it."""
     numbers = ("runs", *(f"regret on {problem}" for problem in found.problems), "score")
     sheet = Sheet("", ("policy", *numbers), numbers)
-    for trial in found.trials:
+    known = found.lead_low is not None and not math.isnan(found.lead_low)
+    tied = known and found.lead_low is not None and found.lead_low <= 0
+    for place, trial in enumerate(found.trials):
         regrets = [f"{regret:,.4g}" for regret in trial.regret]
-        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=trial is found.trials[0])
+        bold = known and place <= tied
+        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=bold)
     sheet.notes += [
-        "Score: regret over what all candidates had on average, mean over problems.",
+        "Score: mean over problems of regret, 0 being the best and 1 the average candidate's in their first runs.",
+        *(f"Left out of it, as all candidates have the same regret: {problem}." for problem in found.left_out),
+        oracle_note(dict(zip(map(str, found.problems), found.oracles, strict=True))),
         f"Best: {found.best!r}",
     ]
-    if found.lead_low is not None and not math.isnan(found.lead_low):
-        tie = " (a tie)" if found.lead_low <= 0 else ""
+    if known:
+        tie = " (a tie)" if tied else ""
         lead = f"{found.lead_low:+.3f} to {found.lead_high:+.3f}"
         sheet.notes.append(f"The runner-up's score is {lead} above (95 %, paired){tie}.")
     sheet.notes.append(f"Warning: {found.warning}")
@@ -134,21 +144,24 @@ def tune(
     # So many halvings that two or three are left for the last and longest round.
     rounds = max((len(candidates) - 1).bit_length() - 1, 0)
     regret = np.empty((len(candidates), len(played), 0))
-    scale: np.ndarray | None = None
+    scale: tuple[np.ndarray, np.ndarray] | None = None
     dropped: list[Trial] = []
     for halvings_left in range(rounds, -1, -1):
         wanted = max(runs >> halvings_left, min(runs, 2))
         more = _play(candidates, played, regret.shape[2], wanted, seed, horizon, threads, progress, device)
         regret = np.concatenate([regret, more], axis=2)
-        scale = _scale(regret) if scale is None else scale
-        scores = (regret / scale[:, None]).mean(axis=1)  # [candidate, run]
-        order = np.argsort(scores.mean(axis=1), kind="stable")
+        scale = spread(regret.mean(axis=2).T) if scale is None else scale
+        found = scores(regret.transpose(1, 0, 2), *scale)  # [candidate, run]
+        order = np.argsort(found.mean(axis=1), kind="stable")
         keep = -(-len(candidates) // 2) if halvings_left else 0
-        dropped[:0] = [_trial(candidates[index], regret[index], scores[index]) for index in order[keep:]]
+        dropped[:0] = [_trial(candidates[index], regret[index], found[index]) for index in order[keep:]]
         if halvings_left:
             candidates, regret = [candidates[index] for index in order[:keep]], regret[order[:keep]]
-    lead = mean_interval(scores[order[1]] - scores[order[0]]) if len(order) > 1 else (None, None)
-    return Tuning(tuple(dropped), played, *lead)
+    lead = mean_interval(found[order[1]] - found[order[0]]) if len(order) > 1 else (None, None)
+    assert scale is not None
+    oracles = tuple(oracle_name(each, each.horizon if horizon is None else horizon) for each in played)
+    left_out = tuple(str(each) for each, above in zip(played, scale[1], strict=True) if math.isnan(above))
+    return Tuning(tuple(dropped), played, *lead, oracles=oracles, left_out=left_out)
 
 
 def expand(policy: Policy, grid: Mapping[str, Iterable[object]]) -> list[Policy]:
@@ -214,12 +227,6 @@ def _play(
         return np.empty((len(candidates), len(problems), 0))
     on = place_for(device, threads)
     return final_regrets(candidates, problems, horizon, range(first, wanted), seed, on, progress)
-
-
-def _scale(regret: np.ndarray) -> np.ndarray:
-    """Return the mean regret on each problem, so that a problem with large regrets does not decide alone."""
-    means = np.abs(regret.mean(axis=(0, 2)))
-    return np.where(means > 0, means, 1.0)
 
 
 def _trial(policy: Policy, regret: np.ndarray, score: np.ndarray) -> Trial:

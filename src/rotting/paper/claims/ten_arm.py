@@ -19,7 +19,7 @@ from rotting.paper.claims.judging import (
     verdict_equal,
     verdict_within,
 )
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.paired import mean_interval
 
 
 def _ten_arm(results: AllResults, label: str) -> np.ndarray:
