@@ -19,6 +19,7 @@ from rotting.play.loop import (
     BAD_MEAN,
     BAD_REWARD,
     BAD_TOTAL,
+    MISCOUNTED,
     Journal,
     begin,
     new_journal,
@@ -81,12 +82,14 @@ class PythonTable:
         begin_now, pull_now = self._world(journal)
         detailed = late is not None or trace is not None
         follow = trace_and_send.compiled_for(journal)
+        chosen = np.zeros(n_arms, np.int64)
         began = time.thread_time()
         begin_now(streams.start[0])
         for t in range(1, cell.horizon + 1):
             if t % ROUNDS_AT_ONCE == 0 and stop[0]:
                 break
             arm = self._checked(agent.select())
+            chosen[arm] += 1
             mean, reward = pull_now(streams.noise[arm], arm, t)
             if not math.isfinite(mean) or not math.isfinite(reward):
                 raise fault(cell, self._label, BAD_REWARD if math.isfinite(mean) else BAD_MEAN, run, t, arm, math.nan)
@@ -97,6 +100,10 @@ class PythonTable:
             while place >= 0:
                 agent.update(int(late.arms[place]), float(late.rewards[place]))
                 place = late.later[place]
+        if not np.array_equal(chosen, journal.pulls):
+            raise fault(
+                cell, self._label, MISCOUNTED, run, cell.horizon, int((chosen != journal.pulls).argmax()), math.nan
+            )
         if not math.isfinite(journal.total[0]):
             raise fault(cell, self._label, BAD_TOTAL, run, cell.horizon, 0, float(journal.total[0]))
         return time.thread_time() - began

@@ -157,11 +157,11 @@ def tune(
         dropped[:0] = [_trial(candidates[index], regret[index], found[index]) for index in order[keep:]]
         if halvings_left:
             candidates, regret = [candidates[index] for index in order[:keep]], regret[order[:keep]]
-    lead = mean_interval(found[order[1]] - found[order[0]]) if len(order) > 1 else (None, None)
+    low, high = mean_interval(found[order[1]] - found[order[0]]) if len(order) > 1 else (None, None)
     assert scale is not None
     oracles = tuple(oracle_name(each, each.horizon if horizon is None else horizon) for each in played)
     left_out = tuple(str(each) for each, above in zip(played, scale[1], strict=True) if math.isnan(above))
-    return Tuning(tuple(dropped), played, *lead, oracles=oracles, left_out=left_out)
+    return Tuning(tuple(dropped), played, low, high, oracles, left_out)
 
 
 def expand(policy: Policy, grid: Mapping[str, Iterable[object]]) -> list[Policy]:
