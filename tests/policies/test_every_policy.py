@@ -243,7 +243,9 @@ def test_of_many_rewards_all_are_refused_or_none(arms, rewards, error):
     assert agent.t == agent.pulls.sum() == 0
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if CLASSES[case[0]].rewards == ("low", "high")], ids=title)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if CLASSES[case[0]].takes_rewards == ("low", "high")], ids=title
+)
 def test_rewards_of_another_range_are_those_between_0_and_1(case):
     """Eighths are mapped exactly, so decisions are the same, also where rewards lie outside."""
     policy = build(case)
@@ -257,7 +259,7 @@ def test_rewards_of_another_range_are_those_between_0_and_1(case):
         other.update(arm, 8 * share - 2)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if CLASSES[case[0]].noise], ids=title)
+@pytest.mark.parametrize("case", [case for case in CASES if CLASSES[case[0]].noise_parameter], ids=title)
 def test_the_scale_of_the_noise_can_be_told(case):
     policy, problem = build(case), Problem([Constant(0.5)] * ARMS, sigma=0.25)
     open_still = dataclasses.replace(policy, sigma=None)

@@ -274,5 +274,18 @@ def test_nonsense_in_the_class_line_is_refused(trait, says):
 def test_parameters_for_scale_and_range_are_declared(name):
     """A policy of the package that forgets to say so would never be warned about."""
     kind, names = POLICIES[name], {*POLICIES[name].__dataclass_fields__}
-    assert (kind.noise == "sigma") == ("sigma" in names)
-    assert (kind.rewards == ("low", "high")) == ({"low", "high"} <= names)
+    assert (kind.noise_parameter == "sigma") == ("sigma" in names)
+    assert (kind.takes_rewards == ("low", "high")) == ({"low", "high"} <= names)
+
+
+def test_parameters_of_users_may_be_called_as_they_were():
+    @dataclass(frozen=True)
+    class Named(Policy, state=UCB1State, select=select, update=update):
+        noise: float = parameter(1.0, doc="a name that was free in version 0.2")
+        rewards: float = parameter(1.0, doc="another")
+
+        def initial_state(self, n_arms):
+            return UCB1State(np.array([self.noise]), np.zeros(n_arms, np.int64), np.zeros(n_arms))
+
+    assert not texts(Named(noise=50.0), problems.two_arm())
+    assert Named().start(2).select() == 0

@@ -122,11 +122,12 @@ def check_traits(policy: type, state: type, kernel: Kernel, base: type) -> None:
 
 def _check_what_it_is_made_for(policy: type) -> None:
     """Refuse what cannot be compared with problems."""
-    owner, rewards = policy.__name__, policy.rewards  # type: ignore[attr-defined]
-    noise, made_for = policy.noise, policy.made_for  # type: ignore[attr-defined]
+    owner, rewards = policy.__name__, policy.takes_rewards  # type: ignore[attr-defined]
+    noise, made_for = policy.noise_parameter, policy.made_for  # type: ignore[attr-defined]
     if rewards is not None:
-        named = len(rewards) == 2 and all(end in _parameters(policy) for end in rewards)
-        numbers = len(rewards) == 2 and all(isinstance(end, int | float) for end in rewards)
+        pair = isinstance(rewards, tuple) and len(rewards) == 2
+        named = pair and all(end in _parameters(policy) for end in rewards)
+        numbers = pair and all(isinstance(end, int | float) for end in rewards)
         if not named and not (numbers and rewards[0] < rewards[1]):
             expected = "two numbers, such as (0.0, 1.0), or the names of two of its parameters"
             raise PolicyDefinitionError(owner=owner, name="rewards", value=rewards, expected=expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rotting.policies._contract.explaining import Explanation
     from rotting.problems import Problem
 
+_LEAST_SPAN = 1e-100  # of a range of rewards: what is mapped from it stays finite
 # A NamedTuple of arrays whose fields only its policy knows.
 StateTuple = Any
 
@@ -86,9 +88,9 @@ class Policy(Parameters):
     randomised: ClassVar[bool] = False
     filters: ClassVar[bool] = False
     knows: ClassVar[tuple[str, ...]] = ()
-    rewards: ClassVar[tuple[float, float] | tuple[str, str] | None] = None
+    takes_rewards: ClassVar[tuple[float, float] | tuple[str, str] | None] = None
     maps_rewards: ClassVar[bool] = False
-    noise: ClassVar[str | None] = None
+    noise_parameter: ClassVar[str | None] = None
     made_for: ClassVar[str | None] = None
     keeps_history: ClassVar[bool] = False
     shared_memory: ClassVar[bool] = False
@@ -122,9 +124,9 @@ class Policy(Parameters):
             "randomised": randomised if randomised is not None or select is None else False,
             "filters": filters if filters is not None or select is None else False,
             "knows": knows,
-            "rewards": rewards,
+            "takes_rewards": rewards,
             "maps_rewards": maps_rewards,
-            "noise": noise,
+            "noise_parameter": noise,
             "made_for": made_for,
             "keeps_history": keeps_history,
             "shared_memory": shared_memory,
@@ -159,23 +161,23 @@ class Policy(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (limits := self.reward_limits()) is not None and not limits[0] < limits[1]:
-            low, high = map(str, self.rewards or ())
-            problem = f"leaves no range below {high}={limits[1]!r}"
+        if (limits := self.reward_limits()) is not None and not _LEAST_SPAN <= limits[1] - limits[0] < math.inf:
+            low, high = map(str, self.takes_rewards or ())
+            problem = f"leaves no range below {high}={limits[1]!r}, or an endless one"
             raise BadValue(problem, owner=type(self).__name__, name=low, value=limits[0], expected=f"{low} < {high}")
 
     def reward_limits(self) -> tuple[float, float] | None:
         """Return the range of the rewards that it is made for; None if it does not say."""
-        if self.rewards is None:
+        if self.takes_rewards is None:
             return None
-        low, high = (getattr(self, end) if isinstance(end, str) else end for end in self.rewards)
+        low, high = (getattr(self, end) if isinstance(end, str) else end for end in self.takes_rewards)
         return float(low), float(high)
 
     def informed(self, problem: Problem, horizon: int) -> Policy:
         """Return the policy with whatever it is allowed to know of a simulation filled in: what it `knows`."""
         told: dict[str, float] = {name: horizon for name in self.knows if name == "horizon" and not getattr(self, name)}
-        if self.noise is not None and getattr(self, self.noise) is None:
-            told[self.noise] = told_scale(self, problem)
+        if self.noise_parameter is not None and getattr(self, self.noise_parameter) is None:
+            told[self.noise_parameter] = told_scale(self, problem)
         return dataclasses.replace(self, **told) if told else self
 
     def told(self, name: str) -> Any:

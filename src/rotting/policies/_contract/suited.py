@@ -56,14 +56,15 @@ def range_mismatches(policy: Policy, low: float, high: float) -> list[Mismatch]:
     if limits is not None and not limits[0] <= low <= high <= limits[1]:
         text = f"{policy} takes rewards in [{limits[0]:g}, {limits[1]:g}]; they are from {low:g} to {high:g}"
         found.append(Mismatch(f"{text}; {_advice(policy, low, high)}", _ends(policy)))
-    sigma = None if policy.noise is None else getattr(policy, policy.noise)
+    sigma = None if policy.noise_parameter is None else getattr(policy, policy.noise_parameter)
     if sigma is not None and low < high:  # of a single reward nothing follows
         ratio = sigma * _unit(policy) / ((high - low) / 2)
         if not _SMALL_FOR_RANGE <= ratio <= _TOO_LARGE:
-            assert policy.noise is not None
+            assert policy.noise_parameter is not None
+            most = (high - low) / 2
             text = f"{policy} takes noise of scale {sigma * _unit(policy):g}; rewards from {low:g} to {high:g} have "
-            text += f"{(high - low) / 2:g} at most; give {policy.noise}={(high - low) / 2 / _unit(policy):g}, or less"
-            found.append(Mismatch(text, (policy.noise,)))
+            text += f"{most:g} at most; give {policy.noise_parameter}={most / _unit(policy):g}, or less"
+            found.append(Mismatch(text, (policy.noise_parameter,)))
     return found
 
 
@@ -81,7 +82,7 @@ def told_scale(policy: Policy, problem: Problem) -> float:
     scale = problem.noise_scale
     if not math.isfinite(scale):
         text = f"cannot be told the scale of the noise of {problem}: {problem.noise_model} has none"
-        raise BadValue(text, owner=str(policy), hint=f"give {policy.noise}")
+        raise BadValue(text, owner=str(policy), hint=f"give {policy.noise_parameter}")
     return scale / _unit(policy)
 
 
@@ -92,7 +93,7 @@ def _unit(policy: Policy) -> float:
 
 
 def _ends(policy: Policy) -> tuple[str, ...]:
-    return tuple(end for end in policy.rewards or () if isinstance(end, str))
+    return tuple(end for end in policy.takes_rewards or () if isinstance(end, str))
 
 
 def _advice(policy: Policy, low: float, high: float) -> str:
@@ -120,18 +121,18 @@ def _rewards(policy: Policy, problem: Problem) -> Mismatch | None:
 
 def _noise(policy: Policy, problem: Problem) -> Mismatch | None:
     scale = problem.noise_scale
-    sigma = None if policy.noise is None else getattr(policy, policy.noise)
+    sigma = None if policy.noise_parameter is None else getattr(policy, policy.noise_parameter)
     if sigma is None or not 0 < scale < math.inf:
         return None
-    assert policy.noise is not None
+    assert policy.noise_parameter is not None
     ratio = sigma * _unit(policy) / scale
     if _TOO_SMALL <= ratio <= _TOO_LARGE:
         return None
     how = "no noise" if ratio == 0 else f"1/{1 / ratio:.3g} of that" if ratio < 1 else f"{ratio:.3g} times that"
     return Mismatch(
         f"the noise of {problem} has scale {scale:g}; {policy} takes it for {how}; give "
-        f"{policy.noise}={scale / _unit(policy):g}, or {policy.noise}=None to be told",
-        (policy.noise,),
+        f"{policy.noise_parameter}={scale / _unit(policy):g}, or {policy.noise_parameter}=None to be told",
+        (policy.noise_parameter,),
     )
 
 
