@@ -14,7 +14,7 @@ from rotting.errors import BadValue
 from rotting.play.cell import Cell
 from rotting.play.faults import fault
 from rotting.play.late import delay_keys, new_pending, new_trace
-from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, trace_and_send
+from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, trace_and_send
 from rotting.play.run import Run
 
 ROUNDS_AT_ONCE = 256  # between two looks at Ctrl-C
@@ -68,11 +68,13 @@ class PythonTable:
             late.keys[:] = delay_keys(cell.seed, np.array([run.number]), n_arms)[0]
         agent = self._start(n_arms, run.key)
         follow = None if late is None and trace is None else trace_and_send.compiled_for(run.journal)
+        chosen = np.zeros(n_arms, np.int64)
         began = time.thread_time()
         for t in range(1, cell.horizon + 1):
             if t % ROUNDS_AT_ONCE == 0 and stop[0]:
                 break
             arm = self._arm(agent.select())
+            chosen[arm] += 1
             mean, reward = run.mean_and_reward(arm)
             if not math.isfinite(mean) or not math.isfinite(reward):
                 self._refuse(BAD_REWARD if math.isfinite(mean) else BAD_MEAN, run, arm)
@@ -83,6 +85,8 @@ class PythonTable:
             while place >= 0:
                 agent.update(int(late.arms[place]), float(late.rewards[place]))
                 place = late.later[place]
+        if not np.array_equal(chosen, run.journal.pulls):
+            self._refuse(MISCOUNTED, run, int((chosen != run.journal.pulls).argmax()))
         if not math.isfinite(run.earned):
             self._refuse(BAD_TOTAL, run, 0)
         return time.thread_time() - began

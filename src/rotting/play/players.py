@@ -15,13 +15,14 @@ from rotting.errors import BadType, BadValue
 from rotting.play.cell import Cell
 from rotting.play.compiled import CompiledTable
 from rotting.play.in_python import PlayingAgent, PythonTable
-from rotting.policies import Policy
+from rotting.policies import Policy, parse_policy
 from rotting.policies._contract.checked import CheckedAgent
 from rotting.problems import Problem
 
 COMPILED_AT_ONCE, PYTHON_AT_ONCE = 1 << 20, 1 << 11
-# A policy of the package or of the same contract, or what makes an agent from the number of arms (and a seed).
-PolicyOrClass = Policy | Callable[..., PlayingAgent]
+# A policy of the package or of the same contract, a text that describes one, or what makes an agent from the number of
+# arms (and a seed).
+PolicyOrClass = Policy | str | Callable[..., PlayingAgent]
 # In a mapping from labels, type checkers lose the common type of what they find; it is checked when it is used.
 Policies = PolicyOrClass | Iterable[PolicyOrClass] | Mapping[str, object]
 
@@ -46,7 +47,7 @@ class Player:
     policy: Policy | None  # told of the problem; None: `make` is a Python class
     make: Callable[..., PlayingAgent] | None = None
     check: bool = False
-    written: str = ""  # the policy before it was told of the problem, as a text
+    given: Policy | None = None  # the policy before it was told of the problem
 
     @property
     def is_compiled(self) -> bool:
@@ -82,28 +83,34 @@ class Player:
         return agent
 
 
+def listed(name: str, values: object) -> list[object]:
+    """Return a list of what may be given alone or as several: policies or problems, and texts that describe them."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [values]
+    if not (several := list(values)):
+        raise BadValue("is empty", name=name, expected="at least one")
+    return several
+
+
 def players_of(policies: Policies, problem: Problem, horizon: int, check: bool = False) -> list[Player]:
     """Return the players for a policy, a list of policies, or a dictionary from labels to policies."""
-    if isinstance(policies, Mapping):
-        named: list[tuple[str, object]] = [(str(label), policy) for label, policy in policies.items()]
-    else:
-        listed = policies if isinstance(policies, Iterable) and not isinstance(policies, str) else [policies]
-        named = [("", policy) for policy in listed]
-    if not named:
-        raise BadValue("is empty", name="policies", expected="at least one policy")
+    labels = [str(label) for label in policies] if isinstance(policies, Mapping) else None
+    several = listed("policies", policies.values() if isinstance(policies, Mapping) else policies)
+    named = [*zip([""] * len(several) if labels is None else labels, several, strict=True)]
     players = [_player(label, policy, problem, horizon, check) for label, policy in named]
     _make_labels_unique(players)
     return players
 
 
 def _player(label: str, policy: object, problem: Problem, horizon: int, check: bool) -> Player:
+    policy = parse_policy(policy) if isinstance(policy, str) else policy
     if isinstance(policy, Policy):
         informed = policy.informed(problem, horizon)
-        return Player(label or str(policy), repr(informed), informed, check=check, written=repr(policy))
+        return Player(label or str(policy), repr(informed), informed, check=check, given=policy)
     if isinstance(policy, type) and issubclass(policy, Policy):
         hint = f"did you mean {policy.__name__}()?"
         raise BadType(f"{policy.__name__} is a class", owner="policies", value=policy, hint=hint)
-    if callable(getattr(policy, "start", None)) or (callable(policy) and not isinstance(policy, str)):
+    if callable(getattr(policy, "start", None)) or callable(policy):
         return Player(label or getattr(policy, "__name__", repr(policy)), repr(policy), None, cast(Any, policy))
     raise BadType(
         f"{policy!r} is not a policy",

@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_filter
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.filtering import (
     MANY,
     filter_settings,
@@ -111,6 +112,7 @@ class FEWA(
     scratch=("active", "sums", "dropped", "left", "proofs", "roots", "ranges"),
     constants=("roots",),
     in_teams=True,
+    noise="sigma",
 ):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.
 
@@ -140,14 +142,14 @@ class FEWA(
     """
 
     alpha: float = parameter(0.06, above=0, doc="confidence exponent: delta_t = delta0 / t^alpha")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     delta0: float = parameter(1.0, above=0, doc="confidence at t = 1")
 
     def initial_state(self, n_arms: int) -> FEWAState:
         """Return empty histories."""
         history = empty_history(n_arms)
         return FEWAState(
-            settings=filter_settings(self.alpha, self.sigma, self.delta0),
+            settings=filter_settings(self.alpha, self.told("sigma"), self.delta0),
             pulls=history.pulls,
             history=history,
             short=np.zeros((SHORT, n_arms)),

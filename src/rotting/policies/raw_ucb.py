@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.bonuses import bonus_at
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import (
@@ -136,6 +137,7 @@ class RAWUCB(
     keeps_history=True,
     scratch=("bound", "proofs"),
     in_teams=True,
+    noise="sigma",
 ):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln t / h)].
 
@@ -157,14 +159,14 @@ class RAWUCB(
     """
 
     alpha: float = parameter(1.4, above=0, doc="confidence: bonus sqrt(2 sigma^2 alpha ln t / h)")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
 
     _index_and_window = staticmethod(_search)
 
     def initial_state(self, n_arms: int) -> RAWUCBState:
         """Return empty histories."""
         history = empty_history(n_arms)
-        settings = np.array([self.alpha, self.sigma])
+        settings = np.array([self.alpha, self.told("sigma")])
         window, room = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
         proofs = no_index_proofs(n_arms)
         return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], proofs)

@@ -87,5 +87,5 @@ class RAWUCBPlus(
     def initial_state(self, n_arms: int) -> RAWUCBPlusState:  # type: ignore[override]
         """Return empty histories."""
         begun = super().initial_state(n_arms)
-        settings = self.bonus_settings(self.alpha, self.sigma)
+        settings = self.bonus_settings(self.alpha, self.told("sigma"))
         return RAWUCBPlusState(settings, *begun[1:], no_share_bonus())

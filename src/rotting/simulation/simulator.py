@@ -13,14 +13,16 @@ import numpy.typing as npt
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
-from rotting.errors import BadType, BadValue
+from rotting.errors import BadValue
 from rotting.play import Cell, Played, place_for, play_whole
 from rotting.play.cell import Place
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
 from rotting.play.places import device_name
 from rotting.play.players import Policies, players_of
-from rotting.problems import OracleResult, Problem
+from rotting.problems import OracleResult, Problem, ProblemLike
+from rotting.problems.named import as_problem
+from rotting.simulation.fit import warn_if_unsuited
 from rotting.simulation.traces import added_traces, checked_trace
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ LAST_RUN = 2**62  # runs and rounds are numbered with 64 bits
 
 def simulate(
     policies: Policies,
-    problem: Problem,
+    problem: ProblemLike,
     horizon: int | None = None,
     runs: int = 100,
     seed: int = 0,
@@ -53,10 +55,12 @@ def simulate(
     Parameters
     ----------
     policies
-        A policy or several: a list, or a dictionary from labels to policies. Besides the package's policies, any class
-        with `select()` and `update(arm, reward)` will do (it is called as `Class(n_arms)`), though slowly.
+        A policy or several: a list, or a dictionary from labels to policies. Besides the package's policies, and texts
+        such as "FEWA(alpha=0.1)", any class with `select()` and `update(arm, reward)` will do (it is called as
+        `Class(n_arms)`), though slowly. A policy that is not made for the problem is warned about
+        (`rotting.errors.PolicyMismatch`).
     problem
-        What to play on.
+        What to play on: a problem, or a text such as "ten_arm()".
     horizon
         Rounds per run (default: the problem's own).
     runs
@@ -107,6 +111,7 @@ def simulate(
     array([ 10.4, 512.4])
     """
     game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
+    warn_if_unsuited([player.given for player in game.players if player.given], [game.problem], game.horizon)
     with _progress([game], progress) as tell:
         [_] = finished([game], place_for(device, threads), tell)
     return game.dataset(device)
@@ -148,7 +153,7 @@ class Game:
     def __init__(
         self,
         policies: Policies,
-        problem: Problem,
+        problem: ProblemLike,
         horizon: int | None = None,
         runs: int = 100,
         seed: int = 0,
@@ -158,9 +163,7 @@ class Game:
         trace: str | Iterable[str] = (),
         delay: Delay | int = 0,
     ):
-        if not isinstance(problem, Problem):
-            hint = "rotting.problems has named ones"
-            raise BadType("is not a rotting.Problem", name="problem", value=problem, hint=hint)
+        problem = as_problem(problem)
         horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1, maximum=LAST_RUN)
         runs, self.seed = whole_number("runs", runs, minimum=1, maximum=LAST_RUN), checked_seed(seed)
         first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)

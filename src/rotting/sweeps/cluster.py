@@ -140,7 +140,7 @@ def _tasks(cells: Sequence[Cell], device: str) -> Iterator[range]:
 
 def _written(cell: Cell) -> _Written:
     limits = cell.runs.start, cell.runs.stop
-    return cell.player.written, repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
+    return repr(cell.player.given), repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
 
 
 def play_task(task: _Task) -> list[tuple[np.ndarray, np.ndarray, float]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting._core import imported
+from rotting.problems.oracle import oracle_name
 from rotting.sweeps.errors import MissingDask, SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.kept import Kept
@@ -43,7 +44,8 @@ def open_results(
     -------
     xarray.Dataset
         `regret[problem, policy, run, round]`, `pulls[problem, policy, run, arm]`, `rounds[problem, round]` (the numbers
-        of the recorded rounds), `horizon[problem]` and `arms[problem]`. Problems may differ in rounds and arms: behind
+        of the recorded rounds), `horizon[problem]`, `arms[problem]` and `oracle[problem]`, what regret is measured
+        against. Problems may differ in rounds and arms: behind
         a problem's last round, `rounds` is 0 and regret NaN; behind its last arm, pulls are 0. Runs that are not
         finished have NaN and 0, too. Large results are Dask arrays: `.compute()` reads them.
 
@@ -69,8 +71,13 @@ def of_problem(dataset: xarray.Dataset, index: int) -> xarray.Dataset:
     rounds = one["rounds"].values
     count, arms = int(np.count_nonzero(rounds)), int(one["arms"])
     label = str(one["problem"].values)
-    attributes = {**dataset.attrs, "problem": label, "horizon": int(one["horizon"])}
-    one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "rounds", "arms", "horizon"])
+    attributes = {
+        **dataset.attrs,
+        "problem": label,
+        "oracle": str(one["oracle"].values),
+        "horizon": int(one["horizon"]),
+    }
+    one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "oracle", "rounds", "arms", "horizon"])
     return one.assign_coords(round=rounds[:count]).assign_attrs(attributes)
 
 
@@ -136,6 +143,7 @@ def _dataset(folder: Folder) -> xarray.Dataset:
         },
         coords={
             "problem": plan.problem_labels,
+            "oracle": ("problem", [oracle_name(each, each.horizon) for each in plan.problems]),
             "policy": plan.policy_labels,
             "run": np.arange(plan.runs),
             "arm": np.arange(most_arms),

@@ -11,7 +11,7 @@ from rotting._core import imported
 from rotting.errors import DamagedFile
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
-from rotting.simulation.fit import check_fit
+from rotting.simulation.fit import check_fit, warn_if_unsuited
 from rotting.sweeps.blocks import cut, encode, played_blocks
 from rotting.sweeps.cluster import opened
 from rotting.sweeps.errors import SweepError
@@ -112,6 +112,7 @@ def run_plan(
     extend: bool = False,
 ) -> Tally:
     """Compute what is missing in a folder; return what is finished. Parameters as in `sweep`."""
+    warn_if_unsuited(plan.policies, plan.problems)
     tally = Tally(plan)
     with (
         Folder.held(out, plan, overwrite, extend) as folder,
