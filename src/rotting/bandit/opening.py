@@ -75,6 +75,7 @@ def _find_or_make(database: Database, new: NewBandit) -> BanditRow:
             return found
     if new.settings is not None:
         _check_choices(new.settings.policy)
+        new.settings.warn_if_unsuited()
     return database.write(lambda connection: _find_or_add(database, connection, new))
 
 
