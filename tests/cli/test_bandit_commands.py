@@ -160,7 +160,7 @@ def test_export(played, tmp_path, name):
         (("init", "--arm", "red", "--arm", "red"), "arm 'red' is given twice"),
         (("init", "--arm", "red", "--default-reward", "0"), "--default-reward 0.0 is never used without --reward-wait"),
         (("init", "--arm", "red", "--epsilon", "2"), "--epsilon 2.0 is out of range"),
-        (("init", "--arm", "red", "--sigma", "0.5"), "--sigma '0.5': expected 'auto'"),
+        (("init", "--arm", "red", "--sigma", "0.5"), "--sigma 0.5: expected 'auto'"),
         (("decide", "--n", "2000000"), "--n 2000000 is out of range; expected a whole number >= 1 and <= 1000000"),
         (
             ("init", "--arm", "red", "--policy", "FEWA(sigma=0.2)"),

@@ -6,13 +6,13 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from rotting.bandit.changing import ChangeableBandit
 from rotting.bandit.core import planning
 from rotting.bandit.core.checking import good_arms, good_name, good_reward, name_list, reward_pairs
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
-from rotting.bandit.core.settings import Limit
+from rotting.bandit.core.settings import SettingsGiven, explains_settings
 from rotting.bandit.errors import BanditError, CannotCopy
 from rotting.bandit.log.warming import WarmSource, WarmStart, read_warm_start
 from rotting.bandit.metrics import Observer
@@ -50,6 +50,7 @@ class Bandit(ChangeableBandit):
     """
 
     @classmethod
+    @explains_settings
     def open(
         cls,
         url: str,
@@ -57,20 +58,9 @@ class Bandit(ChangeableBandit):
         policy: Policy | None = None,
         arms: Iterable[str] | None = None,
         *,
-        sigma: str | None = None,
-        epsilon: float | None = None,
-        count: str | None = None,
-        reward_wait: float | None = None,
-        default_reward: float | None = None,
-        seed: int | None = None,
-        reward_range: tuple[float, float] | None = None,
-        holdout: float | None = None,
-        control: str | None = None,
-        min_exposures: Limit | None = None,
-        max_exposures: Limit | None = None,
-        exposure_period: float | None = None,
         update_arms: bool = False,
         warm_start: WarmSource | None = None,
+        **settings: Unpack[SettingsGiven],
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
@@ -87,33 +77,6 @@ class Bandit(ChangeableBandit):
             How to decide, for example `EffFEWA(sigma=0.5)`.
         arms
             Names of the arms to begin with.
-        sigma
-            "auto": estimate the policy's sigma from the differences of successive rewards; the policy's own is used
-            until 32 rewards have arrived, and the estimate is updated after 32, 64, 128, ... rewards.
-        epsilon
-            Exploration floor: with this probability (0), any available arm is chosen, each as likely.
-        count
-            Whether an exposure counts as a pull once it is "decided" (that is the default) or "shown".
-        reward_wait
-            Seconds after which a missing reward is no longer waited for. By default there is no end to it.
-        default_reward
-            What then counts as the reward. By default nothing: the decision stops counting, and a late reward is still
-            accepted.
-        seed
-            Of all random choices (0).
-        reward_range
-            Bounds of rewards, (low, high); others are refused. By default every finite number is a reward.
-        holdout
-            Share of decisions (0) that the policy does not take, to measure what it earns more than they do.
-        control
-            The arm that the holdout shows. By default it shows any available arm, each as likely.
-        min_exposures
-            Number of decisions below which an arm is chosen before the policy chooses: one for all arms, or a mapping
-            from names of arms.
-        max_exposures
-            Number of decisions after which an arm is no longer chosen, given in the same way.
-        exposure_period
-            Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
         update_arms
             Add the arms that the bandit does not have.
         warm_start
@@ -121,23 +84,12 @@ class Bandit(ChangeableBandit):
             of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`; or a file, read as
             `rotting.logs.read_rows` does. Without `arms`, the arms are those of the rewards. A bandit that exists is
             opened as it is: see the method `warm_start`.
+        settings
+            What else a bandit is made with; docs/production.md has the table.
+
         """
         open_log = _import_open_log()
-        given = {
-            "policy": policy,
-            "sigma": sigma,
-            "epsilon": epsilon,
-            "count": count,
-            "reward_wait": reward_wait,
-            "default_reward": default_reward,
-            "seed": seed,
-            "reward_range": reward_range,
-            "holdout": holdout,
-            "control": control,
-            "min_exposures": min_exposures,
-            "max_exposures": max_exposures,
-            "exposure_period": exposure_period,
-        }
+        given = {"policy": policy, **settings}
         names = None if arms is None else good_arms("arms", arms)
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))

@@ -29,6 +29,7 @@ def open_log(
     url: str, name: str, given: Mapping[str, object], arms: list[str] | None, warm: WarmStart | None = None
 ) -> EventLog:
     """Return the log of the bandit of that name; if there is none, make it with these settings (None: not given)."""
+    BanditSettings.check_names(given)
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
     new = NewBandit(name, fresh, arms, warm)

@@ -20,7 +20,7 @@ from rotting._core.validation import whole_number
 from rotting.bandit.bandit import Bandit
 from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.requests import Choice
-from rotting.bandit.core.settings import BanditSettings, SettingsChange
+from rotting.bandit.core.settings import BanditSettings, SettingsChange, SettingsGiven
 from rotting.bandit.errors import BadName, BadSettings, SettingsConflict, UnknownBandit, UnknownDecision
 from rotting.bandit.log.warming import Imported, WarmStart
 from rotting.errors import quoted
@@ -135,7 +135,7 @@ class Segments:
         arms: Iterable[str] | None = None,
         *,
         siblings: int = 0,
-        **settings: Any,
+        **settings: Unpack[SettingsGiven],
     ) -> Segments:
         """Open the segments of a template, or make the template if there is none.
 
