@@ -93,7 +93,7 @@ def test_a_new_estimate_of_the_noise_is_learnt_outside_the_lock_and_only_once(ur
     rewards, where = BanditState.rewards, []
 
     def noted(self):
-        where.append(bandit._log.database.is_locking)
+        where.append(bandit._log.store.is_locking)
         return rewards(self)
 
     monkeypatch.setattr(BanditState, "rewards", noted)

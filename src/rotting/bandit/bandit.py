@@ -14,15 +14,15 @@ from rotting.bandit.core.checking import good_arms, good_name, good_reward, name
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
 from rotting.bandit.core.settings import SettingsGiven, explains_settings
 from rotting.bandit.errors import BanditError, CannotCopy
-from rotting.bandit.log.warming import WarmSource, WarmStart, read_warm_start
+from rotting.bandit.log.warming import WarmSource, read_warm_start
 from rotting.bandit.metrics import Observer
+from rotting.bandit.opening import open_log
 from rotting.bandit.store.deadlines import Deadline
-from rotting.errors import MissingExtra, quoted
+from rotting.errors import quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
     from rotting.bandit.log.compacting import Compaction
-    from rotting.bandit.log.event_log import EventLog
     from rotting.bandit.log.streaming import Time
 
 
@@ -88,12 +88,11 @@ class Bandit(ChangeableBandit):
             What else a bandit is made with; docs/production.md has the table.
 
         """
-        open_log = _import_open_log()
         given = {"policy": policy, **settings}
         names = None if arms is None else good_arms("arms", arms)
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
-        weakref.finalize(bandit, bandit._log.database.give_back).atexit = False
+        weakref.finalize(bandit, bandit._log.turns.give_back).atexit = False
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
@@ -265,7 +264,6 @@ class Bandit(ChangeableBandit):
     @staticmethod
     def delete(url: str, name: str) -> int:
         """Delete a bandit with its log, for good; returns the number of its last event."""
-        _import_open_log()  # says what is missing
         from rotting.bandit.log.compacting import delete_bandit
 
         return delete_bandit(url, good_name("bandit", name))
@@ -279,7 +277,7 @@ class Bandit(ChangeableBandit):
 
         A bandit that is not closed loses nothing either.
         """
-        self._log.database.close()
+        self._log.turns.close()
 
     def observe(self, observer: Observer) -> None:
         """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
@@ -296,16 +294,3 @@ class Bandit(ChangeableBandit):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None, WarmStart | None], EventLog]:
-    """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
-    try:
-        from rotting.bandit.opening import open_log
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] != "sqlalchemy":
-            raise
-        raise MissingExtra(
-            "a Bandit keeps its log with SQLAlchemy, which is not installed", hint="pip install 'rotting[sql]'"
-        ) from error
-    return open_log

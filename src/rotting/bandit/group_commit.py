@@ -23,7 +23,7 @@ from rotting.bandit.store.deadlines import Deadline
 
 if TYPE_CHECKING:
     from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.store.storage import StoredLog
+    from rotting.bandit.log.stored import StoredLog
 
 Result = TypeVar("Result")
 
@@ -84,7 +84,7 @@ class GroupCommit:
 
     def __init__(self, log: EventLog):
         self._log = log
-        self._database = log.database
+        self._turns = log.turns
         # A group whose leader was interrupted, or lost the connection: it may have been written.
         self._unfinished: _Group | None = None
         self.observers: list[Observer] = []
@@ -93,9 +93,9 @@ class GroupCommit:
         """Carry out requests in one transaction, with those of others, and return the outcomes once it is durable."""
         ticket, rung = Ticket(self, requests, deadline), True
         try:
-            self._database.line.append(ticket)
+            self._turns.line.append(ticket)
             while not ticket.is_settled:
-                if self._database.is_turn_of(ticket) or (not rung and self._database.is_free()):
+                if self._turns.is_turn_of(ticket) or (not rung and self._turns.is_free()):
                     self._lead(ticket)
                     rung = True
                 elif deadline.is_over():
@@ -113,12 +113,12 @@ class GroupCommit:
         """Do something that is a transaction of its own, when its turn has come."""
         ticket, rung = Ticket(None, (), deadline), True
         try:
-            self._database.line.append(ticket)
-            while not (self._database.is_turn_of(ticket) or (not rung and self._database.is_free())):
+            self._turns.line.append(ticket)
+            while not (self._turns.is_turn_of(ticket) or (not rung and self._turns.is_free())):
                 if deadline.is_over():
                     raise deadline.error("other callers")
                 rung = ticket.wait(min(_LOOK_AGAIN, deadline.remaining()))
-            with self._database.held():
+            with self._turns.held():
                 ticket.abandoned = True
                 return work()
         finally:
@@ -134,7 +134,7 @@ class GroupCommit:
 
     def _lead(self, ticket: Ticket) -> None:
         """Carry out what waits, unless somebody else has done so meanwhile."""
-        with self._database.held():
+        with self._turns.held():
             if not ticket.is_settled:
                 self._carry_out(ticket)
 
@@ -164,7 +164,7 @@ class GroupCommit:
             group.is_second_try = True  # the next attempt finds out whether it was written; see `submit`
             return
         else:
-            told = [*group.tickets, mine, *(each for each in self._database.waiting_for(self) if each.claim())]
+            told = [*group.tickets, mine, *(each for each in self._turns.waiting_for(self) if each.claim())]
         for ticket in told:
             if not ticket.is_settled:
                 ticket.fail(error)
@@ -185,7 +185,7 @@ class _Attempt:
     def is_in(self, state: BanditState, stored: StoredLog) -> bool:
         """Say whether the log has these events."""
         first = self.events[0]
-        return first.seq <= state.seq and stored.after(first.seq - 1, first.seq) == [first]
+        return first.seq <= state.seq and list(stored.stream(first.seq - 1, first.seq)) == [first]
 
 
 class _Group:
@@ -233,7 +233,7 @@ class _Group:
             return []
         self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
         size = sum(len(ticket.requests) for ticket in self.tickets)
-        for ticket in self._log.database.waiting_for(self._owner):
+        for ticket in self._log.turns.waiting_for(self._owner):
             if size < LARGEST_GROUP and not ticket.is_settled and ticket.claim():
                 self.tickets.append(ticket)
                 size += len(ticket.requests)

@@ -125,7 +125,7 @@ class ReadableBandit:
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
         """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
-        if self._log.database.owns_file(path):
+        if self._log.store.owns_file(path):
             raise StorageError(
                 f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
             )

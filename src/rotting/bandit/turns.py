@@ -8,6 +8,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from rotting.bandit.store import forks
+from rotting.bandit.store.contract import Store
+
 if TYPE_CHECKING:
     from rotting.bandit.group_commit import GroupCommit, Ticket
 
@@ -15,8 +18,10 @@ if TYPE_CHECKING:
 class Turns:
     """A lock, the line of those who wait to write, and one thread for what nobody should wait for."""
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.lock = store.lock
+        forks.in_child(self.forget_other_threads)
         self.line: deque[Ticket] = deque()  # who waits to write; only who holds the lock removes anything
         self._holder: int | None = None  # the thread that holds the lock
         self._background: threading.Thread | None = None
@@ -64,6 +69,23 @@ class Turns:
         """Wait for the end of such work, unless that would wait for this thread."""
         if self._background is not None and self._holder != threading.get_ident():
             self._background.join()
+
+    def close(self) -> None:
+        """Finish what is done in the background, and close the store."""
+        self.wait_for_background()
+        self.store.close()
+
+    def give_back(self) -> None:
+        """Disconnect what nobody uses: its bandit was dropped without being closed.
+
+        A server has few connections, and the garbage collector may find this object much later, since it is part of
+        a cycle. Who still has it, such as an iterator over the log, gets another connection.
+        """
+        if self._holder is None and self.lock.acquire(blocking=False):
+            try:
+                self.store.disconnect()
+            finally:
+                self.lock.release()
 
     def forget_other_threads(self) -> None:
         """Forget who waits and who holds the lock: in a child, after a fork, these threads are the parent's."""

@@ -13,13 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, update
-
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit import BanditError
 from rotting.bandit.log.event_log import warm_up
-from rotting.bandit.store import schema
-from rotting.bandit.store.database import Database
+from rotting.bandit.store.addresses import open_store
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
 from rotting.serve.bandits import Directory, Entry
@@ -76,8 +73,8 @@ class Service:
         self.options = options
         self.metrics = Metrics(str(os.getpid()) if options.workers > 1 else "")
         self.access = Access(options.open_to_all, options.rate_limit, options.origins, options.secret)
-        self.database = Database(options.url)  # for reading, by one thread at a time
-        self.directory = Directory(self.database)
+        self.store = open_store(options.url)  # for reading, by one thread at a time
+        self.directory = Directory(self.store)
         self.changes = Changes()
         self._threads = ThreadPoolExecutor(READING_THREADS, "rotting-reader")
         self._tasks: list[asyncio.Task[None]] = []
@@ -87,7 +84,7 @@ class Service:
 
     async def start(self) -> None:
         """Open the database and start the threads."""
-        await self.in_thread(lambda: self.database.write(schema.prepare))
+        await self.in_thread(self._prepare)
         await self._read_keys()
         await self.refresh(at_once=True)
         loop = asyncio.get_running_loop()
@@ -111,6 +108,10 @@ class Service:
 
             self._tasks.append(asyncio.create_task(live(self)))
 
+    def _prepare(self) -> None:
+        with self.store.lock:
+            self.store.prepare()
+
     async def stop(self) -> None:
         """Carry out what waits, and end the threads."""
         self.closing = True
@@ -121,7 +122,7 @@ class Service:
         await self.writers.close()
         await asyncio.to_thread(self.follower.close)
         self._threads.shutdown(wait=True)
-        self.database.close()
+        self.store.close()
 
     async def _keep_reading_keys(self) -> None:
         while True:
@@ -132,7 +133,7 @@ class Service:
                 note(error, "reading the keys")
 
     async def _read_keys(self) -> None:
-        self.access.ring = await self.in_thread(lambda: read_keys(self.database))
+        self.access.ring = await self.in_thread(lambda: read_keys(self.store))
 
     # What handlers need.
 
@@ -165,12 +166,9 @@ class Service:
     async def is_ready(self) -> bool:
         """Say whether the database can be written."""
 
-        def touch(connection: Connection) -> None:
-            connection.execute(update(schema.schema_version).values(version=schema.schema_version.c.version))
-
         def work() -> None:
-            with self.database.lock:
-                self.database.write(touch)
+            with self.store.lock:
+                self.store.check_writable()
 
         try:
             await asyncio.wait_for(self.in_thread(work), 5.0)

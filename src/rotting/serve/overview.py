@@ -113,8 +113,8 @@ async def make_overview(service: Service, bandit: str) -> Overview:
     def read() -> Overview:
         tally = service.follower.read_now(bandit, READ_AT_ONCE)
         tally.know_names(found.available)
-        with service.database.lock, service.database.reading() as connection:
-            delays, last = tally.delays(connection), tally.recent(connection)
+        with service.store.lock, service.store.reading():
+            delays, last = tally.delays(service.store), tally.recent(service.store)
         with tally.lock:
             return overview(tally, found, delays, last, reasons)
 

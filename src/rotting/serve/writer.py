@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from rotting.bandit import Bandit, Choice, DamagedLog, Outcome, Request, UnknownBandit
+from rotting.bandit.store.addresses import is_shared
 from rotting.serve.bandits import Entry, OpenBandits
 from rotting.serve.errors import Busy
 from rotting.serve.metrics import Metrics
@@ -155,10 +156,10 @@ class Writer:
 
 
 class Writers:
-    """The threads that write: one for SQLite, which has one writer at a time, several for PostgreSQL."""
+    """The threads that write: one for a file, which has one writer at a time, several for a server."""
 
     def __init__(self, url: str, metrics: Metrics, wrote: Callable[[str], None]):
-        number = 1 if url.startswith("sqlite") else 4
+        number = 4 if is_shared(url) else 1
         self._writers = [Writer(url, metrics, wrote) for _ in range(number)]
 
     def of(self, bandit: Entry) -> Writer:

@@ -9,6 +9,7 @@ from typing import Protocol
 from rotting.bandit.core import planning
 from rotting.bandit.core.choosing import Counts, counts_at
 from rotting.bandit.core.events import Event
+from rotting.bandit.core.facts import Facts
 from rotting.bandit.core.identifiers import Identifiers, seq_of
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.core.state import BanditState
@@ -23,12 +24,8 @@ REPEATED = "decided before, with the same key"
 class LogReader(Protocol):
     """Where decisions that are no longer in the state are looked up."""
 
-    def about(self, decisions: Iterable[int], sealed: int) -> dict[int, list[Event]]:
-        """Return for each of these decisions the decision itself, if there is one, and its outcomes."""
-        ...
-
-    def with_keys(self, keys: Iterable[str]) -> dict[str, list[Event]]:
-        """Return the decisions that were taken with these keys."""
+    def look_up(self, decisions: Iterable[int], keys: Iterable[str], sealed: int) -> Facts:
+        """Return what the log says of some decisions, and of the decisions that were taken with some keys."""
         ...
 
 
@@ -48,8 +45,6 @@ class Exchange:
     def plan(self, state: BanditState, now: float, log: LogReader) -> list[Event]:
         """Return the events to append. If they settle what is overdue ("expired"), plan again after them."""
         draft = _Draft(state, now, self._identifiers, _look_up(state, self.requests, log))
-        keys = [request.key for request in self.requests if isinstance(request, Decide) and request.key is not None]
-        draft.keyed = log.with_keys(keys) if keys else {}
         self.outcomes = [False] * len(self.requests)
         self._plan(draft, [place for place, each in enumerate(self.requests) if isinstance(each, Decide)])
         if draft.events and self._settle_overdue and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
@@ -68,11 +63,11 @@ class Exchange:
 class _Draft:
     """Events that are planned on top of a state, one request after the other."""
 
-    def __init__(self, state: BanditState, now: float, identifiers: Identifiers, found: dict[int, list[Event]]):
+    def __init__(self, state: BanditState, now: float, identifiers: Identifiers, found: Facts):
         self.events: list[Event] = []
-        self.keyed: dict[str, list[Event]] = {}  # the decisions taken with each key
+        self.keyed = dict(found.keyed)  # the decisions taken with each key
         self._state, self._now, self._identifiers = state, now, identifiers
-        self._found = planning.Found(found)
+        self._found = planning.Found(found.about)
         self._counts = Counts(*map(list, counts_at(state, now)))
         self._shown: dict[int, Event] = {}  # planned exposures and rewards, by the number of the decision
         self._rewarded: dict[int, Event] = {}
@@ -139,11 +134,14 @@ class _Draft:
         return len(events)
 
 
-def _look_up(state: BanditState, requests: Iterable[Request], log: LogReader) -> dict[int, list[Event]]:
-    """Return what the log says of the decisions that the requests name and the state does not hold."""
+def _look_up(state: BanditState, requests: Iterable[Request], log: LogReader) -> Facts:
+    """Return what the log says of what the requests name and the state does not hold."""
     named: list[object] = []
+    keys: list[str] = []
     for request in requests:
         match request:
+            case Decide(key=str(key)):
+                keys.append(key)
             case Shown(decision) | Reward(decision, _):
                 named.append(decision)
             case AllShown(decisions):
@@ -151,4 +149,5 @@ def _look_up(state: BanditState, requests: Iterable[Request], log: LogReader) ->
             case AllRewards(pairs):
                 named += [decision for decision, _ in pairs]
     numbers = {seq for each in named if (seq := seq_of(each)) is not None and seq not in state.pending}
-    return log.about(sorted(seq for seq in numbers if 0 < seq <= state.seq), state.sealed) if numbers else {}
+    wanted = sorted(seq for seq in numbers if 0 < seq <= state.seq)
+    return log.look_up(wanted, keys, state.sealed) if wanted or keys else Facts([], {}, {})

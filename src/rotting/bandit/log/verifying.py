@@ -16,7 +16,7 @@ from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
     from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.store.storage import StoredLog
+    from rotting.bandit.log.stored import StoredLog
 
 PROGRESS_EVERY = 1000  # events
 
@@ -46,7 +46,7 @@ def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verifi
 
 def replay_from(log: EventLog, stored: StoredLog) -> Replay:
     """Return a replay that begins with the first event that is still in the log."""
-    return Replay(log.first_state(stored), log.identifiers, stored.seal_checksums())
+    return Replay(log.first_state(), log.identifiers, stored.seal_checksums())
 
 
 class Replay:
@@ -147,7 +147,7 @@ def _changed(problem: str) -> VerificationFailed:
 
 def _check_states(log: EventLog, stored: StoredLog, replayed: BanditState) -> None:
     """Refuse states that are not, bit for bit, what follows from the log."""
-    state = log.stored_state(stored)
+    state = log.stored_state()
     if state is not None:
         for event in stored.stream(state.seq, replayed.seq):
             state.apply(event)

@@ -1,1 +1,1 @@
-"""Where logs are kept: the contract of a store, and the databases that fulfil it."""
+"""Where logs are kept: the contract of a store (`contract`), SQLite, PostgreSQL, memory. Nothing else knows which."""
