@@ -12,7 +12,7 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadSettings, ClosedBandit, Decide, Reward, StorageError, TimedOut, UnknownArm
-from rotting.bandit.group_commit import Ticket
+from rotting.bandit.line import Ticket
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.store import postgres
 from rotting.bandit.store.deadlines import Deadline
@@ -33,11 +33,11 @@ class Held:
 
     def __init__(self, bandit):
         self._release = threading.Event()
-        self._turns = bandit._log.turns
+        self._commits = bandit._log.commits
         taken = threading.Event()
 
         def hold():
-            with self._turns.held():
+            with self._commits.held():
                 taken.set()
                 self._release.wait(30)
 
@@ -46,7 +46,7 @@ class Held:
         taken.wait()
 
     def until(self, waiting):
-        while len(self._turns.line) < waiting:
+        while len(self._commits.line) < waiting:
             time.sleep(0.001)
         self.end()
 
@@ -102,16 +102,16 @@ def test_whatever_waits_is_one_transaction(bandit):
 
 def test_only_the_first_in_the_line_leads(bandit):
     """If all did who find the database free, some would wait for it long after their requests are carried out."""
-    database = bandit._log.turns
-    first, second = (Ticket(bandit._group, (Decide(),), Deadline()) for _ in range(2))
-    database.line.extend([first, second])
-    assert [database.is_turn_of(first), database.is_turn_of(second)] == [True, False]
+    commits = bandit._log.commits
+    first, second = (Ticket(bandit._log, (Decide(),), Deadline(), lambda: None) for _ in range(2))
+    [commits.line.add(ticket) for ticket in (first, second)]
+    assert [commits.is_turn_of(first), commits.is_turn_of(second)] == [True, False]
     first.abandoned = True
-    assert database.is_turn_of(second)
-    with database.held():  # this thread need not wait for itself
-        assert database.is_turn_of(first)
+    assert commits.is_turn_of(second)
+    with commits.held():  # this thread need not wait for itself
+        assert commits.is_turn_of(first)
     taken = Held(bandit)
-    assert not database.is_turn_of(second)
+    assert not commits.is_turn_of(second)
     second.abandoned = True
     taken.end()
 
@@ -134,7 +134,7 @@ def test_an_error_of_the_database_is_everybodys_own(bandit, monkeypatch):
     def fail(*_):
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(EventLog, "_append_once", fail)
+    monkeypatch.setattr(type(bandit._log.store), "append", fail)
     held.until(4)
     results = join()
     assert [type(each) for each in results] == [StorageError] * 4
@@ -145,16 +145,17 @@ def test_an_error_of_the_database_is_everybodys_own(bandit, monkeypatch):
 
 def test_those_who_wait_outlive_an_interrupted_leader(bandit, monkeypatch):
     """The leader is interrupted right after the commit: the others get what was written for them, and nothing twice."""
-    held, append, leaders = Held(bandit), EventLog.append, []
+    kind, leaders = type(bandit._log.store), []
+    held, append = Held(bandit), kind.append
 
-    def interrupted(log, *arguments, **options):
-        events = append(log, *arguments, **options)
+    def interrupted(store, batches):
+        accepted = append(store, batches)
         if not leaders:
             leaders.append(threading.current_thread())
             raise KeyboardInterrupt
-        return events
+        return accepted
 
-    monkeypatch.setattr(EventLog, "append", interrupted)
+    monkeypatch.setattr(kind, "append", interrupted)
     join = in_threads([bandit.decide] * 5)
     held.until(5)
     results = join()
@@ -166,7 +167,7 @@ def test_those_who_wait_outlive_an_interrupted_leader(bandit, monkeypatch):
 
 
 def test_a_leader_interrupted_before_it_could_write(bandit, monkeypatch):
-    held, plan, leaders = Held(bandit), EventLog._now, []
+    held, plan, leaders = Held(bandit), EventLog.now, []
 
     def interrupted(log):
         if not leaders:
@@ -174,7 +175,7 @@ def test_a_leader_interrupted_before_it_could_write(bandit, monkeypatch):
             raise KeyboardInterrupt
         return plan(log)
 
-    monkeypatch.setattr(EventLog, "_now", interrupted)
+    monkeypatch.setattr(EventLog, "now", interrupted)
     join = in_threads([bandit.decide] * 5)
     held.until(5)
     results = join()

@@ -44,7 +44,7 @@ MUTANTS = {
         "_is_next", lambda original, self, bandit, batch: self.place.content.logs[bandit][-1].seq == batch.seq
     ),
     "accepts everything": broken("_is_next", lambda original, self, bandit, batch: True),
-    "lets others append to what is locked": broken("_lock", lambda original, self, bandits: None),
+    "lets others append to what is locked": broken("_lock", lambda original, self, bandits, patience: bandits),
     "loses the last event of a batch": broken(
         "append",
         lambda original, self, batches: original(

@@ -118,7 +118,7 @@ def test_snapshots_are_taken_now_and_then(url, monkeypatch):
     seqs = set()
     for _ in range(30):
         bandit.reward(bandit.decide().id, 1.0)
-        bandit._log.turns.wait_for_background()
+        bandit._log.commits.wait_for_background()
         seqs |= {row.seq for row in content_of(url, schema.snapshots)}
     assert [seq // 20 for seq in sorted(seqs)] == [1, 2, 3]  # a thread may be a little late
 

@@ -92,7 +92,7 @@ class Bandit(ChangeableBandit):
         names = None if arms is None else good_arms("arms", arms)
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
-        weakref.finalize(bandit, bandit._log.turns.give_back).atexit = False
+        weakref.finalize(bandit, bandit._log.commits.give_back).atexit = False
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
@@ -125,11 +125,11 @@ class Bandit(ChangeableBandit):
         [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'")]
         """
         listed = checked(requests)
-        return self._group.submit(listed, Deadline(timeout)) if listed else []
+        return self._log.commits.submit(self._log, listed, Deadline(timeout)) if listed else []
 
     def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
-        (outcome,) = self._group.submit([request], Deadline(timeout))
+        (outcome,) = self._log.commits.submit(self._log, [request], Deadline(timeout))
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome
@@ -277,11 +277,11 @@ class Bandit(ChangeableBandit):
 
         A bandit that is not closed loses nothing either.
         """
-        self._log.turns.close()
+        self._log.commits.close()
 
     def observe(self, observer: Observer) -> None:
         """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
-        self._group.observers.append(observer)
+        self._log.observers.append(observer)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise CannotCopy(

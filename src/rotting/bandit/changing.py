@@ -13,7 +13,6 @@ from rotting.bandit.core.exchanging import EXPIRY_PORTION
 from rotting.bandit.core.settings import SettingsChange
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings
-from rotting.bandit.group_commit import GroupCommit
 from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.reading import ReadableBandit
 from rotting.bandit.store.deadlines import Deadline
@@ -27,7 +26,6 @@ class ChangeableBandit(ReadableBandit):
 
     def __init__(self, log: EventLog):
         self._log = log
-        self._group = GroupCommit(log)
 
     def expire(self, *, timeout: float | None = None) -> int:
         """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
@@ -37,7 +35,7 @@ class ChangeableBandit(ReadableBandit):
         not wait for all of them.
         """
         settled, deadline = 0, Deadline(timeout)
-        while some := self._append(lambda state, now, _: planning.expiry(state, now, EXPIRY_PORTION), deadline):
+        while some := self._append(lambda state, now: planning.expiry(state, now, EXPIRY_PORTION), deadline):
             settled += len(some)
         return settled
 
@@ -54,7 +52,7 @@ class ChangeableBandit(ReadableBandit):
             self._log.after_append()
             return events
 
-        return self._group.take_turn(work, deadline)
+        return self._log.commits.take_turn(work, deadline)
 
     # Arms.
 
@@ -81,7 +79,7 @@ class ChangeableBandit(ReadableBandit):
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
 
-        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+        def plan(state: BanditState, now: float) -> list[Event]:
             return planning.arm_changes(state, now, new, old, back)
 
         return len(self._change(plan, timeout))
@@ -94,7 +92,7 @@ class ChangeableBandit(ReadableBandit):
         if isinstance(source, ReadableBandit) and source._log.token == self._log.token:
             raise BadSettings("is this bandit itself, which knows its rewards", name="source", value=source)
         warm = read_warm_start(source)
-        self._append(lambda state, now, _: import_events(state, now, warm), Deadline())
+        self._append(lambda state, now: import_events(state, now, warm), Deadline())
         return len(warm.rewards)
 
     # Settings.
@@ -117,11 +115,11 @@ class ChangeableBandit(ReadableBandit):
         >>> bandit.change(epsilon=0.05)
         []
         """
-        events = self._change(lambda state, now, _: planning.setting_changes(state, now, settings), timeout)
+        events = self._change(lambda state, now: planning.setting_changes(state, now, settings), timeout)
         return list(json.loads(events[0].details or "")) if events else []
 
     def _add_new_arms(self, names: list[str]) -> None:
-        def plan(state: BanditState, now: float, _: object) -> list[Event]:
+        def plan(state: BanditState, now: float) -> list[Event]:
             return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
 
         if not all(name in self._state.index for name in names):

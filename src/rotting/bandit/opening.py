@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting.bandit.commit import Commits
 from rotting.bandit.core.checking import listed
 from rotting.bandit.core.clocks import checked_time
 from rotting.bandit.core.events import Event
@@ -20,7 +21,6 @@ from rotting.bandit.log.event_log import Description, EventLog
 from rotting.bandit.log.warming import WarmStart, check_arms, import_events
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import BanditRow, Condition, Store
-from rotting.bandit.turns import Turns
 from rotting.errors import KernelError, literal, quoted
 from rotting.policies import Policy
 from rotting.policies._contract.views import check_views
@@ -34,23 +34,23 @@ def open_log(
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
     new = NewBandit(name, fresh, arms, warm)
-    log = open_on(Turns(open_store(url)), new)
+    log = open_on(Commits(open_store(url)), new)
     log.state.settings.check_same(name, given)
     return log
 
 
-def open_on(turns: Turns, new: NewBandit) -> EventLog:
+def open_on(commits: Commits, new: NewBandit) -> EventLog:
     """Return the log of a bandit in a store that is open; if there is none of that name, make it."""
-    with turns.held():  # another thread may fork
-        return EventLog(turns, Description.of(_find_or_make(turns.store, new)))
+    with commits.held():  # another thread may fork
+        return EventLog(commits, Description.of(_find_or_make(commits.store, new)))
 
 
-def open_if_there(turns: Turns, name: str) -> EventLog | None:
+def open_if_there(commits: Commits, name: str) -> EventLog | None:
     """Return the log of a bandit in a store that is prepared; None if there is none."""
-    with turns.held():
-        with turns.store.reading():
-            row = turns.store.find(name=name)
-        return None if row is None else EventLog(turns, Description.of(row))
+    with commits.held():
+        with commits.store.reading():
+            row = commits.store.find(name=name)
+        return None if row is None else EventLog(commits, Description.of(row))
 
 
 class NewBandit(NamedTuple):

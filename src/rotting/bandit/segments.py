@@ -198,7 +198,7 @@ class Segments:
             for bandit in self._open.values():
                 if bandit._log.token == token:
                     return bandit
-        with self.head._log.turns.held(), self._store.reading():
+        with self.head._log.commits.held(), self._store.reading():
             found = self._store.find(token=token)
         name = None if found is None else found.name
         if name is not None and self.template.values_of(name) is not None:
@@ -216,7 +216,7 @@ class Segments:
 
     def _made(self) -> list[str]:
         """Return the names of all segments, the newest first."""
-        with self.head._log.turns.held(), self._store.reading():
+        with self.head._log.commits.held(), self._store.reading():
             rows = self._store.bandits(self.template.prefix)
         return [row.name for row in rows[::-1] if _template_in(row.settings) == self.template.text]
 
@@ -291,14 +291,14 @@ class Segments:
             return self._open[name]
 
     def _opened(self, name: str, make: bool) -> Bandit:
-        turns = self.head._log.turns
-        log = open_if_there(turns, name)
+        commits = self.head._log.commits
+        log = open_if_there(commits, name)
         if log is None and not make:
             raise UnknownBandit(f"there is no segment {quoted(name)}", value=name)
         if log is None:
             arms = [arm for arm, is_available in self.head.arms.items() if is_available]
             warm = self._known_to_siblings(arms) if self._siblings else None
-            log = open_on(turns, NewBandit(name, self._settings(name), arms, warm, self.template.text))
+            log = open_on(commits, NewBandit(name, self._settings(name), arms, warm, self.template.text))
         if log.template != self.template.text:
             raise SettingsConflict(
                 f"bandit {quoted(name)} exists, and was not made as a segment of {quoted(self.template.text)}",

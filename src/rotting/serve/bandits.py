@@ -7,10 +7,10 @@ import time
 from typing import NamedTuple
 
 from rotting.bandit import Bandit, UnknownBandit, UnknownDecision
+from rotting.bandit.commit import Commits
 from rotting.bandit.opening import NewBandit, open_on
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import Store
-from rotting.bandit.turns import Turns
 from rotting.errors import quoted
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
@@ -79,14 +79,14 @@ class OpenBandits:
     """Bandits that one thread works with, all through one connection."""
 
     def __init__(self, url: str):
-        self._turns = Turns(open_store(url))
+        self._commits = Commits(open_store(url))
         self._open: dict[str, Bandit] = {}
 
     def get(self, name: str) -> Bandit:
         """Return a bandit, opened if need be."""
         bandit = self._open.get(name)
         if bandit is None:
-            bandit = self._open[name] = Bandit(open_on(self._turns, NewBandit(name, None, None)))
+            bandit = self._open[name] = Bandit(open_on(self._commits, NewBandit(name, None, None)))
         return bandit
 
     def forget(self, name: str) -> None:
@@ -95,4 +95,4 @@ class OpenBandits:
 
     def close(self) -> None:
         """Close the connection."""
-        self._turns.close()
+        self._commits.close()

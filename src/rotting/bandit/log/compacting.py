@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from rotting.bandit.commit import Commits
 from rotting.bandit.core.events import NO_ARM, Event
 from rotting.bandit.core.seals import Seal
 from rotting.bandit.core.state import BanditState
@@ -29,7 +30,6 @@ from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
 from rotting.bandit.store import contract
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import NO_LIMIT
-from rotting.bandit.turns import Turns
 from rotting.errors import literal, quoted
 
 PORTION = 5000  # rows that are deleted in one transaction
@@ -69,19 +69,19 @@ def compact(
         "export_checksum": _file_checksum(export),
     }
 
-    def plan(state: BanditState, now: float, _: StoredLog) -> list[Event]:
+    def plan(state: BanditState, now: float) -> list[Event]:
         if state.sealed != sealed:
             raise BadSettings("the log was compacted by somebody else meanwhile", hint="look at it, then compact again")
         return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
 
     try:
         row = contract.Seal(upto, seal.snapshot.at, details["seal"], content)
-        log.append(plan, optimistic=False, seal=row)
+        log.append(plan, seal=row)
     except BanditError as error:
         if not getattr(error, "may_be_written", False):
             export.unlink(missing_ok=True)  # the log has its events, or somebody else's file
         raise
-    _delete_events(log.turns, log.bandit_id, upto)
+    _delete_events(log.commits, log.bandit_id, upto)
     return Compaction(upto, events, str(export))
 
 
@@ -136,12 +136,12 @@ def _file_checksum(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def _delete_events(turns: Turns, bandit_id: int, upto: int) -> None:
+def _delete_events(commits: Commits, bandit_id: int, upto: int) -> None:
     """Delete the oldest events of a log, up to one, in portions."""
     deleted = 1
     while deleted:
-        with turns.held():
-            deleted = turns.store.delete_events(bandit_id, upto, PORTION)
+        with commits.held():
+            deleted = commits.store.delete_events(bandit_id, upto, PORTION)
 
 
 # Deleting a bandit.
@@ -152,8 +152,8 @@ def delete_bandit(url: str, name: str) -> int:
 
     It has no name any more once the first transaction is committed; its rows are deleted in portions after that.
     """
-    turns = Turns(open_store(url))
-    store = turns.store
+    commits = Commits(open_store(url))
+    store = commits.store
     with contextlib.closing(store):
         if store.is_missing():
             raise UnknownBandit(f"there is no database {store.address}", value=name)
@@ -164,7 +164,7 @@ def delete_bandit(url: str, name: str) -> int:
             events = store.last_seq(found.id)
         with store.lock:
             store.take_name(found.id)
-        _delete_events(turns, found.id, NO_LIMIT)
+        _delete_events(commits, found.id, NO_LIMIT)
         with store.lock:
             store.delete_rest(found.id)
         return events

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting.bandit.commit import Commits
 from rotting.bandit.core.clocks import LogClock
 from rotting.bandit.core.events import RESTORE, Event
 from rotting.bandit.core.facts import Question
@@ -19,12 +20,12 @@ from rotting.bandit.core.seals import damaged_seal
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.errors import BanditError, Contention, DamagedLog, TimedOut, UnknownBandit
+from rotting.bandit.errors import Contention, DamagedLog, UnknownBandit
 from rotting.bandit.log.snapshotting import Snapshotter, row_of
 from rotting.bandit.log.stored import StoredLog
+from rotting.bandit.metrics import Observer
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Seal
 from rotting.bandit.store.deadlines import Deadline
-from rotting.bandit.turns import Turns
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
 
@@ -33,8 +34,8 @@ EMPTY_CATCH_UPS = 20
 # Seconds that another process is given to learn anew, and more for each reward; how often to look whether it has.
 LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 
-# Returns the events to append, given the newest state, the time, and the stored log to look things up in.
-Planner = Callable[[BanditState, float, StoredLog], list[Event]]
+# Returns the events to append, given the newest state and the time.
+Planner = Callable[[BanditState, float], list[Event]]
 
 
 class Description(NamedTuple):
@@ -61,10 +62,6 @@ class Description(NamedTuple):
         return cls(row.id, row.name, row.token, row.secret, BanditSettings.from_dict(settings), template)
 
 
-class _UnpreparedError(BanditError):
-    """Something that takes long has to be done before the transaction."""
-
-
 @functools.cache
 def warm_up(policy: Policy) -> None:
     """Compile or load the kernels of a policy, so that nobody waits for it later."""
@@ -82,10 +79,10 @@ class EventLog:
     Hold `lock` while you use `state` for longer than one statement.
     """
 
-    def __init__(self, turns: Turns, found: Description):
-        self.turns = turns
-        self.store = turns.store
-        self.lock = turns.lock
+    def __init__(self, commits: Commits, found: Description):
+        self.commits = commits
+        self.store = commits.store
+        self.lock = commits.lock
         self.bandit_id = found.id
         self.name = found.name
         self.token = found.token
@@ -99,6 +96,8 @@ class EventLog:
         self._state_is_complete = False
         self._written = range(0)  # the events of the last append
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
+        self.observers: list[Observer] = []
+        self._compiled: Policy | None = None  # the policy whose kernels are known to be compiled
         self.caught_up = 0  # events of other processes so far
         self._clock = LogClock()
         self.snapshots = Snapshotter(self)
@@ -107,72 +106,75 @@ class EventLog:
     # Appending.
 
     def append(
-        self,
-        plan: Planner,
-        deadline: Deadline | None = None,
-        optimistic: bool = True,
-        changes_policy: bool = False,
-        seal: Seal | None = None,
+        self, plan: Planner, deadline: Deadline | None = None, changes_policy: bool = False, seal: Seal | None = None
     ) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
-
-        While no other process writes, the state in memory is the newest one, and events are appended optimistically:
-        if another process has written meanwhile, their numbers are taken, and nothing is appended. When that happens,
-        or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
 
         If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
         a snapshot: other processes take it over instead of learning themselves. So is a seal.
         """
         deadline = deadline or Deadline()
         with self.lock:
-            events: list[Event] = []
-            alone = self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS
-            if optimistic and alone and not changes_policy:
+            while True:
                 try:
-                    events = self._append_once(plan, deadline, False, False, seal)
-                except TimedOut:
-                    raise
-                except BanditError:
-                    pass  # the second attempt says what is wrong, if anything is
-            while not events:
-                try:
-                    events = self._append_once(plan, deadline, True, changes_policy, seal)
-                    break
+                    with self.store.writing(deadline):
+                        facts = self.store.look_up({self.bandit_id: self.last_known()}, lock=True)
+                        self.take_in(facts[self.bandit_id].events)
+                        if self.is_ready:
+                            return self._append_now(plan, changes_policy, seal)
                 except Contention as error:
                     if deadline.is_over():
                         raise deadline.error("other writers") from error
-                except _UnpreparedError:
-                    self.prepare()
-            self._apply(events)
-            if events:
-                self._written = range(events[0].seq, events[-1].seq + 1)
-            return events
+                self.prepare()
 
-    def _append_once(
-        self, plan: Planner, deadline: Deadline, lock: bool, changes_policy: bool, seal: Seal | None
-    ) -> list[Event]:
-        with self.store.writing(deadline):
-            if lock:
-                known = self.state.seq if self._state_is_complete else NO_LIMIT
-                facts = self.store.look_up({self.bandit_id: Question(known)}, lock=True)[self.bandit_id]
-                self._note_catch_up(self._catch_up(facts.events if self._state_is_complete else None))
-                if self.state.learnable_since is not None:
-                    raise _UnpreparedError
-            events = plan(self.state, self._now(), self.stored)
-            if not events:
-                return []
-            snapshot = self.state.snapshot_after(events) if changes_policy else None
-            row = None if snapshot is None else row_of(snapshot.seq, snapshot.to_bytes())
-            batch = Batch(events, self.state.seq, self.state.at, row, seal)
-            if self.bandit_id in self.store.append({self.bandit_id: batch}):
-                return events
-        raise Contention("another writer was quicker")
+    def _append_now(self, plan: Planner, changes_policy: bool, seal: Seal | None) -> list[Event]:
+        events = plan(self.state, self.now())
+        if not events:
+            return []
+        snapshot = self.state.snapshot_after(events) if changes_policy else None
+        row = None if snapshot is None else row_of(snapshot.seq, snapshot.to_bytes())
+        if not self.store.append({self.bandit_id: Batch(events, self.state.seq, self.state.at, row, seal)}):
+            raise Contention("another writer was quicker")
+        self.applied(events)
+        return events
+
+    # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the state is the newest one, as far as is known, since no other process writes."""
+        return self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether nothing that takes long has to be done before a transaction."""
+        return self.state.learnable_since is None and self._compiled == self.state.settings.policy
+
+    def last_known(self) -> Question:
+        """Return what asks for the last event that is known, and all after it."""
+        return Question(self.state.seq if self._state_is_complete else NO_LIMIT)
+
+    def take_in(self, events: list[Event]) -> None:
+        """Take in what other processes have appended: the answer to `last_known`."""
+        new = self._catch_up(events if self._state_is_complete else None)
+        self.caught_up += new
+        self._empty_catch_ups = self._empty_catch_ups + 1 if new == 0 else 0
+
+    def applied(self, events: Sequence[Event]) -> None:
+        """Apply events of our own that are durable now."""
+        self._apply(events)
+        self._written = range(events[0].seq, events[-1].seq + 1)
+
+    def now(self) -> float:
+        """Return the time for the next events: in a log, it never runs backwards."""
+        return self._clock.next_time(self.store.clock(), self.state.at)
 
     # What takes long is done before others have to wait for it.
 
     def prepare(self) -> None:
         """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
         warm_up(self.state.settings.policy)
+        self._compiled = self.state.settings.policy
         if not self._state_is_complete or self.state.learnable_since is None or self._take_over():
             return
         with self.store.reading():
@@ -206,9 +208,9 @@ class EventLog:
 
     def expect(self, plan: Planner, deadline: Deadline) -> None:
         """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
-        with self.reading(deadline) as stored:
+        with self.reading(deadline):
             settled = self.state.seq
-            later = self.state.after(plan(self.state, self._now(), stored))
+            later = self.state.after(plan(self.state, self.now()))
         if later.learnable_since is None:
             return
         with contextlib.closing(self.store.another()) as other, other.lock, other.reading(deadline):
@@ -217,14 +219,6 @@ class EventLog:
         agent.update_many(arms.tolist(), values.tolist())
         with self.reading(deadline) as stored:
             self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
-
-    def _note_catch_up(self, events: int) -> None:
-        self.caught_up += events
-        self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
-
-    def _now(self) -> float:
-        """Return the time for the next events: in a log, it never runs backwards."""
-        return self._clock.next_time(self.store.clock(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False
@@ -241,7 +235,7 @@ class EventLog:
     @contextlib.contextmanager
     def reading(self, deadline: Deadline | None = None) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.turns.held(), self.store.reading(deadline):
+        with self.commits.held(), self.store.reading(deadline):
             self._catch_up()
             yield self.stored
 

@@ -43,12 +43,12 @@ class Snapshotter:
 
     def take_soon(self) -> None:
         """Store the state without making anybody wait."""
-        self._log.turns.in_background(lambda: self._try_to_store(1))
+        self._log.commits.in_background(lambda: self._try_to_store(1))
 
     def take_if_due(self) -> None:
         """Store the state after so many events that opening the bandit would take long; nobody waits for it."""
         if self._log.state.seq >= self.seq + self._interval:
-            self._log.turns.in_background(lambda: self._try_to_store(self._interval))
+            self._log.commits.in_background(lambda: self._try_to_store(self._interval))
 
     @property
     def _interval(self) -> int:
@@ -75,6 +75,6 @@ class Snapshotter:
                 return
             parts = log.state.snapshot().parts()
         content = packed(parts)
-        with log.turns.held():
+        with log.commits.held():
             log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, Deadline(timeout))
             self.note(seq, len(content))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,6 +16,18 @@ from rotting.bandit.store.contract import NO_LIMIT, Snapshot, Store
 from rotting.policies._contract.agent import LARGEST_REWARD
 
 PORTION = 10_000  # events that are read at once
+
+
+Early = dict[int, list[Event]]  # what a seal says of decisions that waited when it was made
+
+
+def with_early(facts: Facts, early: Early, sealed: int) -> Facts:
+    """Return what a store says of decisions, with what a seal says of them before it."""
+    if not early:
+        return facts
+    about = {number: [event for event in events if event.seq > sealed] for number, events in facts.about.items()}
+    about |= {number: [*events, *about.get(number, [])] for number, events in early.items()}
+    return facts._replace(about=about)
 
 
 class StoredLog:
@@ -36,20 +48,15 @@ class StoredLog:
         found = self.store.numbered(self._id, [seq]).get(seq)
         return None if found is None else found.at
 
-    def look_up(self, decisions: Iterable[int], keys: Iterable[str], sealed: int) -> Facts:
-        """Return what the log says of some decisions, and of the decisions that were taken with some keys.
+    def question(self, decisions: Sequence[int], keys: Sequence[str], sealed: int) -> tuple[Question, Early]:
+        """Return what to ask the store about some decisions and keys, and what the newest seal says of them.
 
-        `sealed` is the last event that was compacted. Of decisions before it, only those are found that waited for
+        `sealed` is the last event that was compacted. Of decisions before it, only those are known that waited for
         a reward then.
         """
-        numbers = list(decisions)
-        seal = self.newest_seal() if any(number <= sealed for number in numbers) else None
-        early = {} if seal is None else {each: seal.about(each) for each in numbers if each in seal.snapshot.pending}
-        asked = Question(None, [each for each in numbers if each > sealed or each in early], tuple(keys))
-        facts = self.store.look_up({self._id: asked})[self._id]
-        for number, events in facts.about.items():
-            early[number] = early.get(number, []) + [event for event in events if event.seq > sealed]
-        return facts._replace(about={number: events for number, events in early.items() if events})
+        seal = self.newest_seal() if any(number <= sealed for number in decisions) else None
+        early = {} if seal is None else {each: seal.about(each) for each in decisions if each in seal.snapshot.pending}
+        return Question(None, [each for each in decisions if each > sealed or each in early], keys), early
 
     def page(self, after: int, upto: int, arm: int | None, number: int) -> list[tuple[Event, str | None]]:
         """Return so many events after `after`, of one arm or of all, and the identifiers of their targets."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import threading
@@ -60,8 +61,8 @@ class Connected:
         """Return a new connection of the driver, in which no transaction begins by itself."""
         raise NotImplementedError
 
-    def _begin_writing(self) -> None:
-        """Begin a transaction that writes."""
+    def _begin_writing(self, patience: float = math.inf) -> None:
+        """Begin a transaction that writes, and wait so many seconds for others if it must."""
         raise NotImplementedError
 
     def _check_place(self) -> None:

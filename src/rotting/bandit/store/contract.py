@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -85,9 +86,11 @@ class Store(Protocol):
     its power. Whoever reads afterwards, here or elsewhere, sees it. Two outcomes of one kind for one decision, or one
     key twice, are never both in a log.
 
-    **Turns.** With `lock`, `look_up` first waits until no other writer is at work on any of these logs; until the block
-    ends, others can neither append to them nor lock them, and `append` accepts what follows the newest events. Writers
-    who do not lock are refused meanwhile, not kept waiting. `append`, and the end of the block, let the others go on.
+    **Turns.** With `lock`, `look_up` first waits until no other writer is at work on the first of these logs, for
+    `patience` seconds at most (then it is a `Contention`), and takes those of the others that are free: the answer has
+    only those that it has locked. Until the block ends, others can neither append to them nor lock them, and `append`
+    accepts what follows the newest events. Writers who do not lock are refused meanwhile, not kept waiting. Since
+    nobody waits while it holds anything, nobody waits in a circle. `append` and the end of the block let others go on.
 
     **Errors.** A `StorageError` says by `may_be_written` what became of an `append`: False, nothing was written, now or
     later; True, *maybe*: the transaction is there as a whole, or not at all, and asking for the events after the last
@@ -196,8 +199,10 @@ class Store(Protocol):
 
     # Logs.
 
-    def look_up(self, questions: Mapping[int, Question], lock: bool = False) -> dict[int, Facts]:
-        """Answer questions about any number of bandits, in a few statements for all of them."""
+    def look_up(
+        self, questions: Mapping[int, Question], lock: bool = False, patience: float = math.inf
+    ) -> dict[int, Facts]:
+        """Answer questions about any number of bandits, in a few statements for all of them; see **Turns**."""
         ...
 
     def append(self, batches: Mapping[int, Batch]) -> set[int]:

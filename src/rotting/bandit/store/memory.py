@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import math
 import os
 import threading
 import time
@@ -46,20 +47,29 @@ class Place:
 
     `fault` is called with the name of what is about to happen: "connect", "read", "lock", "append" (nothing is written
     yet), "sent" (nothing is written, and nobody knows), "written" (it is written, and nobody knows). Whatever it raises
-    ends the block. `clock` says the time in seconds since 1970, and `wait` lets others go on.
+    ends the block. `clock` says the time in seconds since 1970; `wait` lets others go on, and says how long that took.
     """
 
     def __init__(
         self,
         clock: Callable[[], float] = time.time,
         fault: Callable[[str], None] = lambda point: None,
-        wait: Callable[[], None] = lambda: time.sleep(LOOK_AGAIN),
+        wait: Callable[[threading.Condition], float] | None = None,
     ):
         self.content = Content()
         self.locked: dict[int, MemoryStore] = {}  # which store has locked a log
-        self.lock = threading.RLock()  # of all of this
+        self.lock = threading.Condition(threading.RLock())  # of all of this
         self.numbers = itertools.count(1)
-        self.clock, self.fault, self.wait = clock, fault, wait
+        self.clock, self.fault = clock, fault
+        self._wait = wait
+
+    def wait(self) -> float:
+        """Let others go on, with the lock released; returns how many seconds that took."""
+        if self._wait is not None:
+            return self._wait(self.lock)
+        start = time.monotonic()
+        self.lock.wait(LOOK_AGAIN)
+        return time.monotonic() - start
 
 
 class MemoryStore:
@@ -213,24 +223,33 @@ class MemoryStore:
 
     # Logs.
 
-    def look_up(self, questions: Mapping[int, Question], lock: bool = False) -> dict[int, Facts]:
+    def look_up(
+        self, questions: Mapping[int, Question], lock: bool = False, patience: float = math.inf
+    ) -> dict[int, Facts]:
         """Answer questions about any number of bandits."""
         self.place.fault("lock" if lock else "read")
-        if lock:
-            self._lock(questions)
         with self.place.lock:
+            if lock:
+                locked = self._lock(list(questions), patience)
+                questions = {bandit: questions[bandit] for bandit in locked}
             return {bandit: self._facts(self._log(bandit), asked) for bandit, asked in questions.items()}
 
-    def _lock(self, bandits: Mapping[int, Question]) -> None:
-        while True:
-            with self.place.lock:
-                if all(self.place.locked.get(bandit, self) is self for bandit in bandits):
-                    self.place.locked.update(dict.fromkeys(bandits, self))
-                    self.is_locking = True
-                    return
+    def _lock(self, bandits: list[int], patience: float) -> list[int]:
+        """Wait for the first, take of the others what is free."""
+        left = patience
+        while not self._is_free(bandits[0]):
             if self._deadline.is_over():
                 raise self._deadline.error("other writers")
-            self.place.wait()
+            if left <= 0.0:
+                raise Contention("another writer is at work")
+            left -= self.place.wait()
+        self.is_locking = True
+        taken = [bandit for bandit in bandits if self._is_free(bandit)]
+        self.place.locked.update(dict.fromkeys(taken, self))
+        return taken
+
+    def _is_free(self, bandit: int) -> bool:
+        return self.place.locked.get(bandit, self) is self
 
     def _log(self, bandit: int) -> list[Event]:
         return self._content.logs.get(bandit, [])
@@ -271,8 +290,7 @@ class MemoryStore:
 
     def _is_next(self, bandit: int, batch: Batch) -> bool:
         log = self.place.content.logs.get(bandit)
-        is_mine = self.place.locked.get(bandit, self) is self
-        return is_mine and bool(log) and (log[-1].seq, log[-1].at) == (batch.seq, batch.at)  # type: ignore[index]
+        return self._is_free(bandit) and bool(log) and (log[-1].seq, log[-1].at) == (batch.seq, batch.at)  # type: ignore[index]
 
     def events(
         self, bandit: int, after: int = 0, upto: int = NO_LIMIT, limit: int = NO_LIMIT, arm: int | None = None

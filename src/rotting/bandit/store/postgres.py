@@ -11,17 +11,18 @@ import math
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
 import psycopg
 from psycopg import ClientCursor, waiting
 
-from rotting.bandit.errors import StorageError
+from rotting.bandit.core.facts import Question
+from rotting.bandit.errors import Contention
 from rotting.bandit.store import tables
 from rotting.bandit.store.addresses import Address, masked
-from rotting.bandit.store.contract import Batch
+from rotting.bandit.store.contract import NO_LIMIT, Batch
 from rotting.bandit.store.deadlines import Deadline
 from rotting.bandit.store.sql import COLUMNS, FROM, Rows, SqlStore
 
@@ -30,7 +31,6 @@ _LONGEST_DIAL = 30  # seconds after which a connection that nobody waits for is 
 _PREPARING = int.from_bytes(b"rotting")  # of an advisory lock: a number that no other program will use
 # Serialization failure, deadlock, a key that exists by now, a prepared statement that was forgotten.
 _RETRIED = {"40001", "40P01", "23505", "26000"}
-_LOCK_NOT_AVAILABLE = "55P03"  # a lock was waited for too long
 
 KINDS = {"number": "SERIAL", "float": "DOUBLE PRECISION", "bytes": "BYTEA"}
 _TYPES = {column: kind.format(**KINDS) for column, kind in tables.columns_of("rotting_events").items()}
@@ -77,9 +77,9 @@ _PREPARE = f"PREPARE rotting_append ({', '.join(_GIVEN.values())}) AS " + _appen
     {name: f"${place}" for place, name in enumerate(_GIVEN, start=1)}
 )
 _APPEND_AND_COMMIT = f"EXECUTE rotting_append ({', '.join(f'%({name})s' for name in _GIVEN)}); COMMIT"
-# Locks are taken in the order of the bandits' numbers, by everybody, so that nobody waits in a circle.
-_LOCK = """BEGIN; SELECT set_config('lock_timeout', %s, true);
-SELECT pg_advisory_xact_lock(%s, bandit) FROM (SELECT unnest(%s::INTEGER[]) AS bandit ORDER BY 1 OFFSET 0) AS locked;"""
+_LOCK = """BEGIN; SELECT set_config('lock_timeout', %(wait)s, true); SELECT pg_advisory_xact_lock(%(space)s, %(first)s);
+SELECT bandit FROM unnest(%(others)s::INTEGER[]) AS bandit WHERE pg_try_advisory_xact_lock(%(space)s, bandit);
+WITH asked AS (SELECT * FROM unnest(%(bandits)s::INTEGER[], %(seqs)s::BIGINT[]) AS asked(bandit, it)) """
 
 
 _COLUMNS = """SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -186,14 +186,9 @@ class PostgresStore(SqlStore):
         state = getattr(error, "sqlstate", None)
         return type(error).__name__ == "OperationalError" if state is None else state.startswith(("08", "57P0"))
 
-    def _translated(self, problem: str, error: Exception, deadline: Deadline) -> StorageError:
-        if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            return deadline.error("other writers")
-        return super()._translated(problem, error, deadline)
-
     # Transactions.
 
-    def _begin_writing(self) -> None:
+    def _begin_writing(self, patience: float = math.inf) -> None:
         self._begin("BEGIN")
         self.is_locking = True
 
@@ -204,29 +199,38 @@ class PostgresStore(SqlStore):
             self.driver.has_prepared = False
             self._has_begun = self.is_locking = False
 
-    def _lock_and_read(self, known: Sequence[tuple[int, int]]) -> Rows:
+    def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
+        first, *others = questions
+        seconds = min(self.deadline.remaining(), patience)
+        values = {"wait": str(max(1, math.ceil(seconds * 1000))), "space": self._namespace, "first": first}
+        seqs = [NO_LIMIT if asked.after is None else asked.after for asked in questions.values()]
+        values |= {"others": others, "bandits": list(questions), "seqs": seqs}
         self._has_begun = True
         try:
-            return self._locked_rows(known)
+            return self._locked_rows(values)
+        except psycopg.errors.LockNotAvailable as error:
+            self._roll_back()
+            if self.deadline.is_over():
+                raise self.deadline.error("other writers") from error
+            raise Contention(f"{self.address}: another writer is at work") from error
         except self.ERRORS as error:
             if not self._is_broken(error) or self.deadline.is_over():
                 raise
         self._connect_again()  # the server had closed the connection: nothing is lost yet
-        return self._locked_rows(known)
+        return self._locked_rows(values)
 
-    def _locked_rows(self, known: Sequence[tuple[int, int]]) -> Rows:
-        bandits = [bandit for bandit, _ in known]
+    def _locked_rows(self, values: dict[str, Any]) -> tuple[Collection[int], Rows]:
         prepare = "" if self.driver.has_prepared else f"{_PREPARE};"
-        asked = ", ".join(["(%s, %s)"] * len(known))
-        read = f"WITH asked(bandit, it) AS (VALUES {asked}) {FROM}"
-        values = [value for row in known for value in row]
-        milliseconds = str(max(1, math.ceil(self.deadline.remaining() * 1000)))
         cursor = ClientCursor(self.driver)
-        cursor.execute(prepare + _LOCK + read, (milliseconds, self._namespace, bandits, *values))
+        cursor.execute(prepare + _LOCK + FROM, values)
         self.driver.has_prepared = self.is_locking = True
-        while cursor.nextset():
-            pass
-        return cursor.fetchall()
+        results: list[Rows] = []
+        more: bool | None = True
+        while more:
+            results.append(cursor.fetchall() if cursor.description else [])
+            more = cursor.nextset()
+        locked, rows = results[-2:]
+        return {values["first"], *(row[0] for row in locked)}, rows
 
     # Appending.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -136,12 +137,17 @@ class SqlStore(Connected):
 
     # Logs.
 
-    def look_up(self, questions: Mapping[int, Question], lock: bool = False) -> dict[int, Facts]:
+    def look_up(
+        self, questions: Mapping[int, Question], lock: bool = False, patience: float = math.inf
+    ) -> dict[int, Facts]:
         """Answer questions about any number of bandits."""
+        locked, rows = self._lock_and_read(questions, patience) if lock else (questions.keys(), [])
+        questions = {bandit: asked for bandit, asked in questions.items() if bandit in locked}
         facts = {bandit: Facts([], {}, {}) for bandit in questions}
         known = [(bandit, asked.after) for bandit, asked in questions.items() if asked.after is not None]
-        for bandit, *row in self._lock_and_read(known) if lock else self._asked(FROM, known):
-            facts[bandit].events.append(Event._make(row))
+        for bandit, *row in rows if lock else self._asked(FROM, known):
+            if bandit in locked:
+                facts[bandit].events.append(Event._make(row))
         for bandit, *row in self._asked(
             _ABOUT, [(b, each) for b, asked in questions.items() for each in asked.decisions]
         ):
@@ -157,8 +163,8 @@ class SqlStore(Connected):
                 events.sort(key=_number)
         return facts
 
-    def _lock_and_read(self, known: Sequence[tuple[int, int]]) -> Rows:
-        """Begin a transaction that keeps other writers of these logs away; return the events from these numbers on."""
+    def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
+        """Begin a transaction that keeps other writers away; return the logs that are locked, and events of theirs."""
         raise NotImplementedError
 
     def _asked(self, statement: str, asked: Sequence[tuple[object, ...]]) -> Iterator[tuple[Any, ...]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
 from urllib.parse import quote
 
-from rotting.bandit.errors import StorageError
+from rotting.bandit.core.facts import Question
+from rotting.bandit.errors import Contention, StorageError
 from rotting.bandit.store import tables
 from rotting.bandit.store.addresses import Address, masked
 from rotting.bandit.store.connection import pause
@@ -105,7 +107,8 @@ class SqliteStore(SqlStore):
         self._wait_inside(round(self.deadline.timeout * 1000))
         return super()._begin(statement)
 
-    def _begin_writing(self) -> None:
+    def _begin_writing(self, patience: float = math.inf) -> None:
+        until = time.monotonic() + patience
         self._wait_inside(0)
         if not self._keeps_a_log:
             self.driver.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
@@ -120,6 +123,8 @@ class SqliteStore(SqlStore):
                     raise
                 if self.deadline.is_over():
                     raise self.deadline.error("other writers") from error
+                if time.monotonic() >= until:
+                    raise Contention(f"{self.address}: another writer is at work") from error
                 pause()
             else:
                 self.is_locking = True
@@ -133,9 +138,10 @@ class SqliteStore(SqlStore):
 
     # Appending.
 
-    def _lock_and_read(self, known: Sequence[tuple[int, int]]) -> Rows:
-        self._begin_writing()
-        return list(self._asked(FROM, known))
+    def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
+        self._begin_writing(patience)
+        known = [(bandit, asked.after) for bandit, asked in questions.items() if asked.after is not None]
+        return questions.keys(), list(self._asked(FROM, known))
 
     def append(self, batches: Mapping[int, Batch]) -> set[int]:
         """Append to logs; returns the bandits for which that was accepted."""
