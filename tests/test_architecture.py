@@ -240,6 +240,18 @@ def test_only_stores_know_a_database():
     assert any("sqlite" in name for name in names_in("import sqlite3"))
 
 
+def test_from_outside_only_the_doors_of_the_bandit_are_used():
+    doors = {"bandit", "bandit.store"}
+    crossing = [
+        f"{module} imports {name}"
+        for module, imported in modules().items()
+        if not module.startswith("bandit")
+        for name, _ in imported
+        if name.startswith("bandit.") and known(name, modules()) not in doors
+    ]
+    assert crossing == []
+
+
 def test_within_the_bandit_dependencies_point_one_way():
     """The core does nothing but think, and stores know no bandit."""
     crossing = [

@@ -194,9 +194,8 @@ def test_a_head_that_does_not_end_is_refused(client):
 
 
 def test_a_full_disk_is_said_and_survived(client, caplog, monkeypatch):
-    [writer] = client.service.writers._writers
     client.post("/v1/bandits/hero/decisions")
-    store = writer._bandits._commits.store
+    store = client.service.writer.bandits._commits[0].store
     room = [store.driver.execute("PRAGMA page_count").fetchone()[0] + 10]
     limit_pages(monkeypatch, store, lambda: room[0])
     store.driver.execute(f"PRAGMA max_page_count = {room[0]}")

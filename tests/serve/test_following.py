@@ -137,7 +137,7 @@ def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
     with bandit._log.lock, bandit._log.store.reading():
         tally.read(bandit._log.store)
     tally.know_names(bandit.arms)
-    found = overview.overview(tally, overview.judge(bandit), [], [], {})
+    found = overview.overview(tally, bandit.standing(), [], [], {})
     assert [arm.name for arm in found.arms] == ["a", "b"]
     assert sum(arm.decisions for arm in found.arms) == 64
     assert sum(tally.decided) == 4

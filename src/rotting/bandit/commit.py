@@ -169,7 +169,10 @@ class Commits:
             while True:
                 ticket = self._carried.get(timeout=IDLE)
                 while not ticket.is_settled:
-                    self._lead_or_wait(ticket, self._carriers_bell)
+                    try:
+                        self._lead_or_wait(ticket, self._carriers_bell)
+                    except Exception as error:  # of a user's policy, most likely
+                        ticket.fail(error)
 
     # Carrying out.
 

@@ -44,7 +44,7 @@ class Ticket(Generic[Log, Deadline]):
         self.deadline = deadline
         self.wake = wake
         self.outcomes: list[Outcome] | None = None
-        self.error: BanditError | None = None
+        self.error: Exception | None = None
         self.abandoned = False  # its caller no longer waits
         # A lock, because taking it without waiting is one step, whatever a signal interrupts.
         self._claim = threading.Lock()
@@ -67,7 +67,7 @@ class Ticket(Generic[Log, Deadline]):
         self.outcomes = outcomes
         self.wake()
 
-    def fail(self, error: BanditError) -> None:
+    def fail(self, error: Exception) -> None:
         """Give the caller an error of its own."""
         self.error = copy.copy(error)
         self.error.__cause__ = error.__cause__

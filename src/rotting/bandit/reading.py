@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas
 
     from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.log.streaming import Time
-    from rotting.bandit.report.reporting import Report
+    from rotting.bandit.log.streaming import LogRow, Time
+    from rotting.bandit.report.reporting import Report, Standing
 
 
 class ReadableBandit:
@@ -101,6 +101,19 @@ class ReadableBandit:
 
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
+
+    def rows(self, *, after: int | None = None, limit: int | None = None, size: int = 10_000) -> Iterator[list[LogRow]]:
+        """Yield the log after an event, or so many events of it, in lists of plain rows; see `history`."""
+        from rotting.bandit.log.streaming import Range, portions
+
+        return portions(self._log, Range(after=after, limit=limit), size)
+
+    def standing(self) -> Standing:
+        """Return what the state says at once, without reading the rewards: arms, counts, settings."""
+        from rotting.bandit.report.reporting import make_standing
+
+        with self._log.reading():
+            return make_standing(self._state)
 
     def export(
         self,

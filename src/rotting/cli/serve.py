@@ -14,7 +14,7 @@ from rotting.cli.tables import add_row, make_console, make_table
 from rotting.errors import MissingExtra, literal
 
 if TYPE_CHECKING:
-    from rotting.bandit.store.contract import Store
+    from rotting.bandit import Store
 
 RUN = "run"
 OptionalUrl = Annotated[
@@ -139,7 +139,7 @@ def _day(seconds: float | None) -> str:
 @contextlib.contextmanager
 def _store(url: str) -> Iterator[Store]:
     """Yield a store that is prepared."""
-    from rotting.bandit.store.addresses import open_store
+    from rotting.bandit import open_store
 
     store = open_store(url)
     try:

@@ -14,9 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit import BanditError
-from rotting.bandit.log.event_log import warm_up
-from rotting.bandit.store.addresses import open_store
+from rotting.bandit import Bandit, BanditError, open_store, warm_up
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
 from rotting.serve.bandits import Directory, Entry
@@ -29,7 +27,7 @@ from rotting.serve.page.changes import Changes
 from rotting.serve.problems import note, problem_of, reply_headers, status_of
 from rotting.serve.requests import LARGEST_BODY, encode
 from rotting.serve.routing import JSON, Answer, Headers, Request, Router
-from rotting.serve.writer import Writers
+from rotting.serve.writer import Writer
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -66,7 +64,7 @@ class Options:
 class Service:
     """Everything that a running server holds. What talks to the database does so outside the event loop."""
 
-    writers: Writers
+    writer: Writer
     follower: Follower
 
     def __init__(self, options: Options):
@@ -93,16 +91,16 @@ class Service:
             self.directory,
             lambda name: _quietly(lambda: loop.call_soon_threadsafe(self.changes.note, name)),
         )
-        self.writers = Writers(self.options.url, self.metrics, self.follower.want)
-        self.metrics.watch(lambda: self.writers.waiting, lambda: list(self.follower.tallies.values()))
+        self.writer = Writer(self.options.url, self.metrics, self.follower.want)
+        self.metrics.watch(lambda: self.writer.waiting, lambda: list(self.follower.tallies.values()))
         for name in self.directory.names():
             self.follower.want(name)
         self._tasks.append(asyncio.create_task(self._keep_reading_keys()))
         await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
         for name in self.directory.names()[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
-                policy = await self.writers.of(self.directory.find(name)).call(name, lambda bandit: bandit.policy)
-                await self.in_thread(partial(warm_up, policy))
+                bandit = await self.in_thread(partial(self.writer.get, name))
+                await self.in_thread(partial(warm_up, bandit.policy))
         if self.options.demo:
             from rotting.serve.demo import live
 
@@ -119,7 +117,7 @@ class Service:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.writers.close()
+        await asyncio.to_thread(self.writer.close)
         await asyncio.to_thread(self.follower.close)
         self._threads.shutdown(wait=True)
         self.store.close()
@@ -140,6 +138,10 @@ class Service:
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         """Return what a function returns that talks to the database."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def call(self, bandit: str, work: Callable[[Bandit], Result]) -> Result:
+        """Return what a function returns that looks at a bandit."""
+        return await self.in_thread(lambda: work(self.writer.get(bandit)))
 
     async def refresh(self, at_once: bool = False) -> None:
         """Look which bandits there are."""

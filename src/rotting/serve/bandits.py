@@ -1,4 +1,4 @@
-"""The bandits of one database, opened when they are first asked for, all through one connection."""
+"""Which bandits a database has."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import threading
 import time
 from typing import NamedTuple
 
-from rotting.bandit import Bandit, UnknownBandit, UnknownDecision
-from rotting.bandit.commit import Commits
-from rotting.bandit.opening import NewBandit, open_on
-from rotting.bandit.store.addresses import open_store
-from rotting.bandit.store.contract import Store
+from rotting.bandit import Store, UnknownBandit, UnknownDecision
 from rotting.errors import quoted
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
@@ -73,26 +69,3 @@ class Directory:
                 f"no bandit took a decision {quoted(decision)}", value=decision, expected="the id of a decision"
             )
         return found
-
-
-class OpenBandits:
-    """Bandits that one thread works with, all through one connection."""
-
-    def __init__(self, url: str):
-        self._commits = Commits(open_store(url))
-        self._open: dict[str, Bandit] = {}
-
-    def get(self, name: str) -> Bandit:
-        """Return a bandit, opened if need be."""
-        bandit = self._open.get(name)
-        if bandit is None:
-            bandit = self._open[name] = Bandit(open_on(self._commits, NewBandit(name, None, None)))
-        return bandit
-
-    def forget(self, name: str) -> None:
-        """Open a bandit anew when it is next asked for: its log is no longer the one that was there."""
-        self._open.pop(name, None)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._commits.close()

@@ -13,10 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting.bandit import BanditError
-from rotting.bandit.core.events import Event
-from rotting.bandit.store.addresses import open_store
-from rotting.bandit.store.contract import Store
+from rotting.bandit import BanditError, Event, Store, open_store
 from rotting.serve.bandits import Directory, Entry
 from rotting.serve.problems import note
 

@@ -9,9 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from rotting.bandit.core.checking import good_name
-from rotting.bandit.errors import BadSettings
-from rotting.bandit.store.contract import Key, Store
+from rotting.bandit import BadSettings, Key, Store, good_name
 from rotting.errors import quoted
 
 Role = Literal["client", "reader", "admin"]

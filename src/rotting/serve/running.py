@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from rotting.bandit.core.checking import good_name
-from rotting.bandit.store.addresses import is_shared, open_store
+from rotting.bandit import good_name, is_shared, open_store
 from rotting.errors import BadValue, FileError
 from rotting.serve.access import is_loopback
 from rotting.serve.app import Options, Service

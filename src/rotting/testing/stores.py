@@ -1,4 +1,4 @@
-"""Does a store keep the promises of `rotting.bandit.store.contract.Store`? One suite, for ours and for yours.
+"""Does a store keep the promises of `rotting.bandit.store.Store`? One suite, for ours and for yours.
 
     import pytest
     from rotting.testing.stores import STORE_CHECKS
@@ -18,11 +18,8 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
-from rotting.bandit.errors import BanditError, ClosedBandit, StorageError, TimedOut
-from rotting.bandit.store.contract import BanditRow, Batch, Key, Seal, Snapshot, Store
-from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit import BanditError, ClosedBandit, StorageError, TimedOut
+from rotting.bandit.store import BanditRow, Batch, Deadline, Event, Facts, Key, Question, Seal, Snapshot, Store
 
 Opener = Callable[[], Store]
 _LATE = 0.2  # seconds after its deadline within which a block ends
