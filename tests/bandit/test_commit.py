@@ -189,3 +189,55 @@ def test_no_thread_is_left_behind(segments):
     before = threading.active_count()
     in_threads([lambda user=user: segments.decide(user=user) for user in range(5)])()
     assert threading.active_count() <= before + 1  # a snapshot, perhaps
+
+
+# What the simulator has found.
+
+
+def lost_answer(monkeypatch, store, after):
+    """Let the answer to the next append be lost, and what comes after it be as a function says."""
+    kind, calls = type(store), []
+    append = kind.append
+
+    def loses(self, batches):
+        calls.append(batches)
+        if len(calls) > 1:
+            return after(self, batches, append)
+        append(self, batches)
+        error = StorageError("the connection broke")
+        error.may_be_written = True
+        raise error
+
+    monkeypatch.setattr(kind, "append", loses)
+
+
+def test_what_may_have_been_written_is_never_said_not_to_be(url, monkeypatch):
+    """An answer is lost, and whoever wants to find out is kept waiting by another process until the deadline."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    bandit.decide()
+    kind = type(bandit._log.store)
+    look_up = kind.look_up
+
+    def never_free(self, questions, lock=False, patience=0.0):
+        if lock:
+            raise self.deadline.error("other writers")
+        return look_up(self, questions)
+
+    lost_answer(monkeypatch, bandit._log.store, lambda self, batches, append: append(self, batches))
+    with monkeypatch.context() as patched:
+        patched.setattr(kind, "look_up", never_free)
+        with pytest.raises(TimedOut, match="not known") as raised:
+            bandit.decide(timeout=0.2)
+    assert raised.value.may_be_written
+    assert bandit.verify().decisions == 2
+
+
+def test_a_lost_answer_about_what_was_overdue_is_no_decision(url, monkeypatch):
+    """The events that settled it were written, and nothing else: the decision is still to be taken."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS, reward_wait=0.0, default_reward=0.5)
+    bandit.decide()
+    lost_answer(monkeypatch, bandit._log.store, lambda self, batches, append: append(self, batches))
+    choice = bandit.decide()
+    log = bandit.history()
+    assert log.kind.tolist()[3:] == ["decided", "expired", "decided"]
+    assert log.decision.iloc[-1] == choice.id

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from rotting.bandit.changing import ChangeableBandit
+from rotting._core.validation import whole_number
 from rotting.bandit.core import planning
 from rotting.bandit.core.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.exchanging import EXPIRY_PORTION
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
-from rotting.bandit.core.settings import SettingsGiven, explains_settings
-from rotting.bandit.errors import BanditError, CannotCopy
-from rotting.bandit.log.warming import WarmSource, read_warm_start
+from rotting.bandit.core.settings import BanditSettings, SettingsChange, SettingsGiven, explains_settings
+from rotting.bandit.core.state import BanditState
+from rotting.bandit.errors import BadAddress, BadSettings, BanditError, CannotCopy, StorageError
+from rotting.bandit.log import verifying
+from rotting.bandit.log.verifying import Verification
+from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.metrics import Observer
 from rotting.bandit.opening import open_log
 from rotting.bandit.store.deadlines import Deadline
-from rotting.errors import quoted
+from rotting.errors import BadValue, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
+    import pandas
+
     from rotting.bandit.log.compacting import Compaction
-    from rotting.bandit.log.streaming import Time
+    from rotting.bandit.log.event_log import EventLog, Planner
+    from rotting.bandit.log.streaming import LogRow, Time
+    from rotting.bandit.report.reporting import Report, Standing
 
 
-class Bandit(ChangeableBandit):
+class Bandit:
     """A decision maker that keeps an append-only log in a database; made and opened by `Bandit.open`.
 
     Methods may be called from several threads, and several processes may open the same bandit. Every method that
@@ -48,6 +58,9 @@ class Bandit(ChangeableBandit):
     >>> bandit.verify()
     Verification(events=7, decisions=4, rewards=1, since=1)
     """
+
+    def __init__(self, log: EventLog):
+        self._log = log
 
     @classmethod
     @explains_settings
@@ -231,6 +244,238 @@ class Bandit(ChangeableBandit):
                 outcomes.append(error)
         rest = iter(self.exchange(good, timeout))
         return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
+
+    # Changes.
+
+    def expire(self, *, timeout: float | None = None) -> int:
+        """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
+
+        `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
+        decision is only dropped from those that are waited for. Many are settled in portions, so that other writers do
+        not wait for all of them.
+        """
+        settled, deadline = 0, Deadline(timeout)
+        while some := self._append(lambda state, now: planning.expiry(state, now, EXPIRY_PORTION), deadline):
+            settled += len(some)
+        return settled
+
+    def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
+        """Append what may bring other arms or another policy, for which much is to be learnt."""
+        deadline = Deadline(timeout)
+        self._log.expect(plan, deadline)
+        return self._append(plan, deadline, changes_policy=True)
+
+    def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
+        def work() -> list[Event]:
+            self._log.prepare()
+            events = self._log.append(plan, deadline, changes_policy=changes_policy)
+            self._log.after_append()
+            return events
+
+        return self._log.commits.take_turn(work, deadline)
+
+    # Arms.
+
+    def add_arm(self, name: str) -> None:
+        """Add an arm; it is chosen as soon as it is available."""
+        self.change_arms(add=[name])
+
+    def retire_arm(self, name: str) -> bool:
+        """Stop choosing an arm; its history is kept, and late rewards are accepted. False if it was retired."""
+        return self.change_arms(retire=[name]) == 1
+
+    def restore_arm(self, name: str) -> bool:
+        """Make a retired arm available again, with its history. False if it was not retired."""
+        return self.change_arms(restore=[name]) == 1
+
+    def change_arms(
+        self,
+        *,
+        add: Iterable[str] = (),
+        retire: Iterable[str] = (),
+        restore: Iterable[str] = (),
+        timeout: float | None = None,
+    ) -> int:
+        """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
+        new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
+
+        def plan(state: BanditState, now: float) -> list[Event]:
+            return planning.arm_changes(state, now, new, old, back)
+
+        return len(self._change(plan, timeout))
+
+    def warm_start(self, source: WarmSource) -> int:
+        """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
+
+        They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
+        """
+        if isinstance(source, Bandit) and source._log.token == self._log.token:
+            raise BadSettings("is this bandit itself, which knows its rewards", name="source", value=source)
+        warm = read_warm_start(source)
+        self._append(lambda state, now: import_events(state, now, warm), Deadline())
+        return len(warm.rewards)
+
+    # Settings.
+
+    def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
+        """Change settings, all or none; returns the names of those that were different.
+
+        The change is an event of the log: decisions before it are verified with the old settings, those after it are
+        taken with the new ones. A new policy learns all rewards there have been. A number as `sigma` is the new
+        parameter of the policy, "auto" begins an estimate with the rewards that follow. `count` and `seed` are never
+        changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import Bandit, EffFEWA
+        >>> bandit = Bandit.open(f"sqlite:///{tempfile.mkdtemp()}/fatigue.db", "hero", EffFEWA(), ["red", "green"])
+        >>> bandit.change(epsilon=0.05, sigma=0.3)
+        ['policy', 'epsilon']
+        >>> bandit.change(epsilon=0.05)
+        []
+        """
+        events = self._change(lambda state, now: planning.setting_changes(state, now, settings), timeout)
+        return list(json.loads(events[0].details or "")) if events else []
+
+    def _add_new_arms(self, names: list[str]) -> None:
+        def plan(state: BanditState, now: float) -> list[Event]:
+            return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
+
+        if not all(name in self._state.index for name in names):
+            self._change(plan, timeout=None)
+
+    # Reading.
+
+    @property
+    def settings(self) -> BanditSettings:
+        """The settings as they are now."""
+        with self._log.reading():
+            return self._state.settings
+
+    @property
+    def arms(self) -> dict[str, bool]:
+        """The arms in the order of being added, and whether each is available (that is, not retired)."""
+        with self._log.reading():
+            return dict(zip(self._state.names, self._state.live, strict=True))
+
+    @property
+    def name(self) -> str:
+        """The name of the bandit."""
+        return self._log.name
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
+        with self._log.reading():
+            return self._state.policy
+
+    def _repr_html_(self) -> str:
+        from rotting.bandit.report.showing import bandit_html
+
+        return bandit_html(self)
+
+    def history(
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> pandas.DataFrame:
+        """Return the log, or a part of it: one row per event, in order.
+
+        Parameters
+        ----------
+        since, until
+            Events from this time on, and before that one: a `datetime`, or a text such as "2026-01-31 12:00"; without
+            a zone, in UTC.
+        arm
+            Events of this arm only.
+        after, limit
+            Events after that number, and so many of them.
+        """
+        from rotting.bandit.log.streaming import Range, frame, portions
+
+        wanted = Range(since, until, arm, after, limit)
+        return frame([row for rows in portions(self._log, wanted) for row in rows])
+
+    def history_portions(
+        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+    ) -> Iterator[pandas.DataFrame]:
+        """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
+        from rotting.bandit.log.streaming import Range, frame, portions
+
+        try:
+            whole_number("size", size, 1)
+        except BadValue as error:
+            raise BadSettings.from_error(error) from None
+        return map(frame, portions(self._log, Range(since, until, arm), size))
+
+    def report(self) -> Report:
+        """Return how the arms are doing."""
+        from rotting.bandit.report.reporting import make_report
+
+        with self._log.reading() as stored:
+            return make_report(self._state, stored.exposures_until(self._state.seq))
+
+    def rows(self, *, after: int | None = None, limit: int | None = None, size: int = 10_000) -> Iterator[list[LogRow]]:
+        """Yield the log after an event, or so many events of it, in lists of plain rows; see `history`."""
+        from rotting.bandit.log.streaming import Range, portions
+
+        return portions(self._log, Range(after=after, limit=limit), size)
+
+    def standing(self) -> Standing:
+        """Return what the state says at once, without reading the rewards: arms, counts, settings."""
+        from rotting.bandit.report.reporting import make_standing
+
+        with self._log.reading():
+            return make_standing(self._state)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+    ) -> int:
+        """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
+
+        The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
+        not grow with it.
+        """
+        from rotting.bandit.log.exporting import check_export, write_log
+        from rotting.bandit.log.streaming import Range, portions
+
+        if not isinstance(path, str | os.PathLike):
+            raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
+        self.refuse_own_file(path)
+        check_export(Path(path))
+        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
+
+    def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
+        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
+        if self._log.store.owns_file(path):
+            raise StorageError(
+                f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
+            )
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.
+
+        Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
+        done and of all events.
+        """
+        return verifying.verify(self._log, progress)
+
+    def __repr__(self) -> str:
+        state = self._state
+        return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
+
+    @property
+    def _state(self) -> BanditState:
+        return self._log.state
 
     # Upkeep.
 

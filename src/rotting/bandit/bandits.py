@@ -14,16 +14,26 @@ from rotting.bandit.core.requests import Outcome, Request
 from rotting.bandit.errors import DamagedLog, UnknownBandit
 from rotting.bandit.opening import NewBandit, open_on
 from rotting.bandit.store.addresses import open_store
+from rotting.bandit.store.contract import Store
 
 
 class Bandits:
     """The bandits of a database that exist already; `opened` is called with each that is opened.
 
     What waits for any of them is committed together, over `connections` to the database: one is best for a file.
+    Instead of an address, it may be a store of your own. `background` does what nobody should wait for; by default,
+    a thread does.
     """
 
-    def __init__(self, url: str, connections: int = 1, opened: Callable[[Bandit], None] = lambda bandit: None):
-        self._commits = [Commits(open_store(url)) for _ in range(connections)]
+    def __init__(
+        self,
+        place: str | Store,
+        connections: int = 1,
+        opened: Callable[[Bandit], None] = lambda bandit: None,
+        background: Callable[[Callable[[], None]], None] | None = None,
+    ):
+        stores = [open_store(place) if isinstance(place, str) else place for _ in range(connections)]
+        self._commits = [Commits(store, background) for store in stores]
         self._opened = opened
         self._open: dict[str, AsyncBandit] = {}
         self._lock = threading.Lock()

@@ -40,6 +40,13 @@ PATIENCE = 0.05
 IDLE = 1.0  # seconds after which a thread that leads for coroutines ends
 
 
+class _BrokenError(Exception):
+    """Planning for one of several bandits went wrong in a way that the package does not know."""
+
+    def __init__(self, log: EventLog):
+        self.log = log
+
+
 class Bell:
     """What wakes a thread, once."""
 
@@ -60,8 +67,9 @@ class Bell:
 class Commits:
     """Carries out what callers ask of the bandits of one store. Whoever uses the store, or a state, holds `lock`."""
 
-    def __init__(self, store: Store):
+    def __init__(self, store: Store, background: Callable[[Callable[[], None]], None] | None = None):
         self.store = store
+        self._do_in_background = background  # None: a thread does
         self.lock = store.lock
         self.line: Line[EventLog, Deadline] = Line()
         self._holder: int | None = None  # the thread that holds the lock
@@ -192,6 +200,9 @@ class Commits:
             logs = self._transaction(mine, logs, lock=False)
         while logs:
             logs = self._transaction(mine, logs, lock=True)
+            if logs and mine.deadline.is_over():
+                self._fail(logs, mine, mine.deadline.error("other writers"))
+                return
 
     def _may_hurry(self, log: EventLog) -> bool:
         """Say whether to append without a lock: nobody else writes, and no answer was lost."""
@@ -206,12 +217,15 @@ class Commits:
                 groups = self._gather(self._locked(logs) if lock else logs)
                 self._look_up(groups)
                 batches = {
-                    group.log.bandit_id: batch for group in groups if (batch := self._planned(group)) is not None
+                    group.log.bandit_id: batch for group in groups if (batch := self._planned(group, mine)) is not None
                 }
                 accepted = self.store.append(batches) if batches else set()
         except BanditError as error:
             return self._after_error(mine, logs, error, lock)
-        return [group.log for group in groups if not self._is_finished(group, mine, accepted, lock)]
+        except _BrokenError as broken:  # whoever leads for this bandit gets the error
+            self._dissolve([broken.log])
+            return [log for log in logs if log is not broken.log]
+        return [group.log for group in groups if not self._is_finished(group, accepted, lock)]
 
     def _after_error(self, mine: Waiting, logs: list[EventLog], error: BanditError, lock: bool) -> list[EventLog]:
         """Return the logs to try again, with a lock, after an error of the whole transaction."""
@@ -265,25 +279,24 @@ class Commits:
             for group, (_, early) in asked.items():
                 group.answer(facts[group.log.bandit_id], early)
 
-    def _planned(self, group: Group) -> Batch | None:
+    def _planned(self, group: Group, mine: Waiting) -> Batch | None:
         """Return what to append for a group. Whatever goes wrong with one bandit concerns nobody else."""
         try:
             return group.batch()
-        except Exception as error:
+        except BanditError as error:
             group.error = error
             return None
+        except Exception as error:  # of a user's policy, most likely; or a signal's, in the middle of a statement
+            if group.log is mine.log:
+                raise
+            raise _BrokenError(group.log) from error
 
     # What became of it.
 
-    def _is_finished(self, group: Group, mine: Waiting, accepted: set[int], lock: bool) -> bool:
+    def _is_finished(self, group: Group, accepted: set[int], lock: bool) -> bool:
         log, error = group.log, group.error
         if error is not None:
-            if isinstance(error, BanditError):
-                self._tell(log, error)
-                return True
-            self._dissolve([log])  # of a user's policy, most likely: whoever leads for this bandit gets it
-            if log is mine.log:
-                raise error
+            self._tell(log, error)
             return True
         if not group.is_done(log.bandit_id in accepted, lock):
             return False
@@ -298,8 +311,8 @@ class Commits:
     def _fail(self, logs: Sequence[EventLog], mine: Waiting, error: BanditError) -> None:
         """Tell those whom an error concerns, which is about the whole transaction."""
         is_timeout = isinstance(error, TimedOut)
-        if is_timeout and not mine.is_settled:
-            mine.fail(error)  # the others may have more time
+        if is_timeout and mine.log is not None:  # the others may have more time
+            (self._unfinished.get(mine.log) or Group(mine.log)).fail(error, [mine])
         unknown = isinstance(error, StorageError) and error.may_be_written
         for log in logs:
             group = self._unfinished.get(log)
@@ -315,7 +328,7 @@ class Commits:
         """Give an error to all who wait for a log."""
         group = self._unfinished.pop(log, None) or Group(log)
         group.claim(self.line.waiting().get(log, []))
-        group.fail(error, more)
+        group.fail(error, [*group.tickets, *more])
         notify(log.observers, group.measurement(type(error).__name__))
 
     def _dissolve(self, logs: Sequence[EventLog]) -> None:
@@ -329,6 +342,9 @@ class Commits:
 
     def in_background(self, work: Callable[[], None]) -> None:
         """Do some work in a thread of its own, unless the last one is not done; `close` and the program wait for it."""
+        if self._do_in_background is not None:
+            self._do_in_background(work)
+            return
         if self._background is None or not self._background.is_alive():
             thread = threading.Thread(target=work, name="rotting-background")
             with contextlib.suppress(RuntimeError):  # the program ends, or has too many threads

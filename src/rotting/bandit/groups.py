@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -10,7 +11,7 @@ from rotting.bandit.core.events import Event
 from rotting.bandit.core.exchanging import plan, wanted
 from rotting.bandit.core.facts import Facts, Question
 from rotting.bandit.core.requests import Outcome
-from rotting.bandit.errors import BanditError
+from rotting.bandit.errors import BanditError, StorageError, TimedOut
 from rotting.bandit.line import Ticket
 from rotting.bandit.log.stored import Early, with_early
 from rotting.bandit.metrics import Measurement
@@ -22,6 +23,16 @@ if TYPE_CHECKING:
 
 NOTHING = Facts([], {}, {})
 Waiting: TypeAlias = "Ticket[EventLog, Deadline]"
+
+
+def doubted(error: BanditError, ticket: Waiting) -> BanditError:
+    """Return an error that says that something may have been written."""
+    if isinstance(error, TimedOut):
+        return ticket.deadline.error("the database", may_be_written=True)
+    if isinstance(error, StorageError):
+        error = copy.copy(error)
+        error.may_be_written = True
+    return error
 
 
 class Attempt(NamedTuple):
@@ -41,7 +52,7 @@ class Group:
         self.attempts: list[Attempt] = []  # to write it; the last one, or one that was thought to have failed, counts
         self.facts = NOTHING
         self.is_second_try = False
-        self.error: Exception | None = None  # that concerns this log alone
+        self.error: BanditError | None = None  # that concerns this log alone
         self._attempt: Attempt | None = None  # of the transaction in progress, ...
         self._found: Attempt | None = None  # ... and the one that the log has
         self._expired = False
@@ -71,6 +82,8 @@ class Group:
         log, state = self.log, self.log.state
         self._turn = self._turn if self.attempts else time.perf_counter()
         self._found = next((each for each in self.attempts if self._is_in_log(each)), None)
+        if self._found is not None and self._only_settles(self._found):
+            self._found = None
         if self._found is not None:
             return None
         requests = [request for ticket in self.tickets for request in ticket.requests]
@@ -80,6 +93,14 @@ class Group:
             return None
         self.attempts.append(self._attempt)
         return Batch(made.events, state.seq, state.at)
+
+    def _only_settles(self, attempt: Attempt) -> bool:
+        """Say whether all that an attempt has written is the end of what was overdue; then it is planned again."""
+        if attempt.events[0].kind != "expired":
+            return False
+        self._expired, self.attempts = True, []
+        self._settled += len(attempt.events)
+        return True
 
     def _is_in_log(self, attempt: Attempt) -> bool:
         first = attempt.events[0]
@@ -94,9 +115,7 @@ class Group:
         if was_accepted:
             assert attempt is not None
             self.log.applied(attempt.events)
-            if attempt.events[0].kind == "expired":
-                self._expired, self.attempts = True, []
-                self._settled += len(attempt.events)
+            if self._only_settles(attempt):
                 return False
             self._found = attempt
         elif lock and self._found is None and attempt is not None and not attempt.events:
@@ -114,11 +133,12 @@ class Group:
             start += len(ticket.requests)
         self.release()
 
-    def fail(self, error: BanditError, more: Sequence[Waiting] = ()) -> None:
-        """Give everybody an error."""
-        for ticket in (*self.tickets, *more):
+    def fail(self, error: BanditError, tickets: Sequence[Waiting]) -> None:
+        """Give callers an error; it says so if an earlier attempt, whose answer was lost, may have been written."""
+        for ticket in tickets:
             if not ticket.is_settled:
-                ticket.fail(error)
+                tried = any(ticket in attempt.tickets for attempt in self.attempts)
+                ticket.fail(doubted(error, ticket) if tried else error)
 
     def release(self) -> None:
         """Let others decide about the tickets that are not settled."""

@@ -276,7 +276,7 @@ class EventLog:
             raise self._missing(1)  # the log begins with arms
         state = self.stored_state()
         if state is None:
-            state = self.first_state()
+            state = self.first_state(self.stored)
         elif state.seq > 0 and (state.seq, state.at) != sealed and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
@@ -300,9 +300,9 @@ class EventLog:
         """Return the state before the first event."""
         return BanditState(self.name, self.settings, self._read_rewards)
 
-    def first_state(self) -> BanditState:
+    def first_state(self, stored: StoredLog) -> BanditState:
         """Return the state before the first event that is still in the log."""
-        seal = self.stored.newest_seal()
+        seal = stored.newest_seal()
         if seal is None:
             return self.fresh_state()
         try:

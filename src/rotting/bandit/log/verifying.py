@@ -46,7 +46,7 @@ def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verifi
 
 def replay_from(log: EventLog, stored: StoredLog) -> Replay:
     """Return a replay that begins with the first event that is still in the log."""
-    return Replay(log.first_state(), log.identifiers, stored.seal_checksums())
+    return Replay(log.first_state(stored), log.identifiers, stored.seal_checksums())
 
 
 class Replay:

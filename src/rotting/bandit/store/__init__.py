@@ -7,7 +7,8 @@ from rotting.bandit.core.events import Event
 from rotting.bandit.core.facts import Facts, Question
 from rotting.bandit.errors import Contention
 from rotting.bandit.store.contract import BanditRow, Batch, Condition, Key, Seal, Snapshot, Store
-from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit.store.deadlines import Deadline, kept_by
+from rotting.bandit.store.memory import MemoryStore, Place
 
 __all__ = [
     "BanditRow",
@@ -18,8 +19,11 @@ __all__ = [
     "Event",
     "Facts",
     "Key",
+    "MemoryStore",
+    "Place",
     "Question",
     "Seal",
     "Snapshot",
     "Store",
+    "kept_by",
 ]

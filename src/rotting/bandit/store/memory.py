@@ -119,7 +119,7 @@ class MemoryStore:
     def check_writable(self, deadline: Deadline | None = None) -> None:
         """Raise what an append would."""
         with self.writing(deadline):
-            self.place.fault("append")
+            self._pass("append")
 
     # Blocks.
 
@@ -127,7 +127,7 @@ class MemoryStore:
     def reading(self, deadline: Deadline | None = None) -> Iterator[None]:
         """Begin a block in which all that is read is of one moment."""
         with self._block(deadline):
-            self.place.fault("read")
+            self._pass("read")
             with self.place.lock:
                 self._seen = self.place.content.now()
             yield
@@ -154,11 +154,17 @@ class MemoryStore:
             raise ClosedBandit("this bandit is closed", hint="open it again")
         self._leave()
         self._deadline = deadline or Deadline()
-        self.place.fault("connect")
+        self._pass("connect")
         try:
             yield
         finally:
             self._leave()
+
+    def _pass(self, point: str) -> None:
+        """Let happen what may happen here; it may take longer than there is time."""
+        self.place.fault(point)
+        if point != "connect" and self._deadline.is_over() and self._deadline.timeout > 0.0:
+            raise self._deadline.error("the database", may_be_written=point in ("sent", "written"))
 
     def _leave(self) -> None:
         self._seen, self.is_locking = None, False
@@ -217,7 +223,7 @@ class MemoryStore:
     def _changing(self, deadline: Deadline | None) -> Iterator[Content]:
         """Change something in one durable transaction."""
         with self.writing(deadline):
-            self.place.fault("append")
+            self._pass("append")
             with self.place.lock:
                 yield self.place.content
 
@@ -227,7 +233,7 @@ class MemoryStore:
         self, questions: Mapping[int, Question], lock: bool = False, patience: float = math.inf
     ) -> dict[int, Facts]:
         """Answer questions about any number of bandits."""
-        self.place.fault("lock" if lock else "read")
+        self._pass("lock" if lock else "read")
         with self.place.lock:
             if lock:
                 locked = self._lock(list(questions), patience)
@@ -270,11 +276,10 @@ class MemoryStore:
 
     def append(self, batches: Mapping[int, Batch]) -> set[int]:
         """Append to logs; returns the bandits for which that was accepted."""
-        self.place.fault("append")
+        self._pass("append")
+        self._pass("sent")
         with self.place.lock:
             accepted = {bandit for bandit, batch in batches.items() if self._is_next(bandit, batch)}
-            if accepted:
-                self.place.fault("sent")
             content = self.place.content
             for bandit in accepted:
                 batch = batches[bandit]
@@ -285,7 +290,7 @@ class MemoryStore:
                 if batch.seal is not None:
                     content.seals.setdefault(bandit, []).append(batch.seal)
         if accepted:
-            self.place.fault("written")
+            self._pass("written")
         return accepted
 
     def _is_next(self, bandit: int, batch: Batch) -> bool:
