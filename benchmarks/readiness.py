@@ -49,9 +49,11 @@ def many_rewards(turns: int) -> Iterator[Bar]:
 def cold(turns: int) -> Iterator[Bar]:
     """First uses with an empty cache, in processes of their own."""
     for what, code, policy, limit in COLD:
-        yield Bar(f"first {policy} {what} with an empty cache, processor s", _cold(code.format(policy=policy)), limit)
+        yield Bar(
+            f"first {policy} {what} with an empty cache, processor s", cold_seconds(code.format(policy=policy)), limit
+        )
     [lines] = re.findall(r"## Ten lines of Python\n\n```python\n(.*?)```", README.read_text(), re.DOTALL)
-    yield Bar("the README's ten lines with an empty cache, processor s", _cold(lines), 20.0)
+    yield Bar("the README's ten lines with an empty cache, processor s", cold_seconds(lines), 20.0)
 
 
 def _learning(arms: list[int] | np.ndarray, rewards: list[float] | np.ndarray) -> float:
@@ -61,7 +63,8 @@ def _learning(arms: list[int] | np.ndarray, rewards: list[float] | np.ndarray) -
     return time.process_time() - began
 
 
-def _cold(code: str) -> float:
+def cold_seconds(code: str) -> float:
+    """Return the processor time of a process that runs a piece of code with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
         command = [sys.executable, "-c", code + TIME]

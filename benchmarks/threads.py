@@ -1,8 +1,9 @@
 """What the bars of threads need, measured on this machine in one go; prints JSON.
 
-    python benchmarks/threads.py                    # threads against processes, then the paper: some four minutes
+    python benchmarks/threads.py                    # all of it: some five minutes
     python benchmarks/threads.py --only threads     # two minutes
     python benchmarks/threads.py --only paper       # two minutes, most of them to compile every policy once
+    python benchmarks/threads.py --only waiting     # what a short run costs, and a first use: half a minute
 
 Threads: each case is played by one thread, by as many threads as there are processors, and by as many processes with
 one thread each, turn by turn in one run, so that a slow spell of the machine hits all three; the serial work of a turn
@@ -10,6 +11,9 @@ takes `--seconds` (10). Speedups are of runs per second against one thread, the 
 
 Paper: `rotting paper` at full size in a process of its own, into an empty folder, after every kernel was compiled by a
 reproduction of a single run; seconds that passed, and seconds of all processors.
+
+Waiting, in processor time: microseconds per run of 100 rounds on two arms, in calls of 20 000 runs; seconds of first
+uses with an empty cache, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ import tempfile
 import time
 from typing import Any
 
+import readiness
+
 import rotting
 from rotting import FEWA, RAWUCB, UCB1, EffFEWA
 from rotting.play import play, threads
@@ -33,6 +39,7 @@ from rotting.simulation.simulator import Game, finished
 
 HORIZON = 10_000
 TURNS = 2
+SHORT_RUNS = 20_000
 CASES: dict[str, tuple[rotting.Policy, Problem]] = {
     "UCB1, two arms": (UCB1(), two_arm(0.233, horizon=HORIZON)),
     "EffFEWA, two arms": (EffFEWA(), two_arm(0.233, horizon=HORIZON)),
@@ -140,11 +147,26 @@ def paper() -> dict[str, float]:
     return {"seconds": passed, "processor_seconds": spent}
 
 
+def waiting() -> dict[str, float]:
+    """Measure short runs and first uses."""
+    found = {}
+    for policy in (UCB1(), FEWA()):
+        spent = []
+        for runs in (10, SHORT_RUNS, SHORT_RUNS):
+            before = time.process_time()
+            rotting.simulate(policy, two_arm(horizon=100), runs=runs, rounds=1, threads=1, progress=False)
+            spent.append(1e6 * (time.process_time() - before) / runs)
+        found[f"{policy}, 100 rounds, us per run"] = min(spent[1:])
+    for what, code, name, _ in readiness.COLD:
+        found[f"first {name} {what}, s"] = readiness.cold_seconds(code.format(policy=name))
+    return found
+
+
 def main() -> None:
     """Measure what is asked for, and print what came out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10.0, help="how long the serial work of a case should take")
-    parser.add_argument("--only", choices=("threads", "paper"), help="leave the other one out")
+    parser.add_argument("--only", choices=("threads", "paper", "waiting"), help="leave the others out")
     asked = parser.parse_args()
     found: dict[str, Any] = {
         "processors": os.cpu_count(),
@@ -153,9 +175,11 @@ def main() -> None:
         "python": platform.python_version(),
     }
     began = time.perf_counter()
-    if asked.only != "paper":
+    if asked.only in (None, "waiting"):
+        found["waiting"] = waiting()
+    if asked.only in (None, "threads"):
         found["cases"] = against_processes(asked.seconds)
-    if asked.only != "threads":
+    if asked.only in (None, "paper"):
         found["paper"] = paper()
     print(json.dumps(found | {"seconds": time.perf_counter() - began}, indent=1))
 

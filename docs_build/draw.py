@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import math
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,9 @@ import rotting
 from rotting import FEWA, POLICIES, Problem
 from rotting._output.style import COLOURS, add_title, line_style, new_figure, plain, shared_legend, thousands, tidy
 from rotting.curves import Drop
+from rotting.errors import PolicyMismatch
+from rotting.policies import LinUCRL
+from rotting.policies._contract.suited import mismatches
 from rotting.simulation.replay import Replay, replay
 from rotting.simulation.replay_figures import drops_figure
 
@@ -29,8 +33,6 @@ ROUNDS = 1000
 CLICKS = Problem(
     [0.5, Drop(before=0.6165, after=0.3835, at=2500)], noise="bernoulli", name="two arms, clicks", horizon=10_000
 )
-# Made for arms without end, for a known decay, and for arms that bore, recover or improve.
-ELSEWHERE = {"AUCBTP", "SSUCB", "UCBTASW", "UCBTP", "LevelFilter", "LinUCRL", "REdUCB", "RisingElimination"}
 
 
 def telling_round(played: Replay) -> int:
@@ -81,10 +83,17 @@ def every_policy() -> dict[str, rotting.Policy]:
     return {name: kind(**(curves if name == "CTO" else given[name])) for name, kind in POLICIES.items()}
 
 
+def made_for_something_else(policy: rotting.Policy) -> bool:
+    """Say whether a policy is made for other arms than these."""
+    return isinstance(policy, LinUCRL) or bool(mismatches(policy, CLICKS))  # LinUCRL can play all, and is at home once
+
+
 def draw_gallery(runs: int) -> Figure:
     """Draw the regret of every policy on two arms that pay clicks, a small panel each."""
     policies = every_policy()
-    result = rotting.simulate(policies, CLICKS, runs=runs, rounds=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolicyMismatch)  # they are orange
+        result = rotting.simulate(policies, CLICKS, runs=runs, rounds=100)
     order = sorted(policies, key=lambda name: float(result.regret.sel(policy=name).isel(round=-1).mean()))
     columns, rows = 4, -(-len(order) // 4)
     figure = new_figure(10.0, 1.75 * rows)
@@ -97,7 +106,7 @@ def draw_gallery(runs: int) -> Figure:
             axes.plot(result["round"], result.regret.sel(policy=other).mean("run"), color="0.88", linewidth=0.8)
         one = result.regret.sel(policy=name).transpose("run", "round").values
         low, high = np.quantile(one, (0.1, 0.9), axis=0)
-        colour = COLOURS[1] if name in ELSEWHERE else COLOURS[0]
+        colour = COLOURS[1] if made_for_something_else(policies[name]) else COLOURS[0]
         axes.fill_between(result["round"], low, high, color=colour, alpha=0.2, linewidth=0)
         axes.plot(result["round"], one.mean(axis=0), color=colour, linewidth=1.8)
         axes.set_title(f"{plain(name)}: {one[:, -1].mean():.0f}", loc="left", fontsize="small")

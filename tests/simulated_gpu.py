@@ -114,16 +114,16 @@ def said(policy: object, **chosen: object) -> str:
 def small_memory() -> dict[str, list]:
     """Play with room for two runs at a time, and with a memory that is fuller than it says."""
     whole = rotting.simulate(rotting.FEWA(), problem(), **GAME, device="cuda")
-    group = batches.grouped([_cell(rotting.FEWA())])[0]
+    group = batches.grouped([(0, _cell(rotting.FEWA()))], device.Stream())[0]
     for_two = group.needed(2, lanes=2) + group.run_bytes // 2
     batches_begun, usual = [], playing.to_device
 
-    def counted(cells, parts, *rest):
-        runs = sum(part.runs for part in parts)
+    def counted(cells, *rest):
+        runs = sum(len(cell.runs) for cell in cells)
         if runs > room["runs"]:
             raise MemoryError
         batches_begun.append(runs)
-        return usual(cells, parts, *rest)
+        return usual(cells, *rest)
 
     playing.to_device = counted
     found, room = {}, {}

@@ -15,6 +15,7 @@ from documented import PAGES, ROOT, arguments, blocks, commands
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
+@pytest.mark.filterwarnings("error::rotting.errors.PolicyMismatch")  # nobody is to learn from a bad example
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -10,6 +10,7 @@ import xarray
 
 import rotting
 from rotting import Agent, Bandit
+from rotting.policies import parse_policy
 
 DATA = Path(__file__).parent / "data" / "v0_1"
 AGENTS = json.loads((DATA / "agents" / "expected.json").read_text())
@@ -18,7 +19,7 @@ AGENTS = json.loads((DATA / "agents" / "expected.json").read_text())
 @pytest.mark.parametrize("name", AGENTS)
 def test_saved_agents_go_on_as_they_did(name):
     agent = Agent.load(DATA / "agents" / name)
-    assert repr(agent.policy) == AGENTS[name]["policy"]
+    assert agent.policy == parse_policy(AGENTS[name]["policy"])
     for arm, reward in AGENTS[name]["then"]:
         assert agent.select() == arm
         agent.update(arm, reward)

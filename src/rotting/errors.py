@@ -182,3 +182,7 @@ class MissingExtra(RottingError, ImportError):
 
 class NoDevice(RottingError, RuntimeError):
     """There is no GPU, or no driver for it, or it cannot play what it is asked to."""
+
+
+class PolicyMismatch(UserWarning):
+    """A policy is played on rewards, noise or arms that it is not made for."""

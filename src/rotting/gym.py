@@ -13,8 +13,11 @@ import numpy as np
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, MissingExtra
 from rotting.play.run import Run
-from rotting.policies import Policy, PolicyLike, parse_policy
-from rotting.problems import NAMED, Problem, ProblemLike, parse_problem
+from rotting.policies import PolicyLike
+from rotting.policies._contract.policy import as_policy
+from rotting.policies._contract.suited import mismatches, warn
+from rotting.problems import NAMED, Problem, ProblemLike
+from rotting.problems.named import as_problem
 
 try:
     import gymnasium
@@ -51,7 +54,7 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
     """
 
     def __init__(self, problem: ProblemLike, horizon: int | None = None):
-        self.problem = parse_problem(problem) if isinstance(problem, str) else problem
+        self.problem = as_problem(problem)
         if not isinstance(self.problem, Problem):
             raise BadType("is not a rotting.Problem", name="problem", value=problem)
         rounds = self.problem.horizon if horizon is None else horizon
@@ -123,9 +126,9 @@ def play(policy: PolicyLike, env: gymnasium.Env[Any, Any], seed: int | None = No
     space = env.action_space
     if not isinstance(space, gymnasium.spaces.Discrete):
         raise BadType("has actions that are no arms", name="env", value=env, expected="a Discrete action space")
-    rule = parse_policy(policy) if isinstance(policy, str) else policy
-    if not isinstance(rule, Policy):
-        raise BadType("is not a policy", name="policy", value=policy)
+    rule = as_policy(policy)
+    if isinstance(env.unwrapped, BanditEnv):
+        warn(mismatches(rule, env.unwrapped.problem, env.unwrapped.horizon))
     most = LARGEST_WHOLE if steps is None else whole_number("steps", steps, minimum=1)
     agent = rule.start(int(space.n), seed)
     arms: list[int] = []

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
-from rotting.errors import BadType, BadValue, MissingExtra
-from rotting.policies import Agent, Policy, PolicyLike, parse_policy
+from rotting.errors import BadValue, MissingExtra
+from rotting.policies import Agent, PolicyLike
 from rotting.policies._contract.agent import checked_reward
+from rotting.policies._contract.policy import as_policy
+from rotting.policies._contract.suited import range_mismatches, warn
 
 try:
     from river import bandit
@@ -58,14 +60,13 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
     ):
         super().__init__(reward_obj=reward_obj, reward_scaler=reward_scaler, burn_in=burn_in)
         self.policy, self.seed = policy, seed
-        self._rule = parse_policy(policy) if isinstance(policy, str) else policy
-        if not isinstance(self._rule, Policy):
-            raise BadType("is not a policy", name="policy", value=policy)
+        self._rule = as_policy(policy)
         self._entropy = checked_seed(seed)
         self._asked = (0, -1)  # in which round the last choice was made, and how many before it in that round
         self._numbers: dict[Hashable, int] = {}  # of the arms, in the order in which they came
         self._learnt: tuple[list[int], list[float]] = ([], [])
         self._agent: Agent | None = None
+        self._warned = False  # of rewards that the policy is not made for
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -98,6 +99,9 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
         checked_reward(given[0])
         super().update(arm_id, *reward_args, **reward_kwargs)
         value = float(self.reward_scaler.func(given[0]) if self.reward_scaler else given[0])
+        if not self._warned and (found := range_mismatches(self._rule, value, value)):
+            self._warned = True
+            warn(found)
         self._agent_for([arm_id]).update(self._numbers[arm_id], value)
         self._learnt[0].append(self._numbers[arm_id])
         self._learnt[1].append(value)

@@ -7,7 +7,7 @@ import pytest
 import xarray
 
 from rotting.paper import boredom, candy_cane, many_arms, reproduce, restless, stationary, ten_arm, theory, two_arm
-from rotting.theory import decompose
+from rotting.theory import decompose, deterministic_lower_bound, largest_decay
 
 RUNS = 12
 
@@ -65,6 +65,9 @@ def _figure_2():
         "FEWA 0.06": 300.0,
         "EFF-FEWA 0.06": 366.0,
         "EFF-FEWA 0.06, blocks": 366.0,
+        "EFF-FEWA 0.06, printed": 366.0,
+        "SWA 0.02": 490.0,
+        "SWA 0.02, doubling": 900.0,
         "wSWA 0.002": 900.0,
         "wSWA 0.02": 490.0,
         "wSWA 0.06": 600.0,
@@ -90,12 +93,15 @@ def _theory():
         pulls = problem.oracle(problem.horizon).pulls.copy()
         pulls[0] -= 20
         pulls[1] += 20
-        results[name] = dataset({"FEWA 5": [1.0, 1.0]}, [problem.horizon // 2, problem.horizon], {"FEWA 5": pulls})
+        labels = theory.policies_for(problem)
+        rounds = [problem.horizon // 2, problem.horizon]
+        results[name] = dataset(dict.fromkeys(labels, 1.0), rounds, dict.fromkeys(labels, pulls))
         regret = float(decompose(problem, pulls).regret)
         results[name]["regret"][:] = [regret / 2, regret]
     for name, problem in theory.NOISELESS.items():
         pulls = dict.fromkeys(("FEWA 0.06", "Greedy"), problem.oracle(problem.horizon).pulls)
-        results[name] = dataset(dict.fromkeys(pulls, 0.01), [problem.horizon], pulls)
+        lowest = deterministic_lower_bound(problem.n_arms, largest_decay(problem, problem.horizon))
+        results[name] = dataset(dict.fromkeys(pulls, 1.1 * lowest), [problem.horizon], pulls)
     return results
 
 
@@ -123,8 +129,11 @@ def _beyond():
 def made_up():
     """Results in which every claim holds, by experiment."""
     figure_2 = _figure_2()
+    rounds, finals = np.arange(50, 5001, 50), {"FEWA 0.01": 60, "FEWA 0.06": 75, "FEWA 0.25": 90, "UCB1": 50}
     stationary_arms = {
-        stationary.key(gap): dataset({"FEWA 0.01": 60, "FEWA 0.06": 75, "FEWA 0.25": 90, "UCB1": 50}, [5000])
+        stationary.key(gap): dataset(
+            {label: final * np.log(rounds) / np.log(5000) for label, final in finals.items()}, rounds
+        )
         for gap in stationary.GAPS
     }
     return {

@@ -123,6 +123,24 @@ def same_everywhere(results):
 
 
 # What makes each claim false, and the verdict then: a number that is merely another one `differs`.
+def with_theory(label, factor):
+    return lambda results: [multiply(results["theory"][name], label, factor) for name in theory.NOISY]
+
+
+def without_noise(label, factor):
+    return lambda results: [multiply(results["theory"][name], label, factor) for name in theory.NOISELESS]
+
+
+def overpulled(results):
+    pulls = results["theory"]["two arms, L = 4.235"]["pulls"]
+    pulls[:] = np.array([0, 10_000])
+
+
+def linear(results):
+    regret = results["appendix"][stationary.key(1.0)]["regret"]
+    regret.loc[{"policy": "FEWA 0.06"}] = regret["round"].values / 50
+
+
 FALSE = {
     "worst-drop": (on_every_drop("FEWA 0.06", lambda drop: 100 if drop > 5 else 1), "fails"),
     "no-wswa-everywhere": (same_everywhere, "fails"),
@@ -139,6 +157,7 @@ FALSE = {
     "wswa-not-on-all-arms": (same_on_all_arms, "fails"),
     "eff-fewa-regret-nested": (with_ten_arms("EFF-FEWA 0.06", 0.5), "fails"),
     "eff-fewa-regret-blocks": (with_ten_arms("EFF-FEWA 0.06, blocks", 1.5), "differs"),
+    "eff-fewa-regret-printed": (with_ten_arms("EFF-FEWA 0.06, printed", 1.5), "differs"),
     "eff-fewa-time": (slow_but_not_much, "fails"),
     "sw-ucb-suffers": (with_ten_arms("SW-UCB", 0.1), "fails"),
     "d-ucb-suffers": (with_ten_arms("D-UCB", 0.1), "fails"),
@@ -150,6 +169,15 @@ FALSE = {
     "regret-splits": (other_regret, "fails"),
     "no-noise-is-greedy": (one_pull_more, "fails"),
     "no-noise-bound": (silent_regret, "fails"),
+    "theorem-2": (with_theory("FEWA 5", 1e5), "fails"),
+    "corollaries-2-and-3": (with_theory(theory.CERTAIN, 1e5), "fails"),
+    "corollary-5": (with_theory("EFF-FEWA 5", 1e6), "fails"),
+    "corollary-6": (with_theory("EFF-FEWA 5", 1e7), "fails"),
+    "overpulls": (overpulled, "fails"),
+    "grows-like-log-t": (linear, "fails"),
+    "proposition-2": (on_every_drop("FEWA 0.06", lambda drop: 0.01), "fails"),
+    "proposition-3": (without_noise("Greedy", 0.1), "fails"),
+    "doubling-trick": (with_ten_arms("SWA 0.02, doubling", 0.1), "fails"),
     "linucrl-optimal": (bored, "fails"),
     "linucrl-beats-greedy": (bored, "fails"),
     "raw-ucb-and-fewa": (with_articles("FEWA", 0.1), "fails"),

@@ -9,8 +9,10 @@ import pytest
 import rotting
 import rotting.policies
 from every_policy import ARMS, CASES, CLASSES, build, contents, play, title
+from rotting.errors import BadValue
 from rotting.policies import Policy, parse_policy
 from rotting.policies._contract.kernel import decide
+from rotting.problems import Constant, Problem
 
 # Parameters
 
@@ -239,3 +241,29 @@ def test_of_many_rewards_all_are_refused_or_none(arms, rewards, error):
     with pytest.raises(error):
         agent.update_many(arms, rewards)
     assert agent.t == agent.pulls.sum() == 0
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if CLASSES[case[0]].takes_rewards == ("low", "high")], ids=title
+)
+def test_rewards_of_another_range_are_those_between_0_and_1(case):
+    """Eighths are mapped exactly, so decisions are the same, also where rewards lie outside."""
+    policy = build(case)
+    shares = np.random.default_rng(3).integers(-3, 12, 400) / 8
+    one = policy.start(ARMS, seed=4)
+    other = dataclasses.replace(policy, low=-2.0, high=6.0).start(ARMS, seed=4)
+    for share in shares:
+        arm = one.select()
+        assert other.select() == arm
+        one.update(arm, share)
+        other.update(arm, 8 * share - 2)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if CLASSES[case[0]].noise_parameter], ids=title)
+def test_the_scale_of_the_noise_can_be_told(case):
+    policy, problem = build(case), Problem([Constant(0.5)] * ARMS, sigma=0.25)
+    open_still = dataclasses.replace(policy, sigma=None)
+    assert open_still.informed(problem, 500) == dataclasses.replace(policy, sigma=0.25)
+    assert parse_policy(repr(open_still)) == open_still
+    with pytest.raises(BadValue, match="leaves open the scale of the noise"):
+        open_still.start(ARMS)

@@ -19,8 +19,8 @@ def test_threads_change_nothing(threads):
 @pytest.mark.parametrize("runs_at_once", [1, 3, 1000])
 def test_calls_of_any_number_of_runs_give_the_same(runs_at_once, monkeypatch):
     usual = quietly(POLICIES, runs=40)
-    for player in (players.CompiledPlayer, players.PythonPlayer):
-        monkeypatch.setattr(player, "rounds_at_once", runs_at_once * PROBLEM.horizon)
+    for name in ("COMPILED_AT_ONCE", "PYTHON_AT_ONCE"):
+        monkeypatch.setattr(players, name, runs_at_once * PROBLEM.horizon)
     assert_same(quietly(POLICIES, runs=40), usual)
 
 

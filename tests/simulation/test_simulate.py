@@ -136,7 +136,9 @@ def test_bad_rounds_are_refused(rounds):
         ({"policies": {}}, ValueError, "policies is empty"),
         ({"policies": FEWA}, TypeError, r"FEWA is a class; did you mean FEWA\(\)"),
         ({"policies": [Uniform(), FEWA]}, TypeError, r"did you mean FEWA\(\)"),
-        ({"policies": "FEWA()"}, TypeError, "'FEWA().* is not a policy"),
+        ({"policies": "FEVA()"}, ValueError, "'FEVA' does not exist; did you mean 'FEWA'"),
+        ({"policies": "FEWA(alpha=-1)"}, ValueError, "alpha=-1"),
+        ({"problem": "tenarm()"}, ValueError, "'tenarm' does not exist"),
         ({"policies": [3]}, TypeError, "3 is not a policy"),
         ({"policies": None}, TypeError, "None is not a policy"),
         ({"problem": [0.0, 1.0]}, TypeError, "is not a rotting.Problem"),
@@ -234,3 +236,18 @@ def test_room_is_made_once_per_thread(monkeypatch):
     )
     simulate(FEWA(), two_arm(L=1.0), horizon=100_000, runs=5, threads=2, progress=False)
     assert asked in ([100_000], [100_000] * 2)
+
+
+def test_texts_are_what_they_describe():
+    said, meant = (
+        simulate(policies, problem, horizon=100, runs=3, progress=False)
+        for policies, problem in (
+            (["FEWA(alpha=0.1)", "UCB1"], "two_arm(L=2)"),
+            ([FEWA(alpha=0.1), rotting.UCB1()], rotting.problems.two_arm(L=2)),
+        )
+    )
+    np.testing.assert_array_equal(said.regret, meant.regret)
+    assert said.attrs == meant.attrs
+    assert simulate({"mine": "UCB1()"}, "ten_arm()", horizon=20, runs=1, progress=False).policy.values == ["mine"]
+    many = np.array([FEWA(), rotting.UCB1()], object)
+    assert simulate(many, "ten_arm()", horizon=20, runs=1, progress=False).sizes["policy"] == 2

@@ -12,7 +12,7 @@ from rotting import UCB1, EpsilonGreedy, Uniform, open_results, sweep
 from rotting.play import threads
 from rotting.problems import stationary, two_arm
 from rotting.sweeps import Plan, SweepError, blocks, running
-from rotting.sweeps.blocks import Content, encode
+from rotting.sweeps.blocks import encode
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.running import run_plan
 
@@ -29,13 +29,13 @@ def short_blocks(monkeypatch):
 @pytest.fixture
 def played(monkeypatch):
     """Return a list that grows by one number with every run that is played."""
-    runs, original = [], blocks.play
+    runs, original = [], blocks.play_whole
 
     def play(cells, *rest):
         runs.extend(run for cell in cells for run in cell.runs)
         return original(cells, *rest)
 
-    monkeypatch.setattr(blocks, "play", play)
+    monkeypatch.setattr(blocks, "play_whole", play)
     return runs
 
 
@@ -193,7 +193,10 @@ def test_results_that_this_version_does_not_have_are_refused(tmp_path, changed):
     made = Folder.at(tmp_path / "out")
     for block in made.blocks():
         content = made.read(block)
-        shifted = Content(content.regret + (changed == "regret"), content.pulls + (changed == "pulls"))
+        shifted = {
+            cell: (runs, regret + (changed == "regret"), pulls + (changed == "pulls"))
+            for cell, (runs, regret, pulls) in content.items()
+        }
         made.write(block, encode(other, block, shifted))
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     with pytest.raises(

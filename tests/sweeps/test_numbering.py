@@ -25,7 +25,7 @@ def test_pieces_are_the_runs_of_a_block(policies, runs, data):
     numbers = [
         numbering.number(piece.problem, piece.policy, run)
         for piece in numbering.pieces(range(start, stop))
-        for run in range(piece.first, piece.first + piece.runs)
+        for run in piece.runs
     ]
     assert numbers == list(range(start, stop))
 

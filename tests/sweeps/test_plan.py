@@ -144,9 +144,9 @@ def test_a_problem_fitted_to_a_log_can_be_planned():
 
 def test_each_text_is_read_once(monkeypatch):
     read = []
-    for name in ("parse_policy", "parse_problem"):
-        original = getattr(plans, name)
-        monkeypatch.setattr(plans, name, lambda text, original=original: read.append(text) or original(text))
+    for module, name in ((plans, "parse_policy"), (plans, "parse_problem"), (plans.named, "parse_problem")):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda text, original=original: read.append(text) or original(text))
     for make in (
         lambda: Plan.of(["FEWA", "UCB1"], "ten_arm", 1),
         lambda: Plan.of([FEWA(), UCB1()], ten_arm(), 1),

@@ -9,10 +9,13 @@ import xarray
 from matplotlib.text import Text
 
 from rotting import FEWA, UCB1, Oracle, Uniform, simulate, sweep
-from rotting.problems import stationary, ten_arm, two_arm
+from rotting.problems import Problem, stationary, ten_arm, two_arm
+from rotting.simulation import significance
 from rotting.simulation.figures import regret_figure
 from rotting.simulation.summary import summarise
+from rotting.simulation.tables import differences_sheet
 from rotting.sweeps import SweepError, blocks, figures, open_results, panels, ranking, results
+from rotting.sweeps.folder import Folder
 
 POLICIES = [FEWA(alpha=alpha) for alpha in (0.03, 0.06, 0.3)] + [UCB1(), Uniform()]
 PROBLEMS = [two_arm(L=2.0, horizon=600), ten_arm(), stationary([0.0, 0.5])]
@@ -71,8 +74,8 @@ def test_large_results_are_read_when_they_are_looked_at(folder, monkeypatch, chu
     monkeypatch.setattr(results, "LARGE_BYTES", 0)
     monkeypatch.setattr(results, "CHUNK_BYTES", chunk_bytes)
     reads = []
-    original = results.Folder.read
-    monkeypatch.setattr(results.Folder, "read", lambda self, block: reads.append(block) or original(self, block))
+    original = Folder.read
+    monkeypatch.setattr(Folder, "read", lambda self, block: reads.append(block) or original(self, block))
     large = open_results(folder)
     assert large.regret.chunks is not None
     assert reads == []
@@ -128,9 +131,39 @@ def test_over_all_problems_every_problem_counts_the_same(folder):
     dataset = open_results(folder)
     rows = {row.policy: row for row in ranking.rank_overall(ranking.final_regret(dataset))}
     finals = [open_results(folder, problem=place).regret.isel(round=-1).values for place in range(3)]
-    relative = np.mean([final / final.mean() for final in finals], axis=0)
+    lowest = [final.mean(axis=1).min() for final in finals]
+    relative = np.mean(
+        [(final - low) / (final.mean() - low) for final, low in zip(finals, lowest, strict=True)], axis=0
+    )
     assert [rows[label].mean for label in dataset["policy"].values] == pytest.approx(relative.mean(axis=1).tolist())
     assert np.mean([row.mean for row in rows.values()]) == pytest.approx(1.0)
+
+
+def test_problems_that_tell_no_policies_apart_are_left_out_and_named(tmp_path):
+    """Neither regret near 0 nor an oracle that is too low decides: only differences between policies count."""
+    same = Problem([0.5, 0.5], noise="none", name="stationary([0.5, 0.5])", horizon=50)
+    dataset = sweep(["UCB1()", "Uniform()"], [same, PROBLEMS[0]], 4, out=tmp_path / "out", progress=False)
+    final = ranking.final_regret(dataset)
+    assert ranking.left_out(final) == [str(same)]
+    alone = ranking.rank_overall(final.isel(problem=[1]))
+    assert [row.mean for row in ranking.rank_overall(final)] == [row.mean for row in alone]
+    shifted = final.copy(data=final.values - 1000.0)
+    assert [row.mean for row in ranking.rank_overall(shifted)] == pytest.approx([row.mean for row in alone])
+    assert ranking.left_out(shifted) == [str(same)]
+
+
+def test_results_name_their_oracles(tmp_path):
+    rising = Problem([[0.0] * 20 + [1.0], 0.4], allow_increasing=True, horizon=60)
+    dataset = sweep(["UCB1()", "Uniform()"], [rising, PROBLEMS[0]], 3, out=tmp_path / "out", progress=False)
+    assert dataset.oracle.values.tolist() == ["best allocation: optimal", "greedy: optimal"]
+    assert open_results(tmp_path / "out", problem=0).attrs["oracle"] == "best allocation: optimal"
+    found = significance(ranking.by_problem(ranking.final_regret(dataset)))
+    assert {row.oracle for row in found} == {"best allocation: optimal", "greedy: optimal"}
+    assert "oracles (best allocation: optimal: problem; greedy: optimal: " in str(
+        differences_sheet(found).written("text")
+    )
+    figure = figures.curves(dataset, ranking.final_regret(dataset))
+    assert "best allocation: optimal" in figure.axes[0].get_ylabel()
 
 
 def test_without_any_regret_nobody_divides_by_it(tmp_path):
@@ -168,7 +201,7 @@ def test_figures(folder, monkeypatch):
     grid = figures.heatmap(final).axes[0]
     shown = np.array(grid.get_images()[0].get_array())
     assert shown.shape == (5, 3)
-    assert shown.min(axis=0).tolist() == [1.0, 1.0, 1.0]
+    assert shown.min(axis=0).tolist() == [0.0, 0.0, 0.0]
     monkeypatch.setattr(figures, "MAX_PANELS", 2)
     monkeypatch.setattr(figures, "MAX_LINES", 3)
     few = figures.curves(dataset, final)

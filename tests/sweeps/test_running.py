@@ -96,13 +96,13 @@ def test_a_policy_that_cannot_play_is_refused_before_anything_runs(tmp_path):
 @pytest.fixture
 def computed(monkeypatch):
     """Return a list that grows by the number of every run that is played."""
-    numbers, original = [], blocks.play
+    numbers, original = [], blocks.play_whole
 
     def play(cells, *rest):
         numbers.extend(run for cell in cells for run in cell.runs)
         return original(cells, *rest)
 
-    monkeypatch.setattr(blocks, "play", play)
+    monkeypatch.setattr(blocks, "play_whole", play)
     return numbers
 
 

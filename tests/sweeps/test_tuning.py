@@ -1,11 +1,16 @@
 """Tuning: who stays, on which runs, and what is said about it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+import rotting
 from rotting import FEWA, UCB1, Greedy, SlidingWindowUCB, simulate, tune
-from rotting.problems import stationary, ten_arm, two_arm
+from rotting.errors import BadValue
+from rotting.problems import Problem, stationary, ten_arm, two_arm
 from rotting.sweeps import tuning
+from rotting.sweeps.tuning import expand
 
 PROBLEM = two_arm(L=2.0, horizon=1000)
 
@@ -73,7 +78,7 @@ def test_it_warns_of_its_bias():
 @pytest.mark.parametrize(
     ("named", "says"),
     [
-        ({"policy": FEWA}, "not one of the package's policies"),
+        ({"policy": FEWA}, "is not a policy; expected such as FEWA"),
         ({"grid": {"beta": [1]}}, "grid= names 'beta', which FEWA does not have; its parameters are alpha"),
         ({"grid": {"alpha": []}}, "expected a list of values"),
         ({"grid": {"alpha": [-1]}}, "alpha=-1"),
@@ -84,3 +89,26 @@ def test_it_warns_of_its_bias():
 def test_nonsense_is_refused(named, says):
     with pytest.raises((TypeError, ValueError), match=says):
         quietly(**{"policy": FEWA(), "problems": PROBLEM, "runs": 2, **named})
+
+
+def test_values_are_taken_from_arrays_and_ranges():
+    policy = FEWA()
+    listed = [dataclasses.replace(policy, alpha=alpha) for alpha in (0.1, 0.2, 0.3)]
+    for values in (np.linspace(0.1, 0.3, 3), (0.1, 0.2, 0.3), iter([0.1, 0.2, 0.3])):
+        assert [round(each.alpha, 12) for each in expand(policy, {"alpha": values})] == [each.alpha for each in listed]
+    assert [each.tau for each in expand(rotting.SlidingWindowUCB(), {"tau": range(5, 8)})] == [5, 6, 7]
+    for values in (np.ones((2, 2)), np.array([]), "0.1", 0.1):
+        with pytest.raises(BadValue, match="a list of values, or an array"):
+            expand(policy, {"alpha": values})
+
+
+def test_a_problem_without_differences_is_left_out_and_named():
+    same = Problem([0.5, 0.5], noise="none", name="same", horizon=40)
+    grid = {"alpha": [0.03, 0.3]}
+    other = "two_arm(L=2, horizon=200)"
+    both, alone = (tune(FEWA(), played, grid, runs=8) for played in ([same, other], other))
+    assert both.left_out == ("same",)
+    assert alone.left_out == ()
+    assert [trial.score for trial in both.trials] == [trial.score for trial in alone.trials]
+    assert "Left out of it, as all candidates have the same regret: same." in str(both)
+    assert "Regret against the oracle (greedy: optimal)." in str(both)

@@ -61,10 +61,16 @@ def _uncompiled_value(value: Any, names: tuple[str, ...], made: dict[Any, Any]) 
 class CheckedArray(np.ndarray[Any, Any]):
     """An array that refuses indices below 0: compiled code takes them for ones that count from the end, or worse."""
 
+    # What is said to who writes to it (nothing: it may be written), but for one number at one place.
+    refusal = ""
+    allowed: tuple[int, int] | None = None
+
     def __getitem__(self, index: Any) -> Any:
         return super().__getitem__(self._checked(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if self.refusal and (index, value) != self.allowed:
+            raise IndexError(self.refusal)
         super().__setitem__(self._checked(index), value)
 
     def _checked(self, index: Any) -> Any:
@@ -78,6 +84,23 @@ def checked_arrays(arrays: Any) -> Any:
     """Return a NamedTuple with all its arrays checked (the same memory)."""
     parts = [checked_arrays(part) if isinstance(part, tuple) else part.view(CheckedArray) for part in arrays]
     return type(arrays)(*parts)
+
+
+def locked(arrays: Any, why: str, allowed: tuple[int, int] | None = None) -> Any:
+    """Return a checked array, or a NamedTuple of them, that refuses to be written (the same memory).
+
+    Parameters
+    ----------
+    why
+        What is said to who writes.
+    allowed
+        A place and a number that may be written there all the same.
+    """
+    if isinstance(arrays, tuple):
+        return type(arrays)(*(locked(part, why) for part in arrays))
+    array = arrays.view(CheckedArray)
+    array.refusal, array.allowed = why, allowed
+    return array
 
 
 def guarded(owner: str, what: str, t: int, function: Any, *arguments: Any) -> Any:

@@ -81,6 +81,7 @@ def _find_or_make(store: Store, new: NewBandit) -> BanditRow:
     if new.settings is None:
         raise UnknownBandit(f"there is no database {store.address}", value=new.name, hint=_MAKE_IT)
     _check_choices(new.settings.policy)
+    new.settings.warn_if_unsuited()
     events = _first_events(new, new.settings, checked_time(store.clock()))
     if condition == "nothing":
         store.prepare()

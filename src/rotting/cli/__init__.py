@@ -7,8 +7,9 @@ answers at once.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -29,7 +30,7 @@ from rotting.cli import (
     warm_up,
 )
 from rotting.cli.options import with_imports
-from rotting.errors import Option, RottingError
+from rotting.errors import Option, PolicyMismatch, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -44,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 if all went well, 2 after bad input, 130 after Ctrl-C."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = typer.main.get_command(app)(given or ["--help"], prog_name="rotting", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warned  # type: ignore[assignment]
+            code = typer.main.get_command(app)(given or ["--help"], prog_name="rotting", standalone_mode=False)
     except RottingError as error:
         code = _refuse(error.text(_options_of(given)))
     except (KeyboardInterrupt, typer.Abort):
@@ -74,6 +77,14 @@ def _options_of(given: Sequence[str]) -> Option:
 def _refuse(message: str) -> int:
     print("Error:", " ".join(message.split()), file=sys.stderr)
     return BAD_INPUT
+
+
+def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:
+    """Print a warning of ours as one line; others as Python does."""
+    if issubclass(category, PolicyMismatch):
+        print(f"Warning: {message}", file=sys.stderr)
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))
 
 
 def _show_version(wanted: bool) -> None:

@@ -90,24 +90,30 @@ def _say_progress(folder: Path, form: str) -> bool:
 def _print_rankings(final: xarray.DataArray, horizons: list[int], limit: int | None, form: str) -> None:
     from rotting.sweeps import ranking
 
-    total = final.sizes["run"]
+    total, oracles = final.sizes["run"], dict(zip(final["problem"].values, ranking.oracles_of(final), strict=True))
     for index, label in enumerate(final["problem"].values.tolist()):
         runs = int(ranking.finished(final, index).sum())
         title = f"{label}: {horizons[index]} rounds, {runs} of {total} runs"
-        _print_ranking(title, ranking.rank(final, index), limit, runs, form)
+        _print_ranking(title, ranking.rank(final, index), limit, runs, form, {label: oracles[label]})
     if final.sizes["problem"] > 1:
-        title = "All problems: regret in units of the average policy's"
-        _print_ranking(title, ranking.rank_overall(final), limit, total, form)
+        title = "All problems: 0 is the best policy on each of them, 1 the average one"
+        without = ranking.left_out(final)
+        kept = {label: oracle for label, oracle in oracles.items() if label not in without}
+        if without:
+            title += f" (without {', '.join(without)}, where all have the same regret)"
+        _print_ranking(title, ranking.rank_overall(final), limit, total, form, kept)
 
 
-def _print_ranking(title: str, rows: list[PolicySummary], limit: int | None, runs: int, form: str) -> None:
+def _print_ranking(
+    title: str, rows: list[PolicySummary], limit: int | None, runs: int, form: str, oracles: dict[str, str]
+) -> None:
     typer.echo()
     if not rows:
         typer.echo(f"{title}: no run is finished by every policy yet", err=form != "text")
         return
     from rotting.simulation.tables import summary_sheet
 
-    print_sheet(summary_sheet(title, rows[:limit], runs), form)
+    print_sheet(summary_sheet(title, rows[:limit], runs, oracles), form)
     if limit is not None and len(rows) > limit:
         typer.echo(f"{len(rows) - limit} more: --all shows them.", err=form != "text")
 
@@ -120,7 +126,7 @@ def _print_best(found: list[Best], form: str) -> None:
     for best in found:
         row = best.summary
         above = "best" if row.best else f"{row.difference:,.4g}"
-        sheet.add(best.problem, row.policy, str(best.settings), f"{row.mean:,.4g}", above, bold=row.best)
+        sheet.add(best.problem, row.policy, str(best.settings), f"{row.mean:,.4g}", above, bold=row.behind is False)
     typer.echo()
     print_sheet(sheet, form)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from rotting.cli.options import Device, InputError, Threads
 
 if TYPE_CHECKING:
+    from rotting.sweeps.plan import Plan
     from rotting.sweeps.progress import Tally
 
 
@@ -51,7 +53,15 @@ def sweep(
 
     tally = run_plan(planned.on(device), out, cluster, threads, False if quiet else None, overwrite, extend)
     if not quiet:
-        typer.echo(f"Finished: {progress_of(tally)} in {out}; see rotting results {out}")
+        typer.echo(f"Finished: {progress_of(tally)} in {out}; see {_how_to_read(planned, out)}")
+
+
+def _how_to_read(plan: Plan, out: Path) -> str:
+    """Return the command that shows the results: it is to be told of the user's own modules, which it executes."""
+    from rotting.sweeps.folder import kept_modules
+
+    imports = [word for module in kept_modules(plan, out) for word in ("--import", str(module))]
+    return shlex.join(["rotting", "results", str(out), *imports])
 
 
 def progress_of(tally: Tally) -> str:

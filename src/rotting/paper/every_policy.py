@@ -9,7 +9,7 @@ from matplotlib.ticker import SymmetricalLogLocator
 
 from rotting._output.style import COLOURS, add_title, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.policies import CTO, POLICIES, Exp3, Exp3S, Policy, Rexp3
+from rotting.policies import CTO, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
 from rotting.simulation.summary import QUANTILES
 
@@ -24,7 +24,7 @@ LEFT_OUT = {
     *("LevelFilter", "LinUCRL", "REdUCB", "RisingElimination"),
     "Oracle",
 }
-# Rewards have no bounds here, so Exp3 and its relatives get a range that holds all but one in ten thousand.
+# Rewards have no bounds here, so policies for rewards in [0, 1] get a range that holds all but one in ten thousand.
 RANGES = {"two arms, L = 0.233": (-4.0, 4.0), "ten arms": (-14.0, 14.0)}
 
 
@@ -34,6 +34,7 @@ def policies_for(name: str) -> dict[str, Policy]:
     low, high = RANGES[name]
     special = {
         CTO: CTO(curves=tuple(dict.fromkeys(problem.curves))),
+        BetaThompson: BetaThompson(low=low, high=high),
         Exp3: Exp3(low=low, high=high),
         Exp3S: Exp3S(low=low, high=high),
         Rexp3: Rexp3(low=low, high=high),
@@ -84,9 +85,9 @@ EXPERIMENT = Experiment(
     name="policies",
     section="Every policy",
     alt="Regret of the package's policies on the paper's two problems",
-    caption="Not in the paper. Dots: means; bars: 10 % to 90 % of the runs. Parameters are the defaults. BetaThompson "
-    "is made for rewards of 0 and 1; CTO is given the possible curves; Exp3, Exp3S and Rexp3 a range of rewards. "
-    "Policies for other settings (rewards in [0, 1], arms that recover or improve, arms without end) are left out.",
+    caption="Not in the paper. Dots: means; bars: 10 % to 90 % of the runs. Parameters are the defaults. CTO "
+    "is given the possible curves; BetaThompson, Exp3, Exp3S and Rexp3 a range of rewards, which they take for [0, 1]. "
+    "Other policies for rewards in [0, 1], and those for arms that recover or improve or have no end, are left out.",
     runs=100,
     blocks=tuple(Block(name, policies_for(name), problem) for name, problem in PROBLEMS.items()),
     figure=figure,

@@ -9,7 +9,7 @@ import numpy as np
 
 from rotting._output.style import add_title, marker_style, new_figure, shared_legend, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time
-from rotting.policies import FEWA, WSWA, DiscountedUCB, EffFEWA, Policy, SlidingWindowUCB
+from rotting.policies import FEWA, SWA, WSWA, DiscountedUCB, EffFEWA, Policy, SlidingWindowUCB
 from rotting.problems import ten_arm
 from rotting.simulation.figures import draw_regret, draw_runs, scale_regret
 from rotting.simulation.summary import QUANTILES
@@ -31,6 +31,7 @@ POLICIES = {
 # Other readings of two of them, drawn beside the paper's five.
 READINGS = {
     "EFF-FEWA 0.06, blocks": EffFEWA(alpha=0.06, refresh="blocks"),
+    "EFF-FEWA 0.06, printed": EffFEWA(alpha=0.06, refresh="printed"),
     "D-UCB, forced": DiscountedUCB(gamma=0.997, force_below_one=True),
 }
 # Other settings that the claims are about; not in the figure.
@@ -38,6 +39,8 @@ SETTINGS = {
     "wSWA 0.002": WSWA(alpha=0.002),
     "wSWA 0.06": WSWA(alpha=0.06),
     "wSWA 0.2": WSWA(alpha=0.2),
+    "SWA 0.02": SWA(alpha=0.02),
+    "SWA 0.02, doubling": WSWA(alpha=0.02, restart=True),
 }
 
 SHOWN = {**POLICIES, **READINGS}

@@ -14,7 +14,8 @@ from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, ov
 from rotting.policies import FEWA, WSWA, EffFEWA
 from rotting.problems import two_arm
 from rotting.simulation.figures import draw_regret, draw_runs
-from rotting.simulation.summary import QUANTILES, mean_interval
+from rotting.simulation.paired import mean_interval
+from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

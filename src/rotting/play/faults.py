@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rotting._core.compiling import belongs_to_package
 from rotting.errors import KernelError
 from rotting.play.cell import Cell
 from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, NO_ARM
@@ -13,6 +14,9 @@ def fault(cell: Cell, label: str, ended: int, run: int, t: int, arm: int, total:
     if ended == NO_ARM:
         expected = f"an arm from 0 to {cell.problem.n_arms - 1}"
         return KernelError(f"select gave {arm} in round {t}", owner=label, expected=expected, hint=hint)
+    if ended == MISCOUNTED and _counts_itself(cell):
+        said = f"pulled changed memory.pulls, at the latest in round {t}"
+        return KernelError(said, owner=str(cell.problem.dynamics_model), expected="the loop to count pulls", hint=hint)
     if ended == MISCOUNTED:
         said = f"update did not count one pull of arm {arm} in round {t}"
         return KernelError(said, owner=label, expected="state.pulls[arm] += 1", hint=hint)
@@ -32,3 +36,9 @@ def fault(cell: Cell, label: str, ended: int, run: int, t: int, arm: int, total:
         expected="a finite number",
         hint="{check}True finds what gave it",
     )
+
+
+def _counts_itself(cell: Cell) -> bool:
+    """Say whether it is the dynamics, and not the policy, that counts pulls wrongly."""
+    ours = cell.player.given is None or belongs_to_package(type(cell.player.given))
+    return ours and not belongs_to_package(type(cell.problem.dynamics_model))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from rotting._core.compiling import is_package_only
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
-from rotting.play.loop import begin, new_journal, pull, streams_of
+from rotting.play.loop import begin, new_journal, pull, record, streams_of
 from rotting.problems import Problem
+from rotting.problems.checked import CheckedRun
 from rotting.problems.kernel import value_now
+
+NO_ROUNDS = np.empty(0, np.int64)
 
 
 class Run:
@@ -22,6 +27,10 @@ class Run:
         What to play on.
     seed, number
         Which run: the same two give the same rewards, whoever plays.
+    rounds
+        The rounds at which `journal` records what was earned.
+    checked
+        Whether a user's dynamics and noise run in plain Python, with every index checked.
 
     Examples
     --------
@@ -32,15 +41,32 @@ class Run:
     (1, array([0, 1]), array([0., 1.]))
     """
 
-    def __init__(self, problem: Problem, seed: int = 0, number: int = 0):
+    def __init__(
+        self, problem: Problem, seed: int = 0, number: int = 0, rounds: np.ndarray = NO_ROUNDS, checked: bool = False
+    ):
         self.problem = problem
         self.seed = checked_seed(seed)
         self.number = whole_number("number", number, minimum=0)
+        self.journal = new_journal(rounds, problem)
         self._streams = streams_of(self.seed, self.number, problem.n_arms)
-        self._journal = new_journal(np.empty(0, np.int64), problem)
-        self._pull = pull.compiled_for(problem.arrays, self._journal)
+        self._pull = self._begun(checked)
         self.t = 0  # pulls so far
-        begin(problem.arrays, self._journal.memory, self._streams.start[0])
+
+    def _begun(self, checked: bool) -> Callable[[np.uint64, int, int], tuple[float, float]]:
+        """Begin the run; return what pulls an arm, given the key of its noise and the round: mean and reward."""
+        arrays, journal, start = self.problem.arrays, self.journal, self._streams.start[0]
+        if not checked or is_package_only(arrays):
+            begin(arrays, journal.memory, start)
+            return partial(pull.compiled_for(arrays, journal), arrays, journal)
+        run = CheckedRun(self.problem, journal.memory)
+        run.begin(start)
+
+        def pull_now(key: np.uint64, arm: int, t: int) -> tuple[float, float]:
+            mean, reward = run.pull(key, arm, t)
+            record(journal, arm, mean, t)
+            return mean, reward
+
+        return pull_now
 
     @property
     def key(self) -> np.uint64:
@@ -50,26 +76,29 @@ class Run:
     @property
     def pulls(self) -> np.ndarray:
         """The pulls of each arm so far (a copy)."""
-        return np.array(self._journal.pulls)
+        return np.array(self.journal.pulls)
 
     @property
     def earned(self) -> float:
         """What the pulls so far were worth on average: their means, added up."""
-        return float(self._journal.total[0])
+        return float(self.journal.total[0])
 
     def pull(self, arm: int) -> float:
         """Return the reward of the next pull, which is of this arm."""
         arm = whole_number("arm", arm, minimum=0, maximum=self.problem.n_arms - 1)
+        return float(self.mean_and_reward(arm)[1])
+
+    def mean_and_reward(self, arm: int) -> tuple[float, float]:
+        """Return what the next pull, of an arm that exists, is worth, and what it pays."""
         self.t += 1
-        _, reward = self._pull(self.problem.arrays, self._journal, self._streams.noise[arm], arm, self.t)
-        return float(reward)
+        return self._pull(self._streams.noise[arm], arm, self.t)
 
     def value(self, arm: int) -> float:
         """Return the mean reward of an arm if it were pulled next: what no policy is told."""
         arm = whole_number("arm", arm, minimum=0, maximum=self.problem.n_arms - 1)
         value: Callable[..., float] = value_now  # compiled code is not typed
         with np.errstate(over="ignore"):
-            return float(value(self.problem.arrays, self._journal.memory, arm, self.t + 1))
+            return float(value(self.problem.arrays, self.journal.memory, arm, self.t + 1))
 
     def values(self) -> np.ndarray:
         """Return the mean reward of each arm if it were pulled next."""

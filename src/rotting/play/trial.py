@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 
 from rotting.errors import KernelError
 from rotting.play.cell import Cell
-from rotting.play.in_python import CheckedTable
+from rotting.play.in_python import PythonTable
 from rotting.policies import Policy
 from rotting.policies._contract.checked import CheckedAgent
 
@@ -38,5 +39,5 @@ def try_kernels(cell: Cell, policy: Policy) -> None:
 def _play(cell: Cell, policy: Policy) -> None:
     rounds = min(cell.horizon, _ROUNDS + 2 * min(cell.problem.n_arms, _ROUNDS))
     short = dataclasses.replace(cell, horizon=rounds, rounds=np.array([rounds]), trace=())
-    table = CheckedTable(short, str(policy), lambda n_arms, key: CheckedAgent(policy, n_arms, key))
+    table = PythonTable(short, str(policy), partial(CheckedAgent, policy), checked=True)
     table.play(cell.runs[:1], np.zeros(1, np.int64))

@@ -12,6 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 
 _ROWS = 40  # row j holds buckets of 2^j rewards: room for 4 * 10^12 of them
 _BUCKETS = 5  # per row; one more and the two oldest become one bucket of the next row
@@ -149,7 +150,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class AdwinUCB(Policy, state=AdwinUCBState, select=select, update=update):
+class AdwinUCB(Policy, state=AdwinUCBState, select=select, update=update, noise="sigma"):
     """Pull the arm with the largest mean + sigma sqrt(2 ln t / width), over a window that adapts to change.
 
     Each arm keeps a window of its latest rewards. After every reward, ADWIN tries to cut the window into an
@@ -186,7 +187,7 @@ class AdwinUCB(Policy, state=AdwinUCBState, select=select, update=update):
     array([20, 80])
     """
 
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     delta: float = parameter(0.002, above=0, maximum=1, doc="confidence of the test for change")
     bonus: bool = parameter(True, choices=(True, False), doc="whether to add an exploration bonus")
 
@@ -194,7 +195,7 @@ class AdwinUCB(Policy, state=AdwinUCBState, select=select, update=update):
         """Return empty windows."""
         buckets = (n_arms, _ROWS, _BUCKETS + 1)
         return AdwinUCBState(
-            settings=np.array([self.sigma, self.delta, float(self.bonus)]),
+            settings=np.array([self.told("sigma"), self.delta, float(self.bonus)]),
             pulls=np.zeros(n_arms, np.int64),
             widths=np.zeros(n_arms, np.int64),
             totals=np.zeros(n_arms),

@@ -12,6 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
 from rotting.problems.curves import Constant, Curve, Exponential, Logistic, Power, as_curve
 
@@ -56,7 +57,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class AUCB(Policy, state=AUCBState, select=select, update=update):
+class AUCB(Policy, state=AUCBState, select=select, update=update, noise="sigma"):
     """Pull the arm with the largest (m + sigma sqrt(2 ln t / N)) D(N), where m is the mean of r(n) / D(n).
 
     For arms whose mean after n pulls is an unknown constant of their own times the known trend D(n). With
@@ -85,7 +86,7 @@ class AUCB(Policy, state=AUCBState, select=select, update=update):
 
     # parameter() declares a field, and the curve it holds is frozen.
     trend: Curve = parameter(Constant(1.0), raw=True, doc="the trend D(n) of all arms")  # noqa: RUF009
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,7 +100,7 @@ class AUCB(Policy, state=AUCBState, select=select, update=update):
     def initial_state(self, n_arms: int) -> AUCBState:
         """Return empty totals."""
         return AUCBState(
-            settings=np.array([self.sigma]),
+            settings=np.array([self.told("sigma")]),
             trend=curve_arrays([self.trend]),
             pulls=np.zeros(n_arms, np.int64),
             totals=np.zeros(n_arms),

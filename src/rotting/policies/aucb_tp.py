@@ -11,8 +11,9 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
-from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
 from rotting.policies._contract.one_by_one import check_place, place_of_current
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import horizon_parameter
 from rotting.policies.ucb_tp import learn
 
 LOG_HORIZON, ALPHA, SCALE = range(3)  # of `settings`
@@ -76,7 +77,16 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class AUCBTP(KnowsHorizon, state=AUCBTPState, select=select, update=update, randomised=True, shared_memory=True):
+class AUCBTP(
+    Policy,
+    knows=("horizon",),
+    state=AUCBTPState,
+    select=select,
+    update=update,
+    randomised=True,
+    shared_memory=True,
+    made_for="many arms",
+):
     """Play UCB-TP in blocks of H = ceil(sqrt(T)) rounds, each with a rho drawn by Exp3 from 2^-3, 2^-4, ...
 
     There are B = ceil(1.5 log2 H) - 2 such guesses (at least one), and delta = rho^(1/3). A block keeps the arm of the
@@ -104,7 +114,7 @@ class AUCBTP(KnowsHorizon, state=AUCBTPState, select=select, update=update, rand
 
     def _sizes(self) -> tuple[int, int, int]:
         """Return the horizon, the length of a block and the number of guesses."""
-        horizon = self.known_horizon()
+        horizon = self.told("horizon")
         block = math.ceil(math.sqrt(horizon))
         return horizon, block, max(math.ceil(1.5 * math.log2(block)) - 2, 1)
 

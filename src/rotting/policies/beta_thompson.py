@@ -12,6 +12,7 @@ from rotting._core.parameters import parameter
 from rotting._core.randomness import word as word_at
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 
 
 class BetaThompsonState(NamedTuple):
@@ -42,7 +43,15 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class BetaThompson(Policy, state=BetaThompsonState, select=select, update=update, randomised=True):
+class BetaThompson(
+    Policy,
+    state=BetaThompsonState,
+    select=select,
+    update=update,
+    randomised=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
+):
     """Sample each arm's success probability from its Beta posterior, and pull the arm that samples highest.
 
     A reward of 1 is a success and 0 a failure. A reward r in between counts as r of a success and 1 - r of a
@@ -67,6 +76,8 @@ class BetaThompson(Policy, state=BetaThompsonState, select=select, update=update
 
     prior_successes: float = parameter(1.0, above=0, doc="successes of each arm before the first pull")
     prior_failures: float = parameter(1.0, above=0, doc="failures of each arm before the first pull")
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> BetaThompsonState:
         """Return the prior's counts."""

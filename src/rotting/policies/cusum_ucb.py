@@ -11,7 +11,8 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
-from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import USUAL_HORIZON, high_parameter, low_parameter, usual_horizon_parameter
 
 
 class CUSUMUCBState(NamedTuple):
@@ -66,12 +67,15 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class CUSUMUCB(
-    KnowsHorizon,
+    Policy,
+    knows=("horizon",),
     state=CUSUMUCBState,
     select=select,
     update=update,
     randomised=True,
     shared_memory=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
 ):
     """Pull the arm with the largest mean + sqrt(xi ln n / N), or any with probability alpha; arms start anew on change.
 
@@ -112,6 +116,8 @@ class CUSUMUCB(
     changes: int = parameter(1, whole=True, minimum=1, doc="changes expected over the horizon")
     horizon: int | None = usual_horizon_parameter()
     xi: float = parameter(0.5, minimum=0, doc="how wide the confidence bound is")
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> CUSUMUCBState:
         """Return empty totals."""

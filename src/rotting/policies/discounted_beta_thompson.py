@@ -12,6 +12,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies import beta_thompson
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 
 
 class DiscountedBetaState(NamedTuple):
@@ -44,6 +45,8 @@ class DiscountedBetaThompson(
     update=update,
     randomised=True,
     shared_memory=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
 ):
     """Sample success probabilities from discounted Beta posteriors, and pull the arm that samples highest.
 
@@ -69,6 +72,8 @@ class DiscountedBetaThompson(
     gamma: float = parameter(0.95, above=0, maximum=1, doc="factor by which counts lose weight each round")
     prior_successes: float = parameter(1.0, above=0, doc="successes of each arm before the first pull")
     prior_failures: float = parameter(1.0, above=0, doc="failures of each arm before the first pull")
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> DiscountedBetaState:
         """Return the prior's counts."""

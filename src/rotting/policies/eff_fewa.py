@@ -12,6 +12,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import BadValue
 from rotting.policies._contract.explaining import Explanation, explain_filter
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.filtering import (
     filter_settings,
     filter_width,
@@ -19,7 +20,6 @@ from rotting.policies._windows.filtering import (
     keep_best,
     keep_first,
     least_pulled,
-    least_pulls,
 )
 from rotting.policies._windows.windows import (
     DyadicWindows,
@@ -52,8 +52,9 @@ def select(state, t, word):
     The filter ends before a window for which some active arm has too few pulls.
     """
     pulls, active, dropped, windows, sums = state.pulls, state.active, state.dropped, state.windows, state.sums
-    if least_pulls(pulls) == 0:
-        return first_unpulled(pulls)
+    unpulled = first_unpulled(pulls)
+    if unpulled >= 0:
+        return unpulled
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(active, dropped, pulls, windows.sums[0], theta)
     level = 1
@@ -92,6 +93,7 @@ class EffFEWA(
     keeps_history=True,
     scratch=("active", "sums", "dropped", "left"),
     constants=("windows.sizes", "windows.roots"),
+    noise="sigma",
 ):
     """FEWA's filter on windows 1, 2, 4, ... only, with window sums that are refreshed now and then.
 
@@ -124,7 +126,7 @@ class EffFEWA(
     """
 
     alpha: float = parameter(0.06, above=0, doc="confidence exponent: delta_t = delta0 / t^alpha")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     delta0: float = parameter(1.0, above=0, doc="confidence at t = 1")
     grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
     refresh: str = parameter("nested", choices=("nested", "blocks", "printed"), doc="when window sums are refreshed")
@@ -137,7 +139,7 @@ class EffFEWA(
 
     def initial_state(self, n_arms: int) -> EffFEWAState:
         """Return empty window sums."""
-        settings = filter_settings(self.alpha, self.sigma, self.delta0)
+        settings = filter_settings(self.alpha, self.told("sigma"), self.delta0)
         room = np.zeros(n_arms, np.int64), np.zeros(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64)
         if self.grid == 2:
             dyadic = dyadic_windows(n_arms, self.refresh)

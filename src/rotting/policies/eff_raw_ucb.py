@@ -11,6 +11,7 @@ from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.windows import (
     DyadicWindows,
     GridWindows,
@@ -77,6 +78,7 @@ class EffRAWUCB(
     update=update,
     keeps_history=True,
     constants=("windows.sizes", "windows.roots"),
+    noise="sigma",
 ):
     """RAW-UCB with its minimum taken over windows 1, 2, 4, ... whose sums are refreshed now and then.
 
@@ -98,14 +100,14 @@ class EffRAWUCB(
     """
 
     alpha: float = parameter(1.4, above=0, doc="confidence: bonus sqrt(2 sigma^2 alpha ln t / h)")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
 
     _index_and_window = staticmethod(_look_up)
 
     def initial_state(self, n_arms: int) -> EffRAWUCBState:
         """Return empty window sums."""
-        settings = np.array([self.alpha, self.sigma])
+        settings = np.array([self.alpha, self.told("sigma")])
         if self.grid == 2:
             dyadic = dyadic_windows(n_arms, "nested")
             return EffRAWUCBState(settings, dyadic.pulls, dyadic)

@@ -114,5 +114,5 @@ class EffRAWUCBPlus(
     def initial_state(self, n_arms: int) -> EffRAWUCBPlusState:  # type: ignore[override]
         """Return empty window sums."""
         begun = super().initial_state(n_arms)
-        settings = self.bonus_settings(self.alpha, self.sigma)
+        settings = self.bonus_settings(self.alpha, self.told("sigma"))
         return EffRAWUCBPlusState(settings, begun.pulls, begun.windows, np.zeros(_COMMON))

@@ -11,8 +11,9 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
-from rotting.errors import BadValue, DamagedFile
+from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 
 # When a log-weight exceeds this, the largest one is subtracted from all: e^100 is far from overflowing.
 _LARGEST_LOG_WEIGHT = 100.0
@@ -77,15 +78,10 @@ def check_weights(log_weights: np.ndarray, weights: np.ndarray) -> None:
         raise DamagedFile("its weights are inconsistent")
 
 
-def check_range(policy: Policy, low: float, high: float) -> None:
-    """Refuse a range that no reward can move in."""
-    if not low < high:
-        problem = f"leaves no range below high={high!r}"
-        raise BadValue(problem, owner=type(policy).__name__, name="low", value=low, expected="low < high")
-
-
 @dataclass(frozen=True)
-class Exp3(Policy, state=Exp3State, select=select, update=update, randomised=True, shared_memory=True):
+class Exp3(
+    Policy, state=Exp3State, select=select, update=update, randomised=True, shared_memory=True, rewards=("low", "high")
+):
     """Draw arms by exponential weights, mixed with a share gamma of uniform draws.
 
     Rewards are mapped from [low, high] to [0, 1]; what lies outside is clipped. The weight of the
@@ -107,12 +103,8 @@ class Exp3(Policy, state=Exp3State, select=select, update=update, randomised=Tru
     """
 
     gamma: float = parameter(0.1, above=0, maximum=1, doc="share of uniform draws, and learning rate")
-    low: float = parameter(0.0, doc="the reward that counts as 0")
-    high: float = parameter(1.0, doc="the reward that counts as 1")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range(self, self.low, self.high)
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> Exp3State:
         """Return equal weights."""

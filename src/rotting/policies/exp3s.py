@@ -11,7 +11,8 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies import exp3
-from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import USUAL_HORIZON, high_parameter, low_parameter, usual_horizon_parameter
 
 # When the sum of the weights exceeds this, all are divided by it: 1e100 is far from overflowing.
 _LARGEST_TOTAL = 1e100
@@ -38,12 +39,14 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class Exp3S(
-    KnowsHorizon,
+    Policy,
+    knows=("horizon",),
     state=exp3.Exp3State,
     select=exp3.select,
     update=update,
     randomised=True,
     shared_memory=True,
+    rewards=("low", "high"),
 ):
     """Draw arms by exponential weights as `Exp3` does; every weight also grows by e alpha / K of the sum of all.
 
@@ -73,12 +76,8 @@ class Exp3S(
     )
     changes: int = parameter(1, whole=True, minimum=0, doc="changes of the best arm expected, for gamma=None")
     horizon: int | None = usual_horizon_parameter()
-    low: float = parameter(0.0, doc="the reward that counts as 0")
-    high: float = parameter(1.0, doc="the reward that counts as 1")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        exp3.check_range(self, self.low, self.high)
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> exp3.Exp3State:
         """Return equal weights."""

@@ -13,18 +13,17 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_filter
 from rotting.policies._contract.policy import Policy
-from rotting.policies._windows.exact_filter import (
-    BAND_MINIMUM,
-    DECISION_ONLY,
-    JUST_BELOW,
-    band_reach,
-    filter_row,
-    filter_sums,
-    new_rows,
-    row_size,
-    surely_drops_nobody,
+from rotting.policies._contract.told import sigma_parameter
+from rotting.policies._windows.filtering import (
+    MANY,
+    filter_settings,
+    filter_width,
+    first_unpulled,
+    keep_best,
+    keep_first,
+    keep_many,
+    least_pulled,
 )
-from rotting.policies._windows.filtering import filter_settings, filter_width, first_unpulled, keep_first, least_pulled
 from rotting.policies._windows.history import (
     ROW,
     History,
@@ -33,13 +32,12 @@ from rotting.policies._windows.history import (
     empty_history,
     reserve,
     rough_window_sums,
-    rounding,
     rounding_of,
     window_sum_of,
 )
-from rotting.policies._windows.pair_proofs import LONG, PairProofs, advance, begin, no_proofs
-
-SHORT = 8  # windows whose rough sums are kept
+from rotting.policies._windows.pairs import PairProofs, no_proofs
+from rotting.policies._windows.quiet import SHORT, skip_quiet, sums_at
+from rotting.policies._windows.rows import new_roots
 
 
 class FEWAState(NamedTuple):
@@ -54,7 +52,7 @@ class FEWAState(NamedTuple):
     dropped: np.ndarray  # int64 (K,): the window that dropped each arm that is not active
     left: np.ndarray  # int64 [how many arms are active]
     proofs: PairProofs
-    rows: np.ndarray  # float64: see exact_filter.new_rows
+    roots: np.ndarray  # float64: see rows.new_roots
     ranges: np.ndarray  # float64 (2, ROW): the highest and the lowest sums of a row of windows
 
 
@@ -65,37 +63,18 @@ def select(state, t, word):
     theta sqrt(h) below the largest. It ends when it reaches a window as long as the history of an active arm, or
     when only one arm is left, since the arm with the largest sum always stays.
 
-    Windows that surely drop nobody are passed over: many at once, from bands around the prefix sums, where the
-    threshold leaves a margin for that, or from what was proved in earlier rounds about the last two arms (see
-    `_windows/pair_proofs.py`); otherwise in rows, from rough sums. Only where somebody may be dropped is the filter
-    itself applied.
+    Windows that surely drop nobody are passed over: without `skip_quiet` decisions are the same, and slower.
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
     left, shortest = keep_first(state.active, state.dropped, state.pulls, state.short[0], theta)
-    h, try_band, begun = np.int64(2), np.int64(0), False
-    while left > 1 and h <= shortest:
-        if h <= SHORT and (left > 2 or h == 2):
-            left, shortest = _filter_short(state, left, shortest, h, theta)
-            h += 1
-            continue
-        after = h
-        if left == 2 and h >= LONG:
-            if not begun:
-                begun = True
-                begin(state)
-            after = advance(state, h, shortest, theta)
-            if after < 0:
-                left = 1
-        elif left > 2 and h >= try_band:
-            end = min(h + int(band_reach(state.settings, theta) * h), shortest)
-            if end - h >= BAND_MINIMUM:
-                after = end + 1 if surely_drops_nobody(state, left, h, end, theta) else h
-                try_band = h + BAND_MINIMUM
-        if after == h:
-            left, shortest, after = filter_row(state, left, shortest, h, row_size(h, shortest), theta)
-        h = after
+    h = np.int64(1)
+    while left > 1:
+        h = skip_quiet(state, left, h + 1, shortest, theta)
+        if h > shortest:
+            break
+        left, shortest = filter_at(state, left, h, theta)
     state.left[0] = left
     return least_pulled(state.active, state.pulls, left)
 
@@ -110,16 +89,16 @@ def update(state, arm, reward):
 
 
 @helper
-def _filter_short(state, left, shortest, h, theta):
-    """Apply the filter at a window h <= SHORT. Returns how many arms stay and the fewest pulls among them."""
-    highest, lowest = -np.inf, np.inf
-    for place in range(left):
-        total = state.short[np.uint64(h - 1), np.uint64(state.active[place])]
-        state.sums[place] = total
-        highest, lowest = max(highest, total), min(lowest, total)
-    if highest - lowest + rounding(state.history) > JUST_BELOW * theta * math.sqrt(h):
-        return filter_sums(state, left, h, highest, theta)
-    return left, shortest
+def filter_at(state, left, h, theta):
+    """Drop the active arms whose sum of the last h rewards lies more than theta sqrt(h) below the largest.
+
+    Returns how many arms stay and the fewest pulls among them.
+    """
+    limit = theta * math.sqrt(h)
+    highest = sums_at(state, left, h, limit)
+    if left > MANY:
+        return keep_many(state.active, state.dropped, state.pulls, state.sums, left, h, highest, limit)
+    return keep_best(state.active, state.dropped, state.pulls, state.sums, left, h, highest, limit)
 
 
 @dataclass(frozen=True)
@@ -130,9 +109,10 @@ class FEWA(
     update=update,
     filters=True,
     keeps_history=True,
-    scratch=("active", "sums", "dropped", "left", "proofs", "rows", "ranges"),
-    constants=("rows",),
+    scratch=("active", "sums", "dropped", "left", "proofs", "roots", "ranges"),
+    constants=("roots",),
     in_teams=True,
+    noise="sigma",
 ):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.
 
@@ -162,14 +142,14 @@ class FEWA(
     """
 
     alpha: float = parameter(0.06, above=0, doc="confidence exponent: delta_t = delta0 / t^alpha")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     delta0: float = parameter(1.0, above=0, doc="confidence at t = 1")
 
     def initial_state(self, n_arms: int) -> FEWAState:
         """Return empty histories."""
         history = empty_history(n_arms)
         return FEWAState(
-            settings=filter_settings(self.alpha, self.sigma, self.delta0),
+            settings=filter_settings(self.alpha, self.told("sigma"), self.delta0),
             pulls=history.pulls,
             history=history,
             short=np.zeros((SHORT, n_arms)),
@@ -178,16 +158,13 @@ class FEWA(
             dropped=np.zeros(n_arms, np.int64),
             left=np.zeros(1, np.int64),
             proofs=no_proofs(),
-            rows=new_rows(),
+            roots=new_roots(),
             ranges=np.zeros((2, ROW)),
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:
         """Say which window dropped which arm."""
-        state.proofs.notes[DECISION_ONLY] = 0
-        explanation = explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
-        state.proofs.notes[DECISION_ONLY] = 1
-        return explanation
+        return explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
 
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:
         """Make room for more pulls."""

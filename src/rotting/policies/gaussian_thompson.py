@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting._core.parameters import parameter
 from rotting._core.randomness import normal
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 
 
 class GaussianThompsonState(NamedTuple):
@@ -41,7 +41,9 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class GaussianThompson(Policy, state=GaussianThompsonState, select=select, update=update, randomised=True):
+class GaussianThompson(
+    Policy, state=GaussianThompsonState, select=select, update=update, randomised=True, noise="sigma"
+):
     """Sample each arm's mean from its posterior N(mean, sigma^2 / N), and pull the arm that samples highest.
 
     The posterior is that of a flat prior and Gaussian rewards of standard deviation sigma; it exists from an
@@ -63,8 +65,8 @@ class GaussianThompson(Policy, state=GaussianThompsonState, select=select, updat
     array([ 2, 18])
     """
 
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
 
     def initial_state(self, n_arms: int) -> GaussianThompsonState:
         """Return empty totals."""
-        return GaussianThompsonState(np.array([self.sigma]), np.zeros(n_arms, np.int64), np.zeros(n_arms))
+        return GaussianThompsonState(np.array([self.told("sigma")]), np.zeros(n_arms, np.int64), np.zeros(n_arms))

@@ -12,7 +12,8 @@ from rotting._core.compiling import helper, outlined
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.changes import period_for, turn_of
-from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import USUAL_HORIZON, high_parameter, low_parameter, usual_horizon_parameter
 from rotting.policies._windows.bernoulli import bound_height, entropy, height_above, peak_at
 from rotting.policies._windows.history import (
     BLOCK,
@@ -171,12 +172,15 @@ def _split_changed(state, arm, first, stop, ample, threshold):
 
 @dataclass(frozen=True)
 class GLRKLUCB(
-    KnowsHorizon,
+    Policy,
+    knows=("horizon",),
     state=GLRKLUCBState,
     select=select,
     update=update,
     keeps_history=True,
     shared_memory=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
 ):
     """Play KL-UCB and explore in turn; start anew when a likelihood ratio says that an arm has changed.
 
@@ -218,6 +222,8 @@ class GLRKLUCB(
         None, whole=True, minimum=1, optional=True, doc="from s to s of a test; none: 5, or 10 if local"
     )
     horizon: int | None = usual_horizon_parameter()
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> GLRKLUCBState:
         """Return empty histories."""

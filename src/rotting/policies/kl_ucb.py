@@ -12,6 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 from rotting.policies._windows.bernoulli import bound_height, entropy, height_above, peak_at
 
 
@@ -70,7 +71,7 @@ def check_means(pulls: np.ndarray, totals: np.ndarray, means: np.ndarray, spread
 
 
 @dataclass(frozen=True)
-class KLUCB(Policy, state=KLUCBState, select=select, update=update):
+class KLUCB(Policy, state=KLUCBState, select=select, update=update, rewards=("low", "high"), maps_rewards=True):
     """Pull the arm with the largest q such that N kl(mean, q) <= ln t + c ln ln t, kl being that of Bernoulli laws.
 
     For rewards in [0, 1]; one below 0 counts as 0, and one above 1 as 1, as for `BetaThompson`. Theory asks for c = 3;
@@ -93,6 +94,8 @@ class KLUCB(Policy, state=KLUCBState, select=select, update=update):
     """
 
     c: float = parameter(0.0, minimum=0, doc="weight of ln ln t: 0 in practice, 3 in theory")
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> KLUCBState:
         """Return empty totals."""

@@ -80,7 +80,9 @@ def _first_index(settings, chances, levels):
 
 
 @dataclass(frozen=True)
-class LevelFilter(Policy, state=LevelFilterState, select=select, update=update):
+class LevelFilter(
+    Policy, state=LevelFilterState, select=select, update=update, rewards=(0.0, 1.0), made_for="arms that empty"
+):
     """Pull the arm with the largest mean + width sd of its chance of a reward, given its rewards.
 
     Each arm starts at one of the levels 0, 1, ..., 100, all equally likely, and every pull multiplies its level by

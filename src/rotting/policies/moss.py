@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 
 
 class MOSSState(NamedTuple):
@@ -43,7 +44,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class MOSS(Policy, state=MOSSState, select=select, update=update):
+class MOSS(Policy, state=MOSSState, select=select, update=update, noise="sigma"):
     """Pull the arm with the largest mean + sigma sqrt(max(0, ln(T / (K N))) / N).
 
     Without a horizon T, the round t takes its place (the anytime form).
@@ -63,12 +64,12 @@ class MOSS(Policy, state=MOSSState, select=select, update=update):
     array([ 5, 45])
     """
 
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     horizon: int | None = parameter(
         None, whole=True, minimum=1, optional=True, doc="number of rounds T; none: anytime, with t for T"
     )
 
     def initial_state(self, n_arms: int) -> MOSSState:
         """Return empty totals."""
-        settings = np.array([self.sigma, float(self.horizon or 0)])
+        settings = np.array([self.told("sigma"), float(self.horizon or 0)])
         return MOSSState(settings, np.zeros(n_arms, np.int64), np.zeros(n_arms))

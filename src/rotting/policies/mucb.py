@@ -11,7 +11,14 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
 from rotting.policies._contract.changes import period_for, turn_of
-from rotting.policies._contract.horizons import USUAL_HORIZON, KnowsHorizon, usual_horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import (
+    USUAL_HORIZON,
+    high_parameter,
+    low_parameter,
+    sigma_parameter,
+    usual_horizon_parameter,
+)
 from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 
@@ -62,12 +69,16 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class MUCB(
-    KnowsHorizon,
+    Policy,
+    knows=("horizon",),
     state=MUCBState,
     select=select,
     update=update,
     keeps_history=True,
     shared_memory=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
+    noise="sigma",
 ):
     """Play UCB1 and explore in turn; start anew when the two halves of an arm's last `window` rewards differ.
 
@@ -102,7 +113,9 @@ class MUCB(
     )
     changes: int = parameter(1, whole=True, minimum=0, doc="changes expected over the horizon, for gamma=None")
     horizon: int | None = usual_horizon_parameter()
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -119,7 +132,7 @@ class MUCB(
             gamma = min(1.0, math.sqrt(self.changes * n_arms * cost / (2 * rounds)))
         history = empty_history(n_arms)
         return MUCBState(
-            settings=np.array([self.sigma, self.window, threshold, period_for(gamma, n_arms)]),
+            settings=np.array([self.told("sigma"), self.window, threshold, period_for(gamma, n_arms)]),
             pulls=history.pulls,
             history=history,
             counted=np.zeros(n_arms, np.int64),

@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 from rotting.policies._windows.bernoulli import bound_height, divergence_above, entropy, height_above, peak_at
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import (
@@ -153,7 +154,15 @@ def _look_up(state, arm, t):
 
 
 @dataclass(frozen=True)
-class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_history=True):
+class RAWKLUCB(
+    Policy,
+    state=RAWKLUCBState,
+    select=select,
+    update=update,
+    keeps_history=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
+):
     """Pull the arm with the largest index min over h <= N of [largest q with h kl(mean of the last h, q) <= c ln t].
 
     `RAWUCB` for rewards in [0, 1], with the divergence kl of Bernoulli laws; one below 0 counts as 0, and one above 1
@@ -181,6 +190,8 @@ class RAWKLUCB(Policy, state=RAWKLUCBState, select=select, update=update, keeps_
     """
 
     c: float = parameter(1.4, above=0, doc="confidence: h kl(mean, q) <= c ln t")
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> RAWKLUCBState:
         """Return empty histories."""

@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.bonuses import bonus_at
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import (
@@ -35,7 +36,6 @@ class RAWUCBState(NamedTuple):
     history: History
     window: np.ndarray  # int64 (K,): where each arm's smallest upper confidence bound was last,
     mean: np.ndarray  # float64 (K,): the mean of that window
-    root: np.ndarray  # float64 (K,): and its square root
     bound: np.ndarray  # float64 (K,): working memory, an upper bound of each arm's index
     proofs: IndexProofs  # working memory
 
@@ -49,20 +49,25 @@ def select(state, t, word):
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
-    if len(state.pulls) == 1:
+    return largest_index(state, index_width(state.settings, t))
+
+
+@helper
+def largest_index(state, bonus):
+    """Return the arm with the largest index under a bonus; each arm has a pull."""
+    bound, divided = state.bound, -1  # the arm whose windows were divided last: levels only fall, so that stays good
+    if len(bound) == 1:
         return 0
-    width, bound = index_width(state.settings, t), state.bound
     for arm in range(len(bound)):
-        bound[arm] = state.mean[arm] + width / state.root[arm]
-    divided = -1  # the arm whose windows were divided last; levels only fall in a round, so that stays good for it
+        bound[arm] = state.mean[arm] + bonus_at(bonus, state.window[arm])
     while True:
         best, level = two_largest(bound)
-        if all_above(state.history, state.proofs, best, width, level):
+        if all_above(state.history, state.proofs, best, bonus, level):
             return best
         if divided != best:
-            divide(state.history, state.proofs, best, width, level)
+            divide(state.history, state.proofs, best, bonus, level)
             divided = best
-        elif not lowered(state, best, width, level):
+        elif not lowered(state, best, bonus, level):
             return best
 
 
@@ -86,7 +91,7 @@ def lowered(state, arm, width, level):
     """
     window, mean = lowest_window(state.history, state.proofs, arm, width, level, state.bound[arm])
     if window > 0:
-        state.window[arm], state.mean[arm], state.root[arm] = window, mean, math.sqrt(window)
+        state.window[arm], state.mean[arm] = window, mean
         state.bound[arm] = mean + bonus_at(width, window)
     return window > 0
 
@@ -96,7 +101,7 @@ def update(state, arm, reward):
     append(state.history, arm, reward)
     # With the newest reward added, the window that gave the minimum is a good guess of where it lies now.
     window = min(state.window[arm] + 1, state.pulls[arm])
-    state.window[arm], state.root[arm] = window, math.sqrt(window)
+    state.window[arm] = window
     state.mean[arm] = window_sum(state.history, arm, window) / window
 
 
@@ -116,7 +121,7 @@ def index_at(total, h, root, width):
 def _search(state, arm, t):
     """Return an arm's index and window (for explanations)."""
     width = index_width(state.settings, t)
-    state.bound[arm] = state.mean[arm] + width / state.root[arm]
+    state.bound[arm] = state.mean[arm] + bonus_at(width, state.window[arm])
     divide(state.history, state.proofs, arm, width, state.bound[arm])
     while lowered(state, arm, width, state.bound[arm]):
         pass
@@ -132,6 +137,7 @@ class RAWUCB(
     keeps_history=True,
     scratch=("bound", "proofs"),
     in_teams=True,
+    noise="sigma",
 ):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln t / h)].
 
@@ -153,17 +159,17 @@ class RAWUCB(
     """
 
     alpha: float = parameter(1.4, above=0, doc="confidence: bonus sqrt(2 sigma^2 alpha ln t / h)")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
 
     _index_and_window = staticmethod(_search)
 
     def initial_state(self, n_arms: int) -> RAWUCBState:
         """Return empty histories."""
         history = empty_history(n_arms)
-        settings = np.array([self.alpha, self.sigma])
-        window, room = np.zeros(n_arms, np.int64), np.zeros((3, n_arms))
+        settings = np.array([self.alpha, self.told("sigma")])
+        window, room = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
         proofs = no_index_proofs(n_arms)
-        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], room[2], proofs)
+        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], proofs)
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
@@ -181,5 +187,5 @@ class RAWUCB(
             if not 1 <= window <= state.pulls[arm]:
                 raise DamagedFile(f"its window {window} of arm {arm} has no rewards")
             mean = window_sum_of(state.history, arm, window) / window
-            if (mean, math.sqrt(window)) != (state.mean[arm], state.root[arm]):
+            if mean != state.mean[arm]:
                 raise DamagedFile(f"its mean of the last {window} rewards of arm {arm} is not that of its history")

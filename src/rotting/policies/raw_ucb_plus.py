@@ -12,18 +12,8 @@ from rotting.policies._windows.bonuses import bonus_at
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import History
 from rotting.policies._windows.index_proofs import IndexProofs, divide
-from rotting.policies._windows.share_bonus import (
-    UNKNOWN,
-    KnownLogs,
-    ShareBonus,
-    ShareParameters,
-    all_above,
-    begin_round,
-    bound_arms,
-    no_logs,
-    no_share_bonus,
-)
-from rotting.policies.raw_ucb import RAWUCB, lowered, two_largest, update
+from rotting.policies._windows.share_bonus import ShareBonus, ShareParameters, begin_round, no_share_bonus
+from rotting.policies.raw_ucb import RAWUCB, largest_index, lowered, update
 
 
 class RAWUCBPlusState(NamedTuple):
@@ -34,10 +24,8 @@ class RAWUCBPlusState(NamedTuple):
     history: History
     window: np.ndarray  # int64 (K,): where each arm's smallest upper confidence bound was last,
     mean: np.ndarray  # float64 (K,): the mean of that window
-    root: np.ndarray  # float64 (K,): and its square root
     bound: np.ndarray  # float64 (K,): working memory, an upper bound of each arm's index
     proofs: IndexProofs  # working memory
-    known: KnownLogs  # working memory
     bonus: ShareBonus  # working memory
 
 
@@ -48,22 +36,8 @@ def select(state, t, word):
     """
     if state.history.used[1] > 0:
         return first_unpulled(state.pulls)
-    if len(state.pulls) == 1:
-        return 0
     begin_round(state.bonus, state.settings, t, len(state.pulls))
-    bound = state.bound
-    bound_arms(state.bonus, state.known, state.window, state.mean, state.root, bound)
-    divided = -1  # the arm whose windows were divided last; levels only fall in a round, so that stays good for it
-    while True:
-        best, level = two_largest(bound)
-        if all_above(state.history, state.proofs, state.known, state.bonus, best, level):
-            return best
-        if divided != best:
-            divide(state.history, state.proofs, best, state.bonus, level)
-            state.known.taken[best] = UNKNOWN
-            divided = best
-        elif not lowered(state, best, state.bonus, level):
-            return best
+    return largest_index(state, state.bonus)
 
 
 @entry
@@ -72,7 +46,6 @@ def _search(state, arm, t):
     begin_round(state.bonus, state.settings, t, len(state.pulls))
     state.bound[arm] = state.mean[arm] + bonus_at(state.bonus, state.window[arm])
     divide(state.history, state.proofs, arm, state.bonus, state.bound[arm])
-    state.known.taken[arm] = UNKNOWN
     while lowered(state, arm, state.bonus, state.bound[arm]):
         pass
     return state.bound[arm], state.window[arm]
@@ -86,7 +59,7 @@ class RAWUCBPlus(
     select=select,
     update=update,
     keeps_history=True,
-    scratch=("bound", "proofs", "known", "bonus"),
+    scratch=("bound", "proofs", "bonus"),
     in_teams=True,
 ):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln(q) / h)].
@@ -114,5 +87,5 @@ class RAWUCBPlus(
     def initial_state(self, n_arms: int) -> RAWUCBPlusState:  # type: ignore[override]
         """Return empty histories."""
         begun = super().initial_state(n_arms)
-        settings = self.bonus_settings(self.alpha, self.sigma)
-        return RAWUCBPlusState(settings, *begun[1:], no_logs(n_arms), no_share_bonus())
+        settings = self.bonus_settings(self.alpha, self.told("sigma"))
+        return RAWUCBPlusState(settings, *begun[1:], no_share_bonus())

@@ -12,6 +12,7 @@ from rotting._core.compiling import entry, helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.history import (
     History,
     append,
@@ -88,7 +89,15 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class REdUCB(Policy, state=REdUCBState, select=select, update=update, keeps_history=True):
+class REdUCB(
+    Policy,
+    state=REdUCBState,
+    select=select,
+    update=update,
+    keeps_history=True,
+    noise="sigma",
+    made_for="arms that rise",
+):
     """Pull the arm with the largest optimistic value at round t, from the last h = floor(share N) rewards x_l.
 
     The index is the mean of x_l + (t - l) (x_l - x_(l-h)) / h over these, l being the number of the pull, plus
@@ -110,14 +119,14 @@ class REdUCB(Policy, state=REdUCBState, select=select, update=update, keeps_hist
     array([ 52, 148])
     """
 
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     share: float = parameter(0.25, above=0, maximum=0.5, doc="the window, as a share of the arm's pulls (epsilon)")
     alpha: float = parameter(4.0, above=0, doc="confidence: delta_t = t^-alpha")
 
     def initial_state(self, n_arms: int) -> REdUCBState:
         """Return empty histories."""
         rewards, weighted = empty_history(n_arms), empty_history(n_arms)
-        settings, room = np.array([self.sigma, self.share, self.alpha]), np.zeros((3, n_arms))
+        settings, room = np.array([self.told("sigma"), self.share, self.alpha]), np.zeros((3, n_arms))
         window = np.zeros(n_arms, np.int64)
         return REdUCBState(
             settings, rewards.pulls, rewards, weighted, window, room[0].copy(), room[1].copy(), room[2].copy()

@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies import exp3
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 
 # A larger T / V counts as this: a restart every 10^16 rounds never comes, and still fits into 64 bits.
 _LARGEST_RATIO = 1e24
@@ -42,7 +43,15 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update, randomised=True, shared_memory=True):
+class Rexp3(
+    Policy,
+    state=Rexp3State,
+    select=exp3.select,
+    update=update,
+    randomised=True,
+    shared_memory=True,
+    rewards=("low", "high"),
+):
     """Play Exp3, restarted every ceil((K ln K)^(1/3) (T / V)^(2/3)) rounds.
 
     V is how much the means may vary in T rounds (the sum over rounds of the largest change of any arm),
@@ -71,12 +80,8 @@ class Rexp3(Policy, state=Rexp3State, select=exp3.select, update=update, randomi
     )
     variation: float = parameter(1.0, above=0, doc="how much the means vary over the horizon (V)")
     horizon: int = parameter(10000, whole=True, minimum=1, doc="number of rounds T")
-    low: float = parameter(0.0, doc="the reward that counts as 0")
-    high: float = parameter(1.0, doc="the reward that counts as 1")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        exp3.check_range(self, self.low, self.high)
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def batch(self, n_arms: int) -> int:
         """Return the number of rounds between restarts: at least 1, which a single arm (K ln K = 0) needs."""

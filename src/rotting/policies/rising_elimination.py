@@ -11,7 +11,8 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import horizon_parameter
 
 
 class RisingEliminationState(NamedTuple):
@@ -62,7 +63,15 @@ def optimistic_total(state, arm, rounds):
 
 
 @dataclass(frozen=True)
-class RisingElimination(KnowsHorizon, state=RisingEliminationState, select=select, update=update, shared_memory=True):
+class RisingElimination(
+    Policy,
+    knows=("horizon",),
+    state=RisingEliminationState,
+    select=select,
+    update=update,
+    shared_memory=True,
+    made_for="arms that rise",
+):
     """Pull the arms in turn, and drop each one whose optimistic total lies below the pessimistic one of another.
 
     Both are totals of the rounds left if only that arm were pulled: pessimistically its reward stays what it was last;
@@ -91,7 +100,7 @@ class RisingElimination(KnowsHorizon, state=RisingEliminationState, select=selec
 
     def initial_state(self, n_arms: int) -> RisingEliminationState:
         """Return all arms."""
-        horizon = self.known_horizon()
+        horizon = self.told("horizon")
         return RisingEliminationState(
             settings=np.array([self.highest]),
             pulls=np.zeros(n_arms, np.int64),

@@ -13,6 +13,7 @@ from rotting._core.parameters import parameter
 from rotting._core.randomness import word as word_at
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import high_parameter, low_parameter
 from rotting.policies.sliding_window_ucb import check_ring
 
 _SUCCESSES, _FAILURES = 0, 1  # the first axis of what is counted
@@ -81,7 +82,14 @@ def _begin_pass(state):
 
 @dataclass(frozen=True)
 class SlidingWindowBetaThompson(
-    Policy, state=SlidingWindowBetaState, select=select, update=update, randomised=True, shared_memory=True
+    Policy,
+    state=SlidingWindowBetaState,
+    select=select,
+    update=update,
+    randomised=True,
+    shared_memory=True,
+    rewards=("low", "high"),
+    maps_rewards=True,
 ):
     """Sample success probabilities from Beta posteriors of the last tau rounds, and pull the arm that samples highest.
 
@@ -106,6 +114,8 @@ class SlidingWindowBetaThompson(
     tau: int = parameter(200, whole=True, minimum=1, doc="length of the window in rounds")
     prior_successes: float = parameter(1.0, above=0, doc="successes of each arm before the first pull")
     prior_failures: float = parameter(1.0, above=0, doc="failures of each arm before the first pull")
+    low: float = low_parameter()
+    high: float = high_parameter()
 
     def initial_state(self, n_arms: int) -> SlidingWindowBetaState:
         """Return an empty window, and the prior's counts."""

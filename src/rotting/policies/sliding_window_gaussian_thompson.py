@@ -10,6 +10,7 @@ import numpy as np
 from rotting._core.parameters import parameter
 from rotting._core.randomness import normal
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies.sliding_window_ucb import SlidingWindowState, check_ring, empty_window, update
 
 
@@ -28,7 +29,7 @@ def select(state, t, word):
 
 @dataclass(frozen=True)
 class SlidingWindowGaussianThompson(
-    Policy, state=SlidingWindowState, select=select, update=update, randomised=True, shared_memory=True
+    Policy, state=SlidingWindowState, select=select, update=update, randomised=True, shared_memory=True, noise="sigma"
 ):
     """Sample each arm's mean from N(mean, sigma^2 / N) over the last tau rounds, and pull the arm that samples highest.
 
@@ -51,11 +52,11 @@ class SlidingWindowGaussianThompson(
     """
 
     tau: int = parameter(200, whole=True, minimum=1, doc="length of the window in rounds")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
 
     def initial_state(self, n_arms: int) -> SlidingWindowState:
         """Return an empty window."""
-        return empty_window(self.sigma, n_arms, self.tau)
+        return empty_window(self.told("sigma"), n_arms, self.tau)
 
     def check_state(self, state: SlidingWindowState) -> None:
         """Check the ring: it is filled from its beginning, with arms that exist."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import horizon_parameter, sigma_parameter
 
 
 class SSUCBState(NamedTuple):
@@ -43,7 +43,9 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class SSUCB(KnowsHorizon, state=SSUCBState, select=select, update=update):
+class SSUCB(
+    Policy, knows=("horizon",), state=SSUCBState, select=select, update=update, noise="sigma", made_for="many arms"
+):
     """Pull the arm with the largest mean + sigma sqrt(2 ln(1 + t ln(t)^2) / N) of the first ceil(sqrt(T)) arms.
 
     For many arms, whose order says nothing: the first are as good a sample as any. All indices are those of round t
@@ -65,14 +67,14 @@ class SSUCB(KnowsHorizon, state=SSUCBState, select=select, update=update):
     array([ 3,  3,  3, 73,  3,  3,  3,  3,  3,  3,  0,  0])
     """
 
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     horizon: int | None = horizon_parameter()
 
     def initial_state(self, n_arms: int) -> SSUCBState:
         """Return empty totals."""
-        sampled = math.ceil(math.sqrt(self.known_horizon()))
+        sampled = math.ceil(math.sqrt(self.told("horizon")))
         return SSUCBState(
-            np.array([self.sigma]), np.zeros(n_arms, np.int64), np.zeros(n_arms), np.array([sampled], np.int64)
+            np.array([self.told("sigma")]), np.zeros(n_arms, np.int64), np.zeros(n_arms), np.array([sampled], np.int64)
         )
 
     def check_state(self, state: SSUCBState) -> None:

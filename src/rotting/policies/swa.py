@@ -10,7 +10,8 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
-from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import horizon_parameter, sigma_parameter
 from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 LONGEST = 2.0**62  # a window that no run ever fills
@@ -74,12 +75,14 @@ def first_state(settings: list[float], n_arms: int, horizon: int) -> SWAState:
 
 @dataclass(frozen=True)
 class SWA(
-    KnowsHorizon,
+    Policy,
+    knows=("horizon",),
     state=SWAState,
     select=select,
     update=update,
     keeps_history=True,
     shared_memory=True,
+    noise="sigma",
 ):
     """Pull the arms in turn until each has M pulls, then the arm with the best mean of its last M rewards.
 
@@ -101,18 +104,18 @@ class SWA(
     """
 
     alpha: float | None = parameter(0.2, above=0, optional=True, doc="scale of the window; None: (2 mu_max)^(-2/3)")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     horizon: int | None = horizon_parameter()
     mu_max: float | None = parameter(None, above=0, optional=True, doc="largest mean, for alpha=None")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        window_factor("SWA", self.alpha, self.sigma, self.mu_max, 1)
+        window_factor("SWA", self.alpha, self.sigma or 0.0, self.mu_max, 1)
 
     def initial_state(self, n_arms: int) -> SWAState:
         """Return empty histories and the window for the horizon."""
-        horizon = self.known_horizon(hint="WSWA need not know it")
-        factor = window_factor("SWA", self.alpha, self.sigma, self.mu_max, n_arms)
+        horizon = self.told("horizon")
+        factor = window_factor("SWA", self.alpha, self.told("sigma"), self.mu_max, n_arms)
         return first_state([factor], n_arms, horizon)
 
     def reserve(self, state: SWAState, pulls: int) -> SWAState:

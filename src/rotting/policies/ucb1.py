@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting._core.parameters import parameter
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 
 
 class UCB1State(NamedTuple):
@@ -41,7 +41,7 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class UCB1(Policy, state=UCB1State, select=select, update=update):
+class UCB1(Policy, state=UCB1State, select=select, update=update, noise="sigma"):
     """Pull the arm with the largest mean + sigma sqrt(2 ln t / N).
 
     For rewards in [0, 1] the classic index sqrt(2 ln t / N) is sigma = 1.
@@ -60,8 +60,8 @@ class UCB1(Policy, state=UCB1State, select=select, update=update):
     array([2, 8])
     """
 
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
 
     def initial_state(self, n_arms: int) -> UCB1State:
         """Return empty totals."""
-        return UCB1State(np.array([self.sigma]), np.zeros(n_arms, np.int64), np.zeros(n_arms))
+        return UCB1State(np.array([self.told("sigma")]), np.zeros(n_arms, np.int64), np.zeros(n_arms))

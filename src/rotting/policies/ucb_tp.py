@@ -11,8 +11,9 @@ import numpy as np
 from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
 from rotting.policies._contract.one_by_one import check_place, move_on, place_of_current
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import horizon_parameter
 
 
 class UCBTPState(NamedTuple):
@@ -50,7 +51,9 @@ def learn(state, reward, rho, delta, width):
 
 
 @dataclass(frozen=True)
-class UCBTP(KnowsHorizon, state=UCBTPState, select=select, update=update, shared_memory=True):
+class UCBTP(
+    Policy, knows=("horizon",), state=UCBTPState, select=select, update=update, shared_memory=True, made_for="many arms"
+):
     """Stay with an arm until m - rho n + sqrt(8 ln T / n) < 1 - delta, then go on to the next one.
 
     n counts the arm's pulls and m estimates what it was worth at first: the mean of r + rho (n - 1) over its pulls,
@@ -77,7 +80,7 @@ class UCBTP(KnowsHorizon, state=UCBTPState, select=select, update=update, shared
 
     def initial_state(self, n_arms: int) -> UCBTPState:
         """Begin with the first arm."""
-        horizon = self.known_horizon()
+        horizon = self.told("horizon")
         delta = self.delta or max(self.rho ** (1 / 3), 1 / math.sqrt(horizon))
         return UCBTPState(
             settings=np.array([self.rho, delta, 8 * math.log(horizon)]),

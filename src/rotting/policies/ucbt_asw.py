@@ -10,8 +10,9 @@ import numpy as np
 
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
-from rotting.policies._contract.horizons import KnowsHorizon, horizon_parameter
 from rotting.policies._contract.one_by_one import check_place, move_on, place_of_current
+from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import horizon_parameter
 from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 
@@ -50,12 +51,14 @@ def update(state, arm, reward):
 
 @dataclass(frozen=True)
 class UCBTASW(
-    KnowsHorizon,
+    Policy,
+    knows=("horizon",),
     state=UCBTASWState,
     select=select,
     update=update,
     keeps_history=True,
     shared_memory=True,
+    made_for="many arms",
 ):
     """Stay with an arm until min over n = 1, 2, 4, ... of (mean of its last n + sqrt(12 ln T / n)) < 1 - delta.
 
@@ -86,7 +89,7 @@ class UCBTASW(
 
     def threshold(self) -> float:
         """Return delta."""
-        horizon = self.known_horizon()
+        horizon = self.told("horizon")
         if self.delta is not None:
             return self.delta
         worn = self.variation / horizon
@@ -96,7 +99,7 @@ class UCBTASW(
 
     def initial_state(self, n_arms: int) -> UCBTASWState:
         """Begin with the first arm."""
-        horizon = self.known_horizon()
+        horizon = self.told("horizon")
         return UCBTASWState(
             settings=np.array([self.threshold(), 12 * math.log(horizon)]),
             pulls=np.zeros(n_arms, np.int64),

@@ -11,6 +11,7 @@ from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.history import History, append, check_history, reserve
 from rotting.policies.swa import first_state, select, window_factor, window_for
 
@@ -43,7 +44,9 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class WSWA(Policy, state=WSWAState, select=select, update=update, keeps_history=True, shared_memory=True):
+class WSWA(
+    Policy, state=WSWAState, select=select, update=update, keeps_history=True, shared_memory=True, noise="sigma"
+):
     """SWA for an unknown horizon: the horizon is 1 and doubles whenever it is used up.
 
     By default samples are kept and only M grows, which is what the published figures show; arms that lack pulls for the
@@ -64,17 +67,17 @@ class WSWA(Policy, state=WSWAState, select=select, update=update, keeps_history=
     """
 
     alpha: float | None = parameter(0.2, above=0, optional=True, doc="scale of the window; None: (2 mu_max)^(-2/3)")
-    sigma: float = parameter(1.0, minimum=0, doc="scale of the noise (its standard deviation)")
+    sigma: float | None = sigma_parameter()
     restart: bool = parameter(False, choices=(False, True), doc="forget everything at each doubling")
     mu_max: float | None = parameter(None, above=0, optional=True, doc="largest mean, for alpha=None")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        window_factor("WSWA", self.alpha, self.sigma, self.mu_max, 1)
+        window_factor("WSWA", self.alpha, self.sigma or 0.0, self.mu_max, 1)
 
     def initial_state(self, n_arms: int) -> WSWAState:
         """Return empty histories and the window for a horizon of one round."""
-        factor = window_factor("WSWA", self.alpha, self.sigma, self.mu_max, n_arms)
+        factor = window_factor("WSWA", self.alpha, self.told("sigma"), self.mu_max, n_arms)
         swa = first_state([factor, float(self.restart)], n_arms, 1)
         return WSWAState(*swa, np.zeros(1, np.int64))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting._core.checking import checked_arrays, guarded, uncompiled
+from rotting._core.checking import checked_arrays, guarded, locked, uncompiled
 from rotting.errors import KernelError
 from rotting.problems.kernel import draw_of, dynamics_kernel_of
 
@@ -20,8 +20,9 @@ class CheckedRun:
 
     def __init__(self, problem: Problem, memory: Any):
         self._problem = problem
-        self._arrays = checked_arrays(problem.arrays)
-        self._memory = checked_arrays(memory)
+        self._arrays = locked(checked_arrays(problem.arrays), "problems never change")
+        checked = checked_arrays(memory)
+        self._memory = checked._replace(pulls=locked(checked.pulls, "memory.pulls is counted by the loop"))
         kernel = dynamics_kernel_of(type(problem.arrays.dynamics))
         self._value, self._pulled, self._begin = map(uncompiled, kernel)
         self._draw = uncompiled(draw_of(type(problem.arrays.noise)))

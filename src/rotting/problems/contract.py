@@ -19,6 +19,7 @@ from rotting._core.compiling import OPTIONS, belongs_to_package
 from rotting._core.defining import check_arrays, leaves
 from rotting.errors import KernelError
 from rotting.problems.kernel import ProblemArrays, draw_reward, dynamics_kernel_of, value_now
+from rotting.problems.oracle_kernels import begin, step
 
 if TYPE_CHECKING:
     from rotting.problems.problem import Problem
@@ -82,6 +83,20 @@ def _check_dynamics(problem: Problem, arrays: ProblemArrays) -> None:
     for arm, mean in enumerate(means):
         if not math.isfinite(mean):
             raise KernelError(f"value gave {mean} for arm {arm} in round 1", owner=owner, expected="a finite number")
+    if problem.dynamics_model.rested and problem.n_arms > 1:
+        _check_rested(owner, arrays, memory)
+
+
+def _check_rested(owner: str, arrays: ProblemArrays, memory: Any) -> None:
+    """Refuse arms called rested that change with the rounds, or with the pulls of others: oracles would be wrong."""
+    begin(arrays, memory, np.uint64(1))
+    for t in range(1, 40):
+        arm = t % 2
+        others = [_value_now(arrays, memory, other, t) for other in (0, 1) if other != arm]
+        step(arrays, memory, arm, t)
+        if others != [_value_now(arrays, memory, other, t + 1) for other in (0, 1) if other != arm]:
+            said = f"arm {1 - arm} changes in round {t}, when arm {arm} is pulled"
+            raise KernelError(said, owner=owner, expected="no change, as rested=True says")
 
 
 def _check_noise(problem: Problem, arrays: ProblemArrays) -> None:

@@ -140,6 +140,8 @@ class Dynamics(Parameters):
 
     def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
         """Return which kind of oracle (`rotting.problems.oracle`) regret is measured against, and how good it is."""
+        if self.rested and not self.draws:
+            return "best allocation", "optimal"
         if type(self).situation is Dynamics.situation:
             return "look-ahead", "a reference"
         return "best cycle", "optimal in the long run"

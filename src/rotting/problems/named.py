@@ -109,3 +109,13 @@ def parse_problem(text: str) -> Problem:
         text, {**NAMED, "Problem": Problem}, "problem", {**Curve.known, **Dynamics.known, **Noise.known}
     )
     return problem
+
+
+def as_problem(given: object) -> Problem:
+    """Return the problem that was given, or that a text describes."""
+    if isinstance(given, str):
+        return parse_problem(given)
+    if isinstance(given, Problem):
+        return given
+    hint = "rotting.problems has named ones"
+    raise BadType("is not a rotting.Problem", name="problem", value=given, hint=hint)

@@ -104,6 +104,15 @@ class Noise(Parameters):
         """Return the sub-Gaussian scale (the largest, where arms differ); infinity if there is none."""
         return math.inf
 
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chance that a reward around a mean is below `low` or above `high`; NaN if it does not say."""
+        return math.nan
+
+
+def normal_outside(low: float, high: float) -> float:
+    """Return the chance that a standard normal number lies outside these bounds."""
+    return 0.5 * (math.erfc(-low / math.sqrt(2)) + math.erfc(high / math.sqrt(2)))
+
 
 class PlainArrays(NamedTuple):
     """Gaussian, 0/1 or no noise."""
@@ -194,6 +203,11 @@ class Gaussian(Plain):
         """Return sigma."""
         return max(self.sigma, default=0.0) if isinstance(self.sigma, tuple) else self.sigma
 
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chance."""
+        sigma = self.sigma[arm] if isinstance(self.sigma, tuple) else self.sigma
+        return normal_outside((low - mean) / sigma, (high - mean) / sigma) if sigma else float(not low <= mean <= high)
+
 
 @dataclasses.dataclass(frozen=True)
 class Bernoulli(Plain, lowest=0.0, highest=1.0):
@@ -209,6 +223,10 @@ class Bernoulli(Plain, lowest=0.0, highest=1.0):
         """Return 1/2: rewards lie between 0 and 1."""
         return 0.5
 
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chances of 0 and of 1, if they lie there."""
+        return (1 - mean) * (not low <= 0 <= high) + mean * (not low <= 1 <= high)
+
 
 @dataclasses.dataclass(frozen=True)
 class NoNoise(Plain):
@@ -219,6 +237,10 @@ class NoNoise(Plain):
     def scale(self) -> float:
         """Return 0."""
         return 0.0
+
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Say whether the mean lies there."""
+        return float(not low <= mean <= high)
 
 
 # What version 0.1 calls them, and still the short way to write them. "gaussian" takes its sigma from the problem.

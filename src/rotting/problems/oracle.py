@@ -3,6 +3,7 @@
 | kind | what it does |
 |---|---|
 | greedy | pulls the arm that is worth most now |
+| best allocation | gives rested arms the numbers of pulls that earn most: for each number of rounds its own |
 | constant arm | pulls one arm always: for each number of rounds the best for it |
 | best cycle | repeats the sequence of arms with the largest mean reward (`Problem.cycle`) |
 | look-ahead | tries all sequences of some steps, in each round, and pulls the first arm of the best |
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from rotting._core.randomness import START, stream_key
 from rotting.errors import BadValue
 from rotting.problems import oracle_kernels as kernels
+from rotting.problems.allocation import allocate, can_allocate
 from rotting.problems.cycles import best_cycle
 
 if TYPE_CHECKING:
@@ -63,14 +65,17 @@ def play_oracle(problem: Problem, rounds: Rounds, kind: str | None, seed: int, r
     seed, run
         Which run, where each run draws its own arms.
     """
-    usual, standing = problem.dynamics_model.best_oracle(problem.curves)
-    if kind is None and usual == "best cycle" and best_cycle(problem) is None:
-        usual, standing = "look-ahead", REFERENCE
+    usual, standing = _usual(problem, int(rounds[-1]))
     chosen = usual if kind is None else kind
     if chosen not in KINDS:
         raise BadValue(f"is not one of {', '.join(map(repr, KINDS))}", name="kind", value=kind)
     if chosen != usual:
-        standing = {"brute force": OPTIMAL, "best cycle": IN_THE_LONG_RUN, "1 per round": BOUND}.get(chosen, REFERENCE)
+        standing = {
+            "brute force": OPTIMAL,
+            "best allocation": OPTIMAL,
+            "best cycle": IN_THE_LONG_RUN,
+            "1 per round": BOUND,
+        }.get(chosen, REFERENCE)
 
     def begun() -> Any:
         memory = problem.new_memory()
@@ -79,6 +84,22 @@ def play_oracle(problem: Problem, rounds: Rounds, kind: str | None, seed: int, r
 
     pulls, reward, said = KINDS[chosen](problem, rounds, begun)
     return OracleResult(pulls, reward, rounds, said, standing)
+
+
+def _usual(problem: Problem, last: int) -> tuple[str, str]:
+    """Return the best oracle there is for so many rounds, and how good it is."""
+    usual, standing = problem.dynamics_model.best_oracle(problem.curves)
+    if usual == "best cycle" and best_cycle(problem) is None:
+        return "look-ahead", REFERENCE
+    if usual == "best allocation" and not can_allocate(problem, last):
+        return "greedy", REFERENCE
+    return usual, standing
+
+
+def oracle_name(problem: Problem, last: int) -> str:
+    """Return what the oracle for so many rounds would say it is, without playing it."""
+    kind, standing = _usual(problem, last)
+    return f"{kind} {_depth(problem, last)}: {standing}" if kind == "look-ahead" else f"{kind}: {standing}"
 
 
 # Each kind: from the problem, the rounds and what makes a fresh memory to (pulls, reward, what it was exactly).
@@ -94,6 +115,14 @@ def _greedy(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
     else:
         kernels.play_greedily(problem.arrays, memory, rounds, reward)
     return memory.pulls, reward, "greedy"
+
+
+def _best_allocation(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
+    if not problem.dynamics_model.rested:
+        name, what = type(problem.dynamics_model).__name__, "needs arms that follow their own pulls alone"
+        raise BadValue(f"{what}, and {str(problem)!r} has {name} dynamics", name="kind", value="best allocation")
+    rewards, pulls = allocate(problem, int(rounds[-1]), begun)
+    return pulls.copy(), rewards[rounds], "best allocation"
 
 
 def _constant_arm(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
@@ -126,11 +155,17 @@ def _best_cycle(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
 
 
 def _look_ahead(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
-    depth, arms = 1, problem.n_arms
-    while arms > 1 and arms ** (depth + 1) <= _MOST_AHEAD and arms ** (depth + 1) * rounds[-1] <= _MOST_WORK:
-        depth += 1
+    depth = _depth(problem, int(rounds[-1]))
     memory, reward = _ahead(problem, rounds, begun, depth)
     return memory.pulls, reward, f"look-ahead {depth}"
+
+
+def _depth(problem: Problem, last: int) -> int:
+    """Return how many rounds can be looked ahead."""
+    depth, arms = 1, problem.n_arms
+    while arms > 1 and arms ** (depth + 1) <= _MOST_AHEAD and arms ** (depth + 1) * last <= _MOST_WORK:
+        depth += 1
+    return depth
 
 
 def _brute_force(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
@@ -165,6 +200,7 @@ def _one_per_round(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
 
 KINDS: dict[str, Callable[[Problem, Rounds, Begun], Played]] = {
     "greedy": _greedy,
+    "best allocation": _best_allocation,
     "constant arm": _constant_arm,
     "best cycle": _best_cycle,
     "look-ahead": _look_ahead,

@@ -142,6 +142,45 @@ def play_ahead(problem, memories, rounds, depth, arms, gains, plan, reward):
 
 
 @entry
+def means_of(problem, memory, arm, means):
+    """Write to `means` what each pull of an arm is worth if it alone is pulled."""
+    for n in range(len(means)):
+        means[n] = value_now(problem, memory, arm, n + 1)
+        _pull(problem, memory, arm, n + 1)
+
+
+@entry
+def share_out(before, own, best, taken):
+    """Write to `best` what n pulls earn at most that are shared between an arm and those before it (max-plus).
+
+    Parameters
+    ----------
+    before, own
+        What 0, 1, 2, ... pulls earn of those before it, and of the arm.
+    best, taken
+        The same of both together, and how many pulls of them are the arm's.
+    """
+    for n in range(len(best)):
+        best[n], taken[n] = before[n], 0
+    for pulls in range(1, len(best)):
+        gain = own[pulls]
+        for n in range(pulls, len(best)):
+            total = before[n - pulls] + gain
+            if total > best[n]:
+                best[n], taken[n] = total, pulls
+
+
+@entry
+def add_up(means, totals):
+    """Write to `totals` what 0, 1, 2, ... of them come to."""
+    total, error = 0.0, 0.0
+    totals[0] = 0.0
+    for n in range(len(means)):
+        total, error = kahan_add(total, error, means[n])
+        totals[n + 1] = total
+
+
+@entry
 def add_up_constant(problem, memory, arm, rounds, reward):
     """Write to `reward` what an arm alone has collected at each of `rounds`."""
     total, error, recorded = 0.0, 0.0, 0

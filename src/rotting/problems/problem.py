@@ -25,6 +25,7 @@ from rotting.problems.noise import LARGEST_SIGMA, NOISES, Gaussian, Noise
 from rotting.problems.oracle import OracleResult, play_oracle
 from rotting.problems.rested import Rested
 from rotting.problems.restless import Restless
+from rotting.problems.rewards import reward_range
 
 if TYPE_CHECKING:
     from rotting.logs import LogSource
@@ -45,8 +46,7 @@ class Problem:
     restless
         False: an arm's value follows its own pulls n (rested). True: it follows the round, mu_i(t - 1).
     allow_increasing
-        Curves that increase break the assumption of rotting bandits and are refused unless this is True. The greedy
-        oracle is then only a reference, not the best possible (restless problems apart).
+        Curves that increase break the assumption of rotting bandits and are refused unless this is True.
     name, horizon
         What tables call the problem, and the horizon it is usually played for.
     dynamics
@@ -203,6 +203,15 @@ class Problem:
         return self.noise_model.scale()
 
     @cached_property
+    def reward_range(self) -> tuple[float, float] | None:
+        """The range that all but one in ten thousand rewards of any arm lie in; None if its noise does not say.
+
+        >>> Problem([0.5], noise="bernoulli").reward_range
+        (0.0, 1.0)
+        """
+        return reward_range(self)
+
+    @cached_property
     def arrays(self) -> ProblemArrays:
         """The problem in the form that compiled code reads."""
         dynamics, noise = self.dynamics_model, self.noise_model
@@ -239,7 +248,7 @@ class Problem:
         """Return an oracle's pulls per arm and cumulative expected reward, and what kind of oracle it is.
 
         For arms that never increase, rested or restless, it is the greedy one: in every round it pulls the arm with the
-        largest mean, the lowest-numbered on ties.
+        largest mean, the lowest-numbered on ties. For rested arms of other shapes it is the best allocation of pulls.
 
         Parameters
         ----------
@@ -248,8 +257,8 @@ class Problem:
         rounds
             The rounds at which the reward is wanted, in order, the last of them the horizon (default: only that).
         kind
-            "greedy", "constant arm", "best cycle", "look-ahead", "brute force" or "1 per round" (default: the best
-            there is for the dynamics). `rotting.problems.oracle` says what they are.
+            "greedy", "best allocation", "constant arm", "best cycle", "look-ahead", "brute force" or "1 per round"
+            (default: the best there is for the dynamics). `rotting.problems.oracle` says what they are.
         seed, run
             Which run, where each run draws its own arms.
 

@@ -53,5 +53,6 @@ class Rested(FollowsClock, rested=True):
         return ClockArrays(np.zeros(1, np.int64))
 
     def best_oracle(self, curves: Sequence[Curve]) -> tuple[str, str]:
-        """Return the greedy oracle: the best possible, if no arm increases."""
-        return "greedy", "optimal" if all(curve.is_nonincreasing() for curve in curves) else "a reference"
+        """Return the greedy oracle if no arm increases, else the best allocation of pulls."""
+        falling = all(curve.is_nonincreasing() for curve in curves)
+        return "greedy" if falling else "best allocation", "optimal"

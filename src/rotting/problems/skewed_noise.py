@@ -11,7 +11,7 @@ from rotting._core.gamma import beta_sample_logit, log_gamma_sample
 from rotting._core.parameters import parameter
 from rotting._core.randomness import normal, uniform, word
 from rotting.errors import BadValue
-from rotting.problems.noise import LARGEST_SIGMA, Noise
+from rotting.problems.noise import LARGEST_SIGMA, Noise, normal_outside
 
 
 def draw_binomial(problem, arm, mean, key, n):
@@ -37,6 +37,15 @@ class Binomial(Noise, draw=draw_binomial, lowest=0.0, highest=1.0):
     def scale(self) -> float:
         """Return 1 / (2 sqrt(trials)): a mean of so many rewards between 0 and 1."""
         return 0.5 / math.sqrt(self.trials)
+
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chance, given the number of successes."""
+        from scipy.special import bdtr, bdtrc
+
+        first, last = math.ceil(max(low, 0.0) * self.trials), math.floor(min(high, 1.0) * self.trials)
+        if first > last:
+            return 1.0
+        return float((bdtr(first - 1, self.trials, mean) if first > 0 else 0.0) + bdtrc(last, self.trials, mean))
 
 
 def draw_beta(problem, arm, mean, key, n):
@@ -74,6 +83,17 @@ class ScaledBeta(Noise, draw=draw_beta):
         """Return half the range."""
         return (self.high - self.low) / 2
 
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chance."""
+        from scipy.special import betainc
+
+        share, width = (mean - self.low) / (self.high - self.low), self.high - self.low
+        if share <= 0.0 or share >= 1.0:
+            return float(not low <= mean <= high)
+        ends = [min(max((end - self.low) / width, 0.0), 1.0) for end in (low, high)]
+        below = [float(betainc(self.concentration * share, self.concentration * (1.0 - share), end)) for end in ends]
+        return below[0] + 1.0 - below[1]
+
 
 def draw_student(problem, arm, mean, key, n):
     """Return the mean plus scale times a Student-t number."""
@@ -95,6 +115,14 @@ class StudentT(Noise, draw=draw_student):
     df: float = parameter(3.0, above=1, maximum=1e6, doc="degrees of freedom; the variance is infinite up to 2")
     spread: float = parameter(1.0, minimum=0, maximum=LARGEST_SIGMA / 1e10, doc="what the number is multiplied with")
 
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chance."""
+        from scipy.special import stdtr
+
+        if self.spread == 0:
+            return float(not low <= mean <= high)
+        return float(stdtr(self.df, (low - mean) / self.spread) + stdtr(self.df, (mean - high) / self.spread))
+
 
 def draw_log_normal(problem, arm, mean, key, n):
     """Return the mean times a log-normal number of mean 1."""
@@ -111,3 +139,10 @@ class LogNormal(Noise, draw=draw_log_normal, lowest=0.0):
     """
 
     sigma: float = parameter(1.0, minimum=0, maximum=10, doc="standard deviation of the reward's logarithm")
+
+    def outside(self, arm: int, mean: float, low: float, high: float) -> float:
+        """Return the chance."""
+        if self.sigma == 0 or mean == 0:
+            return float(not low <= mean <= high)
+        ends = [math.log(end / mean) / self.sigma + self.sigma / 2 if end > 0 else -math.inf for end in (low, high)]
+        return normal_outside(*ends)

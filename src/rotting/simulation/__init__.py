@@ -2,7 +2,8 @@
 
 from rotting.play.delays import Delay, FixedDelay, GeometricDelay
 from rotting.play.run import Run
-from rotting.simulation.significance import Difference, holm, significance
+from rotting.simulation.paired import holm
+from rotting.simulation.significance import Difference, significance
 from rotting.simulation.simulator import simulate
 from rotting.simulation.traces import write_traces
 

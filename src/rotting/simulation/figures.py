@@ -59,7 +59,8 @@ def draw_regret(axes: Axes, dataset: xarray.Dataset) -> None:
     scale_regret(axes, finals)
     axes.set_xlim(0, rounds[-1])
     axes.set_xlabel("round")
-    axes.set_ylabel("regret: mean, and 10 % to 90 % of the runs")
+    against = f" ({dataset.attrs['oracle']})" if "oracle" in dataset.attrs else ""
+    axes.set_ylabel(f"regret: mean, and 10 % to 90 % of the runs\nagainst the oracle{against}")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axes.xaxis.set_major_formatter(thousands())
     tidy(axes)

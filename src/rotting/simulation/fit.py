@@ -1,9 +1,12 @@
-"""Whether a policy can play a problem, found out before any time is spent on it."""
+"""Whether a policy can play a problem, and is made for it: found out before any time is spent on it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rotting.errors import BadValue, RottingError
 from rotting.policies import Policy
+from rotting.policies._contract.suited import mismatches, warn
 from rotting.problems import Problem
 
 
@@ -31,3 +34,17 @@ def check_fit(policy: Policy, problem: Problem, horizon: int | None = None) -> N
         raise error.within(where) from None
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise BadValue(str(error) or type(error).__name__, owner=where) from None
+
+
+def warn_if_unsuited(policies: Iterable[Policy], problems: Iterable[Problem], horizon: int | None = None) -> None:
+    """Warn, once for each, of policies that are not made for a problem.
+
+    Parameters
+    ----------
+    policies, problems
+        What is to be played on what: each on each.
+    horizon
+        Rounds per run (default: each problem's own).
+    """
+    several = list(policies)
+    warn([found for problem in problems for policy in several for found in mismatches(policy, problem, horizon)])

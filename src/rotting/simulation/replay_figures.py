@@ -18,7 +18,7 @@ from rotting._output.style import (
     tidy,
 )
 from rotting.policies import FilterVerdict
-from rotting.simulation.summary import LEVEL, mean_interval
+from rotting.simulation.paired import LEVEL, mean_interval
 
 if TYPE_CHECKING:
     import xarray

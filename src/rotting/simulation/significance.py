@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting.errors import BadValue
-from rotting.simulation.summary import LEVEL, final_regret, mean_interval
+from rotting.simulation.paired import LEVEL, holm, mean_interval, p_value
+from rotting.simulation.summary import final_regret
 
 if TYPE_CHECKING:
     import xarray
@@ -32,6 +32,7 @@ class Difference:
     high: float | None
     p: float | None  # of the paired t test, two-sided, for this difference alone
     adjusted: float | None  # p after Holm's correction over all differences that were made with it
+    oracle: str = ""  # what regret is measured against
 
     @property
     def is_significant(self) -> bool:
@@ -79,20 +80,6 @@ def significance(results: xarray.Dataset | Sequence[xarray.Dataset], baseline: s
     return sorted(found, key=lambda row: (row.adjusted or 0.0, row.p or 0.0, -abs(row.difference)))
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values corrected for their number by Holm's method, in their order.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    corrected = [0.0] * len(p_values)
-    largest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
-        corrected[index] = largest
-    return corrected
-
-
 def enough_to_compare(labels: Sequence[object]) -> None:
     """Refuse to compare a policy with nothing."""
     if len(labels) < 2:
@@ -129,18 +116,5 @@ def _differences(dataset: xarray.Dataset, baseline: str | None) -> Iterator[Diff
         difference = regret[policy] - regret[other]
         low, high = mean_interval(difference)
         names = str(dataset.attrs.get("problem", "")), labels[policy], labels[other]
-        yield Difference(*names, float(difference.mean()), low, high, _p_value(difference), None)
-
-
-def _p_value(differences: np.ndarray) -> float | None:
-    """Return the two-sided p value of the t test that differences are 0 on average; None for a single one."""
-    from scipy.special import stdtr
-
-    count = len(differences)
-    if count < 2:
-        return None
-    error = float(np.std(differences, ddof=1)) / math.sqrt(count)
-    mean = abs(float(np.mean(differences)))
-    if error == 0.0:  # every run says the same
-        return 1.0 if mean == 0.0 else 0.0
-    return float(2 * stdtr(count - 1, -mean / error))
+        oracle = str(dataset.attrs.get("oracle", ""))
+        yield Difference(*names, float(difference.mean()), low, high, p_value(difference), None, oracle)

@@ -13,14 +13,16 @@ import numpy.typing as npt
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
-from rotting.errors import BadType, BadValue
-from rotting.play import Cell, Played, place_for, play, threads
+from rotting.errors import BadValue
+from rotting.play import Cell, Played, place_for, play_whole
 from rotting.play.cell import Place
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
 from rotting.play.places import device_name
 from rotting.play.players import Policies, players_of
-from rotting.problems import OracleResult, Problem
+from rotting.problems import OracleResult, Problem, ProblemLike
+from rotting.problems.named import as_problem
+from rotting.simulation.fit import warn_if_unsuited
 from rotting.simulation.traces import added_traces, checked_trace
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ LAST_RUN = 2**62  # runs and rounds are numbered with 64 bits
 
 def simulate(
     policies: Policies,
-    problem: Problem,
+    problem: ProblemLike,
     horizon: int | None = None,
     runs: int = 100,
     seed: int = 0,
@@ -53,10 +55,12 @@ def simulate(
     Parameters
     ----------
     policies
-        A policy or several: a list, or a dictionary from labels to policies. Besides the package's policies, any class
-        with `select()` and `update(arm, reward)` will do (it is called as `Class(n_arms)`), though slowly.
+        A policy or several: a list, or a dictionary from labels to policies. Besides the package's policies, and texts
+        such as "FEWA(alpha=0.1)", any class with `select()` and `update(arm, reward)` will do (it is called as
+        `Class(n_arms)`), though slowly. A policy that is not made for the problem is warned about
+        (`rotting.errors.PolicyMismatch`).
     problem
-        What to play on.
+        What to play on: a problem, or a text such as "ten_arm()".
     horizon
         Rounds per run (default: the problem's own).
     runs
@@ -107,8 +111,9 @@ def simulate(
     array([ 10.4, 512.4])
     """
     game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
+    warn_if_unsuited([player.given for player in game.players if player.given], [game.problem], game.horizon)
     with _progress([game], progress) as tell:
-        played(game, on=place_for(device, threads), tell=tell)
+        [_] = finished([game], place_for(device, threads), tell)
     return game.dataset(device)
 
 
@@ -122,7 +127,7 @@ def mean_rewards(policies: Policies, problem: Problem, horizon: int, runs: int, 
     (1,)
     """
     game = Game(policies, problem, horizon, runs, seed, rounds=[horizon])
-    played(game, on=threads())
+    [_] = finished([game])
     return np.asarray(game.earned[:, :, 0].mean(axis=1))
 
 
@@ -138,7 +143,7 @@ def final_regrets(
     """Return the regret of each policy on each problem at the end of each run, [policy, problem, run]."""
     games = [Game(policies, problem, horizon, len(runs), seed, 1, runs.start) for problem in problems]
     with _progress(games, progress) as tell:
-        played(*games, on=on, tell=tell)
+        list(finished(games, on, tell))
     return np.stack([game.regret()[:, :, -1] for game in games], axis=1)
 
 
@@ -148,7 +153,7 @@ class Game:
     def __init__(
         self,
         policies: Policies,
-        problem: Problem,
+        problem: ProblemLike,
         horizon: int | None = None,
         runs: int = 100,
         seed: int = 0,
@@ -158,9 +163,7 @@ class Game:
         trace: str | Iterable[str] = (),
         delay: Delay | int = 0,
     ):
-        if not isinstance(problem, Problem):
-            hint = "rotting.problems has named ones"
-            raise BadType("is not a rotting.Problem", name="problem", value=problem, hint=hint)
+        problem = as_problem(problem)
         horizon = whole_number("horizon", problem.horizon if horizon is None else horizon, minimum=1, maximum=LAST_RUN)
         runs, self.seed = whole_number("runs", runs, minimum=1, maximum=LAST_RUN), checked_seed(seed)
         first_run = whole_number("first_run", first_run, minimum=0, maximum=LAST_RUN - runs)
@@ -177,18 +180,12 @@ class Game:
             name: np.empty((len(self.players), runs, *(sizes[each] for each in TRACES[name][0])), TRACES[name][1])
             for name in self.cells[0].trace
         }
-        self.left = len(self.players) * runs
+        self.left = len(self.players)
 
-    def take(self, player: int, piece: Played) -> bool:
-        """Take what some runs of a player came to; say whether all are there."""
-        first = self.runs.start
-        runs = slice(piece.runs.start - first, piece.runs.stop - first)
-        self.earned[player, runs], self.pulls[player, runs] = piece.earned, piece.pulls
-        self.seconds[player] += piece.seconds
-        for name, found in piece.traces.items():
-            self.traces[name][player, runs] = found
-        self.left -= len(piece.runs)
-        return self.left == 0
+    def room(self, player: int) -> Played:
+        """Return where the results of a player go."""
+        traces = {name: kept[player] for name, kept in self.traces.items()}
+        return Played(player, self.runs, self.earned[player], self.pulls[player], 0.0, traces)
 
     @cached_property
     def oracle(self) -> OracleResult:
@@ -251,20 +248,23 @@ class Game:
 TellOfGame = Callable[["Game", int], object]
 
 
-def played(*games: Game, on: Place, tell: TellOfGame = lambda game, rounds: None) -> None:
-    """Play games, all at once."""
-    for _ in finished(games, on, tell):
-        pass
-
-
-def finished(games: Sequence[Game], on: Place, tell: TellOfGame) -> Generator[Game]:
+def finished(
+    games: Sequence[Game], on: Place | None = None, tell: TellOfGame = lambda game, rounds: None
+) -> Generator[Game]:
     """Play games, all at once; yield each as soon as all of it is played."""
     seats = [(game, player) for game in games for player in range(len(game.cells))]
     cells = [game.cells[player] for game, player in seats]
-    with closing(play(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as pieces:
-        for piece in pieces:
-            game, player = seats[piece.cell]
-            if game.take(player, piece):
+
+    def room(place: int) -> Played:
+        game, player = seats[place]
+        return game.room(player)._replace(cell=place)
+
+    with closing(play_whole(cells, on, lambda place, rounds: tell(seats[place][0], rounds), room)) as whole:
+        for played in whole:
+            game, player = seats[played.cell]
+            game.seconds[player] = played.seconds
+            game.left -= 1
+            if game.left == 0:
                 yield game
 
 
@@ -304,7 +304,7 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 @contextmanager
 def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
     """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
-    runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
+    runs, horizon = sum(game.earned.shape[0] * len(game.runs) for game in games), max(game.horizon for game in games)
     rounds = told = 0
 
     def tell(game: Game, more: int) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting.errors import BadValue
+from rotting.simulation.paired import LEVEL, holm, mean_interval, p_value
 
 if TYPE_CHECKING:
     import xarray
 
-LEVEL = 0.95
 QUANTILES = (0.1, 0.9)
 
 
@@ -35,6 +34,7 @@ class PolicySummary:
     difference: float  # regret minus the best policy's, run by run
     difference_low: float | None
     difference_high: float | None
+    behind: bool | None  # the best by more than chance: 5 %, Holm's correction over all policies
     nanoseconds_per_decision: float  # NaN where no times were kept
     runs: int  # that every policy has finished: the others do not count
 
@@ -66,6 +66,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     best = int(np.argmin(means))
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
     nanoseconds = _nanoseconds_per_decision(dataset)
+    behind = _behind(regret, best)
     rows = []
     for index, label in enumerate(dataset["policy"].values):
         difference = regret[index] - regret[best]
@@ -83,6 +84,7 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
                 difference=float(difference.mean()),
                 difference_low=difference_low,
                 difference_high=difference_high,
+                behind=behind[index],
                 nanoseconds_per_decision=float(nanoseconds[index]),
                 runs=regret.shape[1],
             )
@@ -98,20 +100,13 @@ def finished_runs(regret: np.ndarray) -> np.ndarray:
     return finished
 
 
-def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
-    """Return Student's interval for the mean of independent values; (None, None) for a single one.
-
-    >>> mean_interval(np.array([1.0, 2.0, 3.0]), level=0.5)
-    (1.528..., 2.471...)
-    """
-    from scipy.special import stdtrit
-
-    count = len(values)
-    if count < 2:
-        return None, None
-    mean = float(np.mean(values))
-    half = float(stdtrit(count - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(count))
-    return mean - half, mean + half
+def _behind(regret: np.ndarray, best: int) -> list[bool | None]:
+    """Say of each policy whether it is behind the best by more than chance, given regret[policy, run]."""
+    if regret.shape[1] < 2:
+        return [None] * len(regret)
+    p_values = [p_value(each - regret[best]) or 0.0 for index, each in enumerate(regret) if index != best]
+    corrected = iter(holm(p_values))
+    return [index != best and next(corrected) <= 1 - LEVEL for index in range(len(regret))]
 
 
 def _nanoseconds_per_decision(dataset: xarray.Dataset) -> np.ndarray:

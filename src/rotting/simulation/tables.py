@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rotting._output.sheets import PLUS_MINUS, Sheet
@@ -14,7 +14,22 @@ if TYPE_CHECKING:
     import xarray
 
 
-def summary_sheet(title: str, summaries: Sequence[PolicySummary], runs: int, times: bool = True) -> Sheet:
+def oracle_note(oracles: Mapping[str, str]) -> str:
+    """Return which oracle regret is measured against, by problem.
+
+    >>> oracle_note({"ten_arm()": "greedy: optimal", "two_arm()": "greedy: optimal"})
+    'Regret against the oracle (greedy: optimal).'
+    """
+    kinds = dict.fromkeys(oracles.values())
+    if len(kinds) == 1:
+        return f"Regret against the oracle ({next(iter(kinds))})."
+    several = "; ".join(f"{kind}: {', '.join(each for each in oracles if oracles[each] == kind)}" for kind in kinds)
+    return f"Regret against oracles ({several})."
+
+
+def summary_sheet(
+    title: str, summaries: Sequence[PolicySummary], runs: int, oracles: Mapping[str, str], times: bool = True
+) -> Sheet:
     """Return a comparison, the best policy first; `times` tells the time per decision, where it was kept."""
     show = _number_format(summaries)
 
@@ -32,12 +47,17 @@ def summary_sheet(title: str, summaries: Sequence[PolicySummary], runs: int, tim
             show(row.quantile_90),
             "best" if row.best else with_interval(row.difference, row.difference_high),
             *([f"{row.nanoseconds_per_decision:,.0f}"] if timed else []),
-            bold=row.best,
+            bold=row.behind is False,
         )
     if runs == 1:
         sheet.notes.append("One run gives no intervals; two or more do.")
     else:
-        sheet.notes.append(f"{PLUS_MINUS}: 95 % intervals over runs; 10 % and 90 %: quantiles of the runs.")
+        sheet.notes.append(
+            f"{PLUS_MINUS}: 95 % intervals over runs; 10 % and 90 %: quantiles of the runs; bold: the best, "
+            "and what is not behind it by more than chance."
+        )
+    if oracles:
+        sheet.notes.append(oracle_note(oracles))
     return sheet
 
 
@@ -47,10 +67,7 @@ def comparison_sheet(dataset: xarray.Dataset, times: bool = True) -> Sheet:
     runs = summaries[0].runs
     late = f", {said['delay']}" if "delay" in said else ""
     title = f"{said['problem']}: {said['horizon']} rounds, {runs} run{'s' * (runs > 1)}, seed {said['seed']}{late}"
-    sheet = summary_sheet(title, summaries, runs, times)
-    if "oracle" in said:
-        sheet.notes.append(f"Regret against the oracle ({said['oracle']}).")
-    return sheet
+    return summary_sheet(title, summaries, runs, {said["problem"]: said["oracle"]} if "oracle" in said else {}, times)
 
 
 def differences_sheet(found: Sequence[Difference], limit: int | None = None) -> Sheet:
@@ -70,6 +87,8 @@ def differences_sheet(found: Sequence[Difference], limit: int | None = None) -> 
             *("" if p is None else "< 1e-6" if p < 1e-6 else f"{p:.2g}" for p in (row.p, row.adjusted)),
             "yes" if row.is_significant else "no" if row.adjusted is not None else "cannot tell",
         )
+    if oracles := {row.problem: row.oracle for row in found if row.oracle}:
+        sheet.notes.append(oracle_note(oracles))
     if any(row.p is None for row in found):
         sheet.notes.append("One run gives no intervals and no tests; two or more do.")
     else:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Generator, Iterator, Sequence
-from functools import cache, lru_cache
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
 from rotting.errors import DamagedFile
-from rotting.play import Cell, Played, play
+from rotting.play import Cell, Played, play_whole
 from rotting.play.cell import Place
 from rotting.play.players import Player, players_of
 from rotting.problems import Problem
@@ -36,11 +36,8 @@ _CHECKSUM_PREFIX = b"sha256:"
 _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
 
-class Content(NamedTuple):
-    """The results of a range of runs, one run after the other."""
-
-    regret: np.ndarray  # float64: for each run, its problem's recorded rounds
-    pulls: np.ndarray  # int64: for each run, its problem's arms
+# The results of a block, by problem and policy: which runs, regret[run, recorded round] and pulls[run, arm].
+Content = dict[tuple[int, int], tuple[range, np.ndarray, np.ndarray]]
 
 
 def cut(plan: Plan) -> list[range]:
@@ -79,19 +76,47 @@ def nanoseconds(problem: Problem) -> int:
     return _NS_PER_RUN + problem.horizon * (_NS_PER_ROUND + _NS_PER_ROUND_AND_ARM * problem.n_arms)
 
 
-def played_blocks(plan: Plan, blocks: Sequence[range], on: Place) -> Generator[tuple[range, Content], None, None]:
-    """Play blocks somewhere; yield each as soon as all of it is played.
+def played_blocks(
+    plan: Plan,
+    blocks: Sequence[range],
+    on: Place,
+    gaps: Callable[[range], list[range]] = lambda block: [block],
+    content: Callable[[range], Content] | None = None,
+    tell: Callable[[range], object] = lambda runs: None,
+) -> Generator[tuple[range, Content], None, None]:
+    """Yield the results of blocks, each as soon as all of it is there.
 
     Every run is the one that `rotting.simulate` plays under the same number.
+
+    Parameters
+    ----------
+    plan, blocks
+        The sweep, and which blocks of it.
+    on
+        Where to play.
+    gaps, content
+        Return the parts of a block that have to be played, and room for its results that holds the others.
+    tell
+        Called with runs as soon as they are played.
     """
-    pieces = [(block, piece) for block in blocks for piece in plan.numbering.pieces(block)]
-    found: dict[range, _Assembly] = {}
-    with contextlib.closing(play(_cells(plan, [piece for _, piece in pieces]), on)) as played:
-        for part in played:
-            block, piece = pieces[part.cell]
-            assembly = found.setdefault(block, _Assembly(plan, block))
-            if assembly.take(piece, part):
-                yield block, found.pop(block).content
+    begun: dict[range, Content] = {}
+    content = partial(empty, plan) if content is None else content
+    pieces = [(block, piece) for block in blocks for gap in gaps(block) for piece in plan.numbering.pieces(gap)]
+    left = Counter(block for block, _ in pieces)
+    for block in blocks:
+        if not left[block]:
+            yield block, content(block)
+    with contextlib.closing(play_whole(_cells(plan, [piece for _, piece in pieces]), on)) as finished:
+        for played in finished:
+            block, piece = pieces[played.cell]
+            if block not in begun:
+                begun[block] = content(block)
+            _put(plan, begun[block], piece, played)
+            first = plan.numbering.number(piece.problem, piece.policy, piece.runs.start)
+            tell(range(first, first + len(piece.runs)))
+            left[block] -= 1
+            if left[block] == 0:
+                yield block, begun.pop(block)
 
 
 def _cells(plan: Plan, pieces: Sequence[Piece]) -> list[Cell]:
@@ -106,31 +131,21 @@ def _cells(plan: Plan, pieces: Sequence[Piece]) -> list[Cell]:
             plan.problems[piece.problem],
             plan.problems[piece.problem].horizon,
             plan.recorded[piece.problem],
-            range(piece.first, piece.first + piece.runs),
+            piece.runs,
             plan.seed,
         )
         for piece in pieces
     ]
 
 
-class _Assembly:
-    """A block of which some runs have been played."""
-
-    def __init__(self, plan: Plan, block: range):
-        self._plan, self._left = plan, len(block)
-        self.content = Content(*map(np.empty, _sizes(plan, block), (np.float64, np.int64)))
-        self._parts = {piece: (regret, pulls) for piece, regret, pulls in rows(plan, block, self.content)}
-
-    def take(self, piece: Piece, part: Played) -> bool:
-        """Take what some runs of a piece came to; say whether all of the block is there."""
-        regret, pulls = self._parts[piece]
-        own = slice(part.runs.start - piece.first, part.runs.stop - piece.first)
-        draws = self._plan.problems[piece.problem].dynamics_model.draws
-        # One oracle for all runs, unless each run draws its own arms.
-        oracle = [oracle_reward(self._plan, piece.problem, run) for run in (part.runs if draws else [0])]
-        regret[own], pulls[own] = np.stack(oracle) - part.earned, part.pulls
-        self._left -= len(part.runs)
-        return self._left == 0
+def _put(plan: Plan, content: Content, piece: Piece, played: Played) -> None:
+    """Put what a piece came to where it belongs."""
+    whole, regret, pulls = content[piece.problem, piece.policy]
+    own = slice(piece.runs.start - whole.start, piece.runs.stop - whole.start)
+    # One oracle for all runs, unless each run draws its own arms.
+    draws = plan.problems[piece.problem].dynamics_model.draws
+    oracle = [oracle_reward(plan, piece.problem, run) for run in (piece.runs if draws else [0])]
+    regret[own], pulls[own] = np.stack(oracle) - played.earned, played.pulls
 
 
 @lru_cache(maxsize=1024)
@@ -140,58 +155,63 @@ def oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
     return plan.problems[problem].oracle(int(rounds[-1]), rounds, seed=plan.seed, run=run).reward
 
 
-# How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it.
+# How a block is kept: as an .npz file, which NumPy reads, whose archive comment is the SHA-256 of all before it. Regret
+# and pulls are one run after the other: of each its problem's recorded rounds, and its problem's arms.
 
 
 def encode(plan: Plan, block: range, content: Content) -> bytes:
     """Return the bytes of a block: the same for the same results, wherever and whenever they were computed."""
     problem, policy, run = plan.numbering.indices(block)
     archive = io.BytesIO()
-    np.savez(
-        archive,
-        plan=np.array(plan.digest),
-        problem=problem,
-        policy=policy,
-        run=run,
-        regret=content.regret,
-        pulls=content.pulls,
-    )
+    regret = np.concatenate([regret.ravel() for _, regret, _ in content.values()])
+    pulls = np.concatenate([pulls.ravel() for _, _, pulls in content.values()])
+    np.savez(archive, plan=np.array(plan.digest), problem=problem, policy=policy, run=run, regret=regret, pulls=pulls)
     body = archive.getvalue()[:-2]  # a zip file ends with the length of its comment, here 0
-    return body + _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
+    return body + _checksum(body)
+
+
+def _checksum(body: bytes) -> bytes:
+    return _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
 
 
 def decode(plan: Plan, block: range, encoded: bytes) -> Content:
     """Return what a block holds; `DamagedFile` if a single bit of it is not as written, or if it is another block."""
     body, checksum = encoded[: -_CHECKSUM_LENGTH - 2], encoded[-_CHECKSUM_LENGTH - 2 :]
-    expected = _CHECKSUM_LENGTH.to_bytes(2, "little") + _CHECKSUM_PREFIX + hashlib.sha256(body).hexdigest().encode()
-    if checksum != expected:
+    if checksum != _checksum(body):
         raise DamagedFile("its checksum is wrong" if checksum[2:].startswith(_CHECKSUM_PREFIX) else "it is cut short")
     with np.load(io.BytesIO(encoded), allow_pickle=False) as archive:
         if str(archive["plan"]) != plan.digest:
             raise DamagedFile("it belongs to another plan")
-        found = Content(archive["regret"], archive["pulls"])
+        regret, pulls = archive["regret"], archive["pulls"]
         start = plan.numbering.number(*(int(archive[name][0]) for name in ("problem", "policy", "run")))
-    if start != block.start or tuple(map(len, found)) != _sizes(plan, block):
+    if start != block.start or (len(regret), len(pulls)) != _sizes(plan, block):
         raise DamagedFile("it holds other runs than its name says")
-    return found
+    return _content(plan, block, regret, pulls)
 
 
-def rows(plan: Plan, block: range, content: Content) -> Iterator[tuple[Piece, np.ndarray, np.ndarray]]:
-    """Yield the pieces of a block with their results: regret[run, round] and pulls[run, arm]."""
-    at = [0, 0]
+def empty(plan: Plan, block: range) -> Content:
+    """Return room for the results of a block."""
+    return _content(plan, block, *map(np.empty, _sizes(plan, block), (np.float64, np.int64)))
+
+
+def _content(plan: Plan, block: range, regret: np.ndarray, pulls: np.ndarray) -> Content:
+    """Return the parts of arrays that hold one run after the other."""
+    content, at, to = {}, 0, 0
     for piece in plan.numbering.pieces(block):
-        parts = []
-        for which, width in enumerate((len(plan.recorded[piece.problem]), plan.problems[piece.problem].n_arms)):
-            part = content[which][at[which] : at[which] + piece.runs * width].reshape(piece.runs, width)
-            at[which] += part.size
-            parts.append(part)
-        yield piece, parts[0], parts[1]
+        runs, rounds, arms = len(piece.runs), len(plan.recorded[piece.problem]), plan.problems[piece.problem].n_arms
+        content[piece.problem, piece.policy] = (
+            piece.runs,
+            regret[at : at + runs * rounds].reshape(runs, rounds),
+            pulls[to : to + runs * arms].reshape(runs, arms),
+        )
+        at, to = at + runs * rounds, to + runs * arms
+    return content
 
 
 def _sizes(plan: Plan, block: range) -> tuple[int, int]:
     """Return how many regrets and how many pull counts a block holds."""
     parts = list(plan.numbering.pieces(block))
     return (
-        sum(part.runs * len(plan.recorded[part.problem]) for part in parts),
-        sum(part.runs * plan.problems[part.problem].n_arms for part in parts),
+        sum(len(part.runs) * len(plan.recorded[part.problem]) for part in parts),
+        sum(len(part.runs) * plan.problems[part.problem].n_arms for part in parts),
     )

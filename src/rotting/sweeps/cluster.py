@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from rotting._core import imported
 from rotting._core.compiling import kernel_digest
 from rotting._core.validation import whole_number
 from rotting.errors import BadType
-from rotting.play import Cell, Played, place_for, play, threads
+from rotting.play import Cell, Played, place_for, play_whole, threads
 from rotting.play.cell import Place, Tell
-from rotting.play.players import CompiledPlayer, Player, players_of
+from rotting.play.players import Player, players_of
 from rotting.policies import parse_policy
 from rotting.problems import Problem, parse_problem
 from rotting.sweeps.errors import MissingDask, SweepError
@@ -86,14 +86,11 @@ def dask(client: Client, device: str = "cpu", sources: Sequence[imported.Source]
     return on_cluster
 
 
-class _Task(NamedTuple):
-    """Some cells, as a worker is told of them: all plain values."""
-
-    version: str
-    kernels: str
-    device: str
-    sources: tuple[tuple[str, str, str, bool], ...]
-    cells: tuple[tuple[str, str, int, tuple[int, ...], tuple[int, int], int], ...]
+# Some cells, as a worker is told of them, all plain values: the version, a digest of the kernels, the device, the
+# user's modules, and the cells.
+_Task = tuple[str, str, str, tuple[tuple[Any, ...], ...], tuple["_Written", ...]]
+# The policy, the problem, the horizon, the recorded rounds, the first and the last run and the seed.
+_Written = tuple[str, str, int, tuple[int, ...], tuple[int, int], int]
 
 
 def _played(
@@ -110,8 +107,8 @@ def _played(
         wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
         for _, places in zip(range(wanted - len(in_flight)), left, strict=False):
             written = tuple(_written(cells[place]) for place in places)
-            task = _Task(__version__, kernel_digest(), device, tuple(map(tuple, sources)), written)  # type: ignore[arg-type]
-            future = client.submit(play_task, tuple(task), key=f"rotting-{os.urandom(8).hex()}")
+            task: _Task = __version__, kernel_digest(), device, tuple(map(tuple, sources)), written
+            future = client.submit(play_task, task, key=f"rotting-{os.urandom(8).hex()}")
             in_flight[future] = places
             finished.add(future)
 
@@ -141,37 +138,26 @@ def _tasks(cells: Sequence[Cell], device: str) -> Iterator[range]:
         yield range(first, len(cells))
 
 
-def _written(cell: Cell) -> tuple[str, str, int, tuple[int, ...], tuple[int, int], int]:
-    assert isinstance(cell.player, CompiledPlayer)
+def _written(cell: Cell) -> _Written:
     limits = cell.runs.start, cell.runs.stop
-    return cell.player.written, repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
+    return repr(cell.player.given), repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
 
 
-def play_task(plain: tuple[object, ...]) -> list[tuple[np.ndarray, np.ndarray, float]]:
+def play_task(task: _Task) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Play some cells on a worker, which has nothing but their texts; return what each earned, pulls and seconds."""
-    task = _Task(*plain)  # type: ignore[arg-type]
-    _check_self(task)
+    version, kernels, device, sources, written = task
+    _check_self(version, kernels)
     cells = []
-    for policy, problem, horizon, rounds, limits, seed in task.cells:
-        player, played_on = _player(policy, problem, horizon, task.sources)
+    for policy, problem, horizon, rounds, limits, seed in written:
+        player, played_on = _player(policy, problem, horizon, sources)
         cells.append(Cell(player, played_on, horizon, np.array(rounds, np.int64), range(*limits), seed))
-    results = [
-        (np.empty((len(cell.runs), len(cell.rounds))), np.empty((len(cell.runs), cell.problem.n_arms), np.int64))
-        for cell in cells
-    ]
-    seconds = [0.0] * len(cells)
-    for part in play(cells, threads(1) if task.device == "cpu" else place_for(task.device)):
-        first = cells[part.cell].runs.start
-        own = slice(part.runs.start - first, part.runs.stop - first)
-        results[part.cell][0][own], results[part.cell][1][own] = part.earned, part.pulls
-        seconds[part.cell] += part.seconds
-    return [(*each, spent) for each, spent in zip(results, seconds, strict=True)]
+    on = threads(1) if device == "cpu" else place_for(device)
+    results = sorted(play_whole(cells, on), key=lambda played: played.cell)
+    return [(played.earned, played.pulls, played.seconds) for played in results]
 
 
 @lru_cache(maxsize=256)
-def _player(
-    policy: str, problem: str, horizon: int, sources: tuple[tuple[str, str, str, bool], ...]
-) -> tuple[Player, Problem]:
+def _player(policy: str, problem: str, horizon: int, sources: tuple[tuple[Any, ...], ...]) -> tuple[Player, Problem]:
     # Another thread may be loading another version of a module: what is read here are classes of this one.
     with imported.LOCK:
         imported.load_sources([imported.Source(*source) for source in sources])
@@ -272,13 +258,13 @@ def _description(answer: tuple[str, str] | BaseException) -> str:
     return f"rotting {answer[0]} with kernels {answer[1]}"
 
 
-def _check_self(task: _Task) -> None:
+def _check_self(version: str, kernels: str) -> None:
     """Refuse to compute for another version: a worker may have joined after the others were checked."""
-    if (task.version, task.kernels) != (__version__, kernel_digest()):
+    if (version, kernels) != (__version__, kernel_digest()):
         from distributed import get_worker
 
         raise SweepError(
             f"worker {get_worker().address} runs rotting {__version__} with kernels {kernel_digest()}, not "
-            f"{task.version} with {task.kernels}",
+            f"{version} with {kernels}",
             hint="install the same version, Python and numba there",
         )

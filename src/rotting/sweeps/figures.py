@@ -44,26 +44,29 @@ def against(final: xarray.DataArray, parameter: str) -> Figure:
             name: (np.array([value for value, _ in points]), regret[[index for _, index in points]])
             for name, points in lines.items()
         }
-        drawn.append((str(final["problem"].values[problem]), in_panel))
+        title = f"{final['problem'].values[problem]} ({ranking.oracles_of(final)[problem]})"
+        drawn.append((title, in_panel))
     figure = panels.parameter_panels(drawn, parameter)
     _say_what_is_shown(figure, final, len(drawn), final.sizes["policy"])
     return figure
 
 
 def heatmap(final: xarray.DataArray) -> Figure:
-    """Return policies x problems: mean final regret over that of the problem's best policy."""
-    ratios = np.full((final.sizes["policy"], final.sizes["problem"]), np.nan)
+    """Return policies x problems: mean final regret on the scale of rankings, 0 for the best policy of a problem."""
+    found = np.full((final.sizes["policy"], final.sizes["problem"]), np.nan)
     for index in range(final.sizes["problem"]):
-        rows = {row.policy: row.mean for row in ranking.rank(final, index)}
-        means = np.array([rows.get(label, np.nan) for label in final["policy"].values.tolist()])
-        smallest = np.nanmin(means[means > 0], initial=np.inf)
-        ratios[:, index] = np.maximum(means / smallest, 1.0)
+        regret = final.values[index][:, ranking.finished(final, index)]
+        if regret.size:
+            means = regret.mean(axis=1)
+            lowest, above = ranking.spread(means[None])
+            found[:, index] = (means - lowest) / above
+    labels = zip(final["problem"].values.tolist(), ranking.oracles_of(final), strict=True)
     return panels.heat_map(
-        ratios,
+        found,
         final["policy"].values.tolist(),
-        final["problem"].values.tolist(),
-        "Final regret over that of the best policy",
-        "times the best",
+        [f"{label} ({oracle})" for label, oracle in labels],
+        "Final regret: 0 is the best policy on a problem, 1 the average one",
+        "0: the best, 1: the average",
     )
 
 

@@ -195,6 +195,12 @@ class Folder:
             temporary.write_bytes(encoded)
 
 
+def kept_modules(plan: Plan, out: Path) -> list[Path]:
+    """Return the files in a plan's folder to be imported, for its classes of the user's own."""
+    named = set(plan.own_modules)
+    return [out / "imports" / module_file(each.name, each.is_package) for each in plan.imports if each.name in named]
+
+
 def module_file(name: str, is_package: bool = False) -> Path:
     """Return where in `imports` a module is kept.
 

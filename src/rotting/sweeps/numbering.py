@@ -17,8 +17,7 @@ class Piece(NamedTuple):
 
     problem: int
     policy: int
-    first: int
-    runs: int
+    runs: range
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Numbering:
     >>> numbering.cells, numbering.total, numbering.number(problem=1, policy=0, run=5)
     (6, 60, 25)
     >>> list(numbering.pieces(range(18, 25)))
-    [Piece(problem=0, policy=1, first=8, runs=2), Piece(problem=1, policy=0, first=0, runs=5)]
+    [Piece(problem=0, policy=1, runs=range(8, 10)), Piece(problem=1, policy=0, runs=range(0, 5))]
     """
 
     problems: int
@@ -72,5 +71,5 @@ class Numbering:
         while number < block.stop:
             cell, first = divmod(number, self.runs)
             count = min(self.runs - first, block.stop - number)
-            yield Piece(*divmod(cell, self.policies), first, count)
+            yield Piece(*divmod(cell, self.policies), range(first, first + count))
             number += count

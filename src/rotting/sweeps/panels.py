@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from rotting._output.style import add_legend, add_title, line_style, marker_style, new_figure, plain, tidy, wrapped
 from rotting.simulation.figures import LARGEST_RATIO, draw_regret, scale_regret
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.paired import mean_interval
 
 if TYPE_CHECKING:
     import xarray
@@ -75,17 +75,18 @@ def parameter_panels(panels: Sequence[tuple[str, dict[str, tuple[np.ndarray, np.
 
 
 def heat_map(values: np.ndarray, rows: Sequence[str], columns: Sequence[str], title: str, label: str) -> Figure:
-    """Return a table of ratios >= 1 as colours: light is 1, dark the largest; each is written into its field."""
-    from matplotlib.colors import LogNorm
+    """Return a table of scores >= 0 as colours: light is 0, dark the largest; each is written into its field."""
+    from matplotlib.colors import PowerNorm
 
     figure = new_figure(min(3.5 + 1.1 * len(columns), 24.0), min(2.6 + 0.34 * len(rows), 40.0))
     axes = figure.add_subplot()
     largest = float(np.nanmax(values, initial=1.0))
-    picture = axes.imshow(values, cmap="cividis_r", norm=LogNorm(1.0, max(largest, 1.1)), aspect="auto")
+    scale = PowerNorm(0.5, 0.0, largest)  # small scores are what one looks for
+    picture = axes.imshow(values, cmap="cividis_r", norm=scale, aspect="auto")
     for row, column in np.ndindex(*values.shape):
         value = values[row, column]
-        dark = np.isfinite(value) and value > max(largest, 1.1) ** 0.5
-        text = f"{value:.3g}" if np.isfinite(value) else "?"
+        dark = np.isfinite(value) and scale(value) > 0.5
+        text = f"{value:.2g}" if np.isfinite(value) else "?"
         axes.text(column, row, text, ha="center", va="center", fontsize="x-small", color="white" if dark else "black")
     axes.set_xticks(range(len(columns)), [wrapped(name, 24) for name in columns], rotation=30, ha="right")
     axes.set_yticks(range(len(rows)), [plain(name) for name in rows])

@@ -18,8 +18,9 @@ from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
 from rotting.play.places import DEVICES
+from rotting.play.players import listed
 from rotting.policies import Policy, PolicyLike, parse_policy
-from rotting.problems import Problem, ProblemLike, parse_problem
+from rotting.problems import Problem, ProblemLike, named, parse_problem
 from rotting.simulation.simulator import recorded_rounds
 from rotting.sweeps.errors import MissingModule
 from rotting.sweeps.numbering import Numbering
@@ -139,6 +140,11 @@ class Plan:
     def _own_classes(self) -> tuple[type, ...]:
         return tuple(dict.fromkeys(kind for kind in _classes((self.policies, self.problems)) if _is_own(kind)))
 
+    @property
+    def own_modules(self) -> list[str]:
+        """The names of the modules that the user's classes come from."""
+        return list(dict.fromkeys(kind.__module__ for kind in self._own_classes))
+
     @cached_property
     def imports(self) -> tuple[imported.Source, ...]:
         """The modules of the user that its classes come from, and what those need."""
@@ -252,15 +258,6 @@ def refuse_other_than_more(old: Plan, new: Plan) -> str | None:
     return None
 
 
-def listed(name: str, values: object) -> list[object]:
-    """Return a list of what may be given alone or as several."""
-    if isinstance(values, Policy | Problem | str) or not isinstance(values, Iterable):
-        return [values]
-    if not (several := list(values)):
-        raise BadValue("is empty", name=name, expected="at least one")
-    return several
-
-
 def as_policy(policy: object) -> Policy:
     """Return the policy that was given, or that a text describes, as another process would make it from its text."""
     made = parse_policy(policy) if isinstance(policy, str) else policy
@@ -275,15 +272,8 @@ def as_policy(policy: object) -> Policy:
 
 def as_problem(problem: object) -> Problem:
     """Return the problem that was given, or that a text describes, as another process would make it from its text."""
-    if isinstance(problem, str):
-        return parse_problem(problem)
-    if not isinstance(problem, Problem):
-        raise BadType(
-            f"holds {problem!r}, which is not a rotting.Problem",
-            name="problems",
-            hint="rotting.problems has named ones",
-        )
-    return _read_back("problems", problem, parse_problem)
+    made = named.as_problem(problem)
+    return made if isinstance(problem, str) else _read_back("problems", made, parse_problem)
 
 
 def _read_back(name: str, value: Item, parse: Callable[[str], Item]) -> Item:

@@ -29,7 +29,7 @@ class Tally:
     def add(self, block: range) -> None:
         """Count a block as finished."""
         for piece in self.plan.numbering.pieces(block):
-            self.runs_left[self.plan.numbering.cell(piece.problem, piece.policy)] -= piece.runs
+            self.runs_left[self.plan.numbering.cell(piece.problem, piece.policy)] -= len(piece.runs)
 
     def begin(self) -> None:
         """Start the clock: what is finished by now was not done now."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rotting.policies import Policy
 
 
+# Differences of policies that are rounding only, as a share of their regret.
+_SAME = 1e-9
+
+
 @dataclass(frozen=True)
 class Best:
     """The best setting of one kind of policy on one problem."""
@@ -52,22 +56,61 @@ def rank(final: xarray.DataArray, problem: int) -> list[PolicySummary]:
 def rank_overall(final: xarray.DataArray) -> list[PolicySummary]:
     """Return the policies over all problems, the best first.
 
-    Regret is taken in units of a problem's mean over all policies, and averaged over problems run by run: 1 is the
-    average policy. Only runs that are finished everywhere count.
+    On each problem the policy with the lowest mean regret scores 0, and the average policy 1; scores are averaged over
+    problems run by run. Only runs that are finished everywhere count.
     """
     values = final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))]
-    means = np.abs(values.mean(axis=(1, 2))) if values.size else np.ones(len(values))
-    return _rank(final, (values / np.where(means > 0, means, 1.0)[:, None, None]).mean(axis=0))
+    if not values.size:
+        return []
+    return _rank(final, scores(values, *spread(values.mean(axis=2))))
+
+
+def spread(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest mean regret on each problem, and by how much the average policy's is above it.
+
+    What is above is a difference between policies, so it does not depend on how good the oracle is. It is NaN where
+    all policies have the same regret, so that the problem says nothing.
+
+    Parameters
+    ----------
+    means
+        Mean regret [problem, policy].
+    """
+    lowest = means.min(axis=1)
+    above = means.mean(axis=1) - lowest
+    return lowest, np.where(above > _SAME * np.abs(means).max(axis=1), above, np.nan)
+
+
+def scores(regret: np.ndarray, lowest: np.ndarray, above: np.ndarray) -> np.ndarray:
+    """Return [policy, run]: regret[problem, policy, run] on the scale of `spread`, averaged over problems.
+
+    Problems that say nothing are left out; if all are, every score is 0.
+    """
+    says = np.isfinite(above)
+    scaled = (regret[says] - lowest[says, None, None]) / above[says, None, None]
+    return scaled.mean(axis=0) if says.any() else np.zeros(regret.shape[1:])
+
+
+def left_out(final: xarray.DataArray) -> list[str]:
+    """Return the problems that `rank_overall` leaves out, as all policies have the same regret there."""
+    values = final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))]
+    says = np.isfinite(spread(values.mean(axis=2))[1]) if values.size else np.ones(len(final["problem"]), bool)
+    return [label for label, kept in zip(final["problem"].values.tolist(), says, strict=True) if not kept]
+
+
+def oracles_of(final: xarray.DataArray) -> list[str]:
+    """Return what regret is measured against on each problem."""
+    return [str(each) for each in final["oracle"].values.tolist()]
 
 
 def by_problem(final: xarray.DataArray) -> list[xarray.Dataset]:
     """Return what `rotting.simulation.significance` compares: final regret, problem by problem."""
     return [
         final.isel(problem=index)
-        .drop_vars("problem")
+        .drop_vars(["problem", "oracle"])
         .expand_dims(round=[0])
         .to_dataset(name="regret")
-        .assign_attrs(problem=label)
+        .assign_attrs(problem=label, oracle=oracles_of(final)[index])
         for index, label in enumerate(final["problem"].values.tolist())
     ]
 

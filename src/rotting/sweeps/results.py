@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rotting._core import imported
-from rotting.errors import DamagedFile
-from rotting.sweeps.blocks import Content
+from rotting.problems.oracle import oracle_name
 from rotting.sweeps.errors import MissingDask, SweepError
 from rotting.sweeps.folder import Folder
+from rotting.sweeps.kept import Kept
 from rotting.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 # Smaller results are read at once; of larger ones, Dask reads what is asked for in pieces of about CHUNK_BYTES.
 LARGE_BYTES = 256 << 20
 CHUNK_BYTES = 16 << 20
-_BLOCKS_IN_MEMORY = 4
 
 
 def open_results(
@@ -45,7 +44,8 @@ def open_results(
     -------
     xarray.Dataset
         `regret[problem, policy, run, round]`, `pulls[problem, policy, run, arm]`, `rounds[problem, round]` (the numbers
-        of the recorded rounds), `horizon[problem]` and `arms[problem]`. Problems may differ in rounds and arms: behind
+        of the recorded rounds), `horizon[problem]`, `arms[problem]` and `oracle[problem]`, what regret is measured
+        against. Problems may differ in rounds and arms: behind
         a problem's last round, `rounds` is 0 and regret NaN; behind its last arm, pulls are 0. Runs that are not
         finished have NaN and 0, too. Large results are Dask arrays: `.compute()` reads them.
 
@@ -71,8 +71,13 @@ def of_problem(dataset: xarray.Dataset, index: int) -> xarray.Dataset:
     rounds = one["rounds"].values
     count, arms = int(np.count_nonzero(rounds)), int(one["arms"])
     label = str(one["problem"].values)
-    attributes = {**dataset.attrs, "problem": label, "horizon": int(one["horizon"])}
-    one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "rounds", "arms", "horizon"])
+    attributes = {
+        **dataset.attrs,
+        "problem": label,
+        "oracle": str(one["oracle"].values),
+        "horizon": int(one["horizon"]),
+    }
+    one = one.isel(round=slice(count), arm=slice(arms)).drop_vars(["problem", "oracle", "rounds", "arms", "horizon"])
     return one.assign_coords(round=rounds[:count]).assign_attrs(attributes)
 
 
@@ -122,22 +127,23 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     rounds = np.zeros((len(plan.problems), most_rounds), np.int64)
     for index, recorded in enumerate(plan.recorded):
         rounds[index, : len(recorded)] = recorded
-    reader = _Reader(folder)
+    kept = Kept(folder, folder.blocks())
     dims = ("problem", "policy", "run")
     return xarray.Dataset(
         {
             "regret": (
                 (*dims, "round"),
-                reader.array("regret", most_rounds),
+                _array(kept, "regret", most_rounds),
                 {"long_name": "expected regret against the oracle"},
             ),
-            "pulls": ((*dims, "arm"), reader.array("pulls", most_arms), {"long_name": "pulls of each arm"}),
+            "pulls": ((*dims, "arm"), _array(kept, "pulls", most_arms), {"long_name": "pulls of each arm"}),
             "rounds": (("problem", "round"), rounds, {"long_name": "recorded rounds"}),
             "horizon": ("problem", [problem.horizon for problem in plan.problems]),
             "arms": ("problem", [problem.n_arms for problem in plan.problems]),
         },
         coords={
             "problem": plan.problem_labels,
+            "oracle": ("problem", [oracle_name(each, each.horizon) for each in plan.problems]),
             "policy": plan.policy_labels,
             "run": np.arange(plan.runs),
             "arm": np.arange(most_arms),
@@ -152,69 +158,34 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     )
 
 
-class _Reader:
-    """Fills arrays from blocks."""
+def _array(kept: Kept, name: str, width: int) -> np.ndarray | dask.array.Array:
+    """Return regret or pulls, [problem, policy, run, width]: in memory if small, as a Dask array if large."""
+    plan = kept.plan
+    shape = (len(plan.problems), len(plan.policies), plan.runs, width)
+    if 8 * np.prod(shape, dtype=float) <= LARGE_BYTES:
+        return _part(kept, name, *map(range, shape))
+    try:
+        import dask.array
+    except ImportError:
+        raise MissingDask("reading results this large") from None
+    # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
+    runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
+    policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
+    chunks = dask.array.core.normalize_chunks((1, policies, runs, width), shape)
 
-    def __init__(self, folder: Folder):
-        self.folder, self.plan = folder, folder.plan
-        self._blocks = folder.blocks()
-        self._starts = np.array([block.start for block in self._blocks])
-        self._stops = np.array([block.stop for block in self._blocks])
-        self._read = lru_cache(maxsize=_BLOCKS_IN_MEMORY)(self._read_block)
+    def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
+        return _part(kept, name, *(range(*ends) for ends in block_info[None]["array-location"]))
 
-    def array(self, name: str, width: int) -> np.ndarray | dask.array.Array:
-        """Return regret or pulls, [problem, policy, run, width]: in memory if small, as a Dask array if large."""
-        plan = self.plan
-        shape = (len(plan.problems), len(plan.policies), plan.runs, width)
-        if 8 * np.prod(shape, dtype=float) <= LARGE_BYTES:
-            return self.part(name, *map(range, shape))
-        try:
-            import dask.array
-        except ImportError:
-            raise MissingDask("reading results this large") from None
-        # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
-        runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
-        policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
-        chunks = dask.array.core.normalize_chunks((1, policies, runs, width), shape)
+    dtype = np.float64 if name == "regret" else np.int64
+    array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=dtype)
+    return array
 
-        def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
-            return self.part(name, *(range(*ends) for ends in block_info[None]["array-location"]))
 
-        dtype = np.float64 if name == "regret" else np.int64
-        array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=dtype)
-        return array
-
-    def part(self, name: str, problems: range, policies: range, runs: range, columns: range) -> np.ndarray:
-        """Return a part of regret or pulls, from whatever blocks overlap it."""
-        shape = (len(problems), len(policies), len(runs), len(columns))
-        result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
-        first = self.plan.numbering.number(problems[0], policies[0], runs[0])
-        last = self.plan.numbering.number(problems[-1], policies[-1], runs[-1])
-        for index in np.flatnonzero((self._starts <= last) & (self._stops > first)):
-            flat = getattr(self._read(index), name)
-            taken = 0
-            for piece in self.plan.numbering.pieces(self._blocks[index]):
-                width = len(self.plan.recorded[piece.problem]) if name == "regret" else self._arms(piece.problem)
-                rows = flat[taken : taken + piece.runs * width].reshape(piece.runs, width)
-                taken += rows.size
-                if piece.problem in problems and piece.policy in policies:
-                    low, high = max(piece.first, runs.start), min(piece.first + piece.runs, runs.stop)
-                    target = result[piece.problem - problems.start, piece.policy - policies.start]
-                    if low < high:
-                        target[low - runs.start : high - runs.start, :width] = rows[
-                            low - piece.first : high - piece.first
-                        ]
-        return result
-
-    def _arms(self, problem: int) -> int:
-        return self.plan.problems[problem].n_arms
-
-    def _read_block(self, index: int) -> Content:
-        block = self._blocks[index]
-        try:
-            return self.folder.read(block)
-        except DamagedFile as damage:
-            raise SweepError(
-                f"{str(self.folder.file(block))!r} is damaged ({damage})",
-                hint="give the sweep's command again, which computes it anew",
-            ) from None
+def _part(kept: Kept, name: str, problems: range, policies: range, runs: range, columns: range) -> np.ndarray:
+    """Return a part of regret or pulls."""
+    shape = (len(problems), len(policies), len(runs), len(columns))
+    result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
+    for problem, policy in itertools.product(problems, policies):
+        found = kept.of_cell(problem, policy, runs)[name == "pulls"]
+        result[problem - problems.start, policy - policies.start, :, : found.shape[1]] = found
+    return result

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rotting._core import imported
 from rotting.errors import DamagedFile
-from rotting.play.cell import Place
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
-from rotting.simulation.fit import check_fit
-from rotting.sweeps.blocks import Content, cut, encode, played_blocks
+from rotting.simulation.fit import check_fit, warn_if_unsuited
+from rotting.sweeps.blocks import cut, encode, played_blocks
 from rotting.sweeps.cluster import opened
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.extending import Earlier
@@ -113,6 +112,7 @@ def run_plan(
     extend: bool = False,
 ) -> Tally:
     """Compute what is missing in a folder; return what is finished. Parameters as in `sweep`."""
+    warn_if_unsuited(plan.policies, plan.problems)
     tally = Tally(plan)
     with (
         Folder.held(out, plan, overwrite, extend) as folder,
@@ -122,7 +122,7 @@ def run_plan(
         missing = _missing(folder, report)
         earlier = Earlier(folder, report.note)
         try:
-            _check_other_versions(earlier, on, report)
+            earlier.check_other_versions(on, report.note)
         except SweepError:
             folder.undo_extension()
             raise
@@ -131,51 +131,12 @@ def run_plan(
                 tally.add(known)
         report.begin()
         # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
-        with contextlib.closing(_played(earlier, missing, on, report)) as finished:
-            for block, encoded in finished:
-                folder.write(block, encoded)
+        with contextlib.closing(played_blocks(plan, missing, on, earlier.gaps, earlier.content, tally.add)) as finished:
+            for block, content in finished:
+                report.show()
+                folder.write(block, encode(plan, block, content))
         folder.forget_earlier()
     return tally
-
-
-def _played(
-    earlier: Earlier, missing: list[range], on: Place, report: Reporter
-) -> Generator[tuple[range, bytes], None, None]:
-    """Yield the missing blocks, as soon as what earlier plans do not have of them is played."""
-    plan = earlier.plan
-    blocks: dict[range, range] = {}  # from gaps to the blocks that they are in
-    left: dict[range, int] = {}
-    for block in missing:
-        gaps = earlier.gaps(block)
-        blocks |= dict.fromkeys(gaps, block)
-        left[block] = len(gaps)
-        if not gaps:
-            yield block, earlier.completed(block, {})
-    played: dict[range, dict[range, Content]] = {}
-    with contextlib.closing(played_blocks(plan, list(blocks), on)) as finished:
-        for gap, content in finished:
-            block = blocks[gap]
-            left[block] -= 1
-            report.tally.add(gap)
-            report.show()
-            if gap == block:
-                yield block, encode(plan, block, content)
-                continue
-            played.setdefault(block, {})[gap] = content
-            if left[block] == 0:
-                yield block, earlier.completed(block, played.pop(block))
-
-
-def _check_other_versions(earlier: Earlier, on: Place, report: Reporter) -> None:
-    """Play one run of every cell again that another version has played, and compare."""
-    if not (samples := earlier.samples()):
-        return
-    for sample, content in played_blocks(earlier.plan, samples, on):
-        earlier.compare(sample, content)
-    report.note(
-        f"What is there was played by another version: one run of each of its {len(samples)} cells was played again, "
-        "and is the same."
-    )
 
 
 def _missing(folder: Folder, report: Reporter) -> list[range]:

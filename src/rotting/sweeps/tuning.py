@@ -5,19 +5,25 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from rotting._core.validation import whole_number
 from rotting._output.sheets import Sheet
-from rotting.errors import BadType, BadValue
+from rotting.errors import BadValue
 from rotting.play import place_for
-from rotting.policies import Policy, PolicyLike, parse_policy
+from rotting.play.players import listed
+from rotting.policies import Policy, PolicyLike
+from rotting.policies._contract.policy import as_policy
+from rotting.policies._contract.suited import mismatches, warn
 from rotting.problems import Problem, ProblemLike
+from rotting.problems.oracle import oracle_name
+from rotting.simulation.paired import mean_interval
 from rotting.simulation.simulator import final_regrets
-from rotting.simulation.summary import mean_interval
-from rotting.sweeps.plan import as_problem, listed
+from rotting.simulation.tables import oracle_note
+from rotting.sweeps.plan import as_problem
+from rotting.sweeps.ranking import scores, spread
 
 WARNING = (
     "The choice was made on the very runs that these figures come from, so they are optimistically biased: judge it on "
@@ -34,7 +40,7 @@ class Trial:
     policy: Policy
     runs: int  # how many it played before it was dropped; the finalists have all
     regret: tuple[float, ...]  # mean regret on each problem
-    score: float  # mean over problems of regret / what all candidates had there on average in their first runs
+    score: float  # mean over problems of regret, 0 being the best and 1 the average candidate's in their first runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +55,8 @@ class Tuning:
     problems: tuple[Problem, ...]
     lead_low: float | None
     lead_high: float | None
+    oracles: tuple[str, ...]  # what regret is measured against on each problem
+    left_out: tuple[str, ...] = ()  # problems on which all candidates have the same regret
     warning: str = WARNING
 
     @property
@@ -71,15 +79,20 @@ def tuning_sheet(found: Tuning) -> Sheet:
     """Return what a search has found as a table, with what is to be said of it."""
     numbers = ("runs", *(f"regret on {problem}" for problem in found.problems), "score")
     sheet = Sheet("", ("policy", *numbers), numbers)
-    for trial in found.trials:
+    known = found.lead_low is not None and not math.isnan(found.lead_low)
+    tied = known and found.lead_low is not None and found.lead_low <= 0
+    for place, trial in enumerate(found.trials):
         regrets = [f"{regret:,.4g}" for regret in trial.regret]
-        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=trial is found.trials[0])
+        bold = known and place <= tied
+        sheet.add(str(trial.policy), str(trial.runs), *regrets, f"{trial.score:.3f}", bold=bold)
     sheet.notes += [
-        "Score: regret over what all candidates had on average, mean over problems.",
+        "Score: mean over problems of regret, 0 being the best and 1 the average candidate's in their first runs.",
+        *(f"Left out of it, as all candidates have the same regret: {problem}." for problem in found.left_out),
+        oracle_note(dict(zip(map(str, found.problems), found.oracles, strict=True))),
         f"Best: {found.best!r}",
     ]
-    if found.lead_low is not None and not math.isnan(found.lead_low):
-        tie = " (a tie)" if found.lead_low <= 0 else ""
+    if known:
+        tie = " (a tie)" if tied else ""
         lead = f"{found.lead_low:+.3f} to {found.lead_high:+.3f}"
         sheet.notes.append(f"The runner-up's score is {lead} above (95 %, paired){tie}.")
     sheet.notes.append(f"Warning: {found.warning}")
@@ -89,7 +102,7 @@ def tuning_sheet(found: Tuning) -> Sheet:
 def tune(
     policy: PolicyLike,
     problems: ProblemLike | Iterable[ProblemLike],
-    grid: Mapping[str, Sequence[object]] | None = None,
+    grid: Mapping[str, Iterable[object]] | None = None,
     runs: int = 200,
     seed: int = 0,
     horizon: int | None = None,
@@ -123,43 +136,60 @@ def tune(
     >>> found.best
     FEWA(alpha=0.1, sigma=1.0, delta0=1.0)
     """
-    policy = parse_policy(policy) if isinstance(policy, str) else policy
-    if not isinstance(policy, Policy):
-        raise BadType("is not one of the package's policies", name="policy", value=policy, expected="such as FEWA()")
+    policy = as_policy(policy)
     played = tuple(as_problem(problem) for problem in listed("problems", problems))
     candidates = expand(policy, default_grid(policy) if grid is None else grid)
+    _warn_if_unsuited(candidates, played, horizon)
     runs = whole_number("runs", runs, minimum=1)
     # So many halvings that two or three are left for the last and longest round.
     rounds = max((len(candidates) - 1).bit_length() - 1, 0)
     regret = np.empty((len(candidates), len(played), 0))
-    scale: np.ndarray | None = None
+    scale: tuple[np.ndarray, np.ndarray] | None = None
     dropped: list[Trial] = []
     for halvings_left in range(rounds, -1, -1):
         wanted = max(runs >> halvings_left, min(runs, 2))
         more = _play(candidates, played, regret.shape[2], wanted, seed, horizon, threads, progress, device)
         regret = np.concatenate([regret, more], axis=2)
-        scale = _scale(regret) if scale is None else scale
-        scores = (regret / scale[:, None]).mean(axis=1)  # [candidate, run]
-        order = np.argsort(scores.mean(axis=1), kind="stable")
+        scale = spread(regret.mean(axis=2).T) if scale is None else scale
+        found = scores(regret.transpose(1, 0, 2), *scale)  # [candidate, run]
+        order = np.argsort(found.mean(axis=1), kind="stable")
         keep = -(-len(candidates) // 2) if halvings_left else 0
-        dropped[:0] = [_trial(candidates[index], regret[index], scores[index]) for index in order[keep:]]
+        dropped[:0] = [_trial(candidates[index], regret[index], found[index]) for index in order[keep:]]
         if halvings_left:
             candidates, regret = [candidates[index] for index in order[:keep]], regret[order[:keep]]
-    lead = mean_interval(scores[order[1]] - scores[order[0]]) if len(order) > 1 else (None, None)
-    return Tuning(tuple(dropped), played, *lead)
+    low, high = mean_interval(found[order[1]] - found[order[0]]) if len(order) > 1 else (None, None)
+    assert scale is not None
+    oracles = tuple(oracle_name(each, each.horizon if horizon is None else horizon) for each in played)
+    left_out = tuple(str(each) for each, above in zip(played, scale[1], strict=True) if math.isnan(above))
+    return Tuning(tuple(dropped), played, low, high, oracles, left_out)
 
 
-def expand(policy: Policy, grid: Mapping[str, Sequence[object]]) -> list[Policy]:
+def expand(policy: Policy, grid: Mapping[str, Iterable[object]]) -> list[Policy]:
     """Return the policy with every combination of the values of a grid."""
     known = [field.name for field in dataclasses.fields(policy)]
-    for name, values in grid.items():
+    for name in grid:
         if name not in known:
             kind, has = type(policy).__name__, ", ".join(known) or "none"
             raise BadValue(f"{{grid}} names {name!r}, which {kind} does not have", hint=f"its parameters are {has}")
-        if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-            raise BadValue(owner="grid", name=name, value=values, expected="a list of values")
-    combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values()))
+    tried = [_values(name, values) for name, values in grid.items()]
+    combinations = (dict(zip(grid, values, strict=True)) for values in itertools.product(*tried))
     return list(dict.fromkeys(dataclasses.replace(policy, **chosen) for chosen in combinations))
+
+
+def _values(name: str, values: object) -> list[object]:
+    """Return the values to try of a parameter: those of a list or of an array."""
+    found = values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else values
+    if not isinstance(found, Iterable) or isinstance(found, str | np.ndarray) or not (several := list(found)):
+        raise BadValue(owner="grid", name=name, value=values, expected="a list of values, or an array")
+    return several
+
+
+def _warn_if_unsuited(tried: list[Policy], problems: tuple[Problem, ...], horizon: int | None) -> None:
+    """Warn of what a policy is not made for, unless a parameter is searched that puts it right."""
+    fields = [field.name for field in dataclasses.fields(tried[0])]
+    searched = {name for name in fields if len({getattr(each, name) for each in tried}) > 1}
+    found = [each for problem in problems for each in mismatches(tried[0], problem, horizon)]
+    warn(each for each in found if not searched & set(each.parameters))
 
 
 def default_grid(policy: Policy) -> dict[str, list[object]]:
@@ -197,12 +227,6 @@ def _play(
         return np.empty((len(candidates), len(problems), 0))
     on = place_for(device, threads)
     return final_regrets(candidates, problems, horizon, range(first, wanted), seed, on, progress)
-
-
-def _scale(regret: np.ndarray) -> np.ndarray:
-    """Return the mean regret on each problem, so that a problem with large regrets does not decide alone."""
-    means = np.abs(regret.mean(axis=(0, 2)))
-    return np.where(means > 0, means, 1.0)
 
 
 def _trial(policy: Policy, regret: np.ndarray, score: np.ndarray) -> Trial:

@@ -113,7 +113,7 @@ def test_states_are_checked_when_a_policy_is_first_used(faults, says):
         ({"select": from_the_end}, "select gave -1 in round 1"),
         ({"select": far_out}, "select gave 1000000000000 in round 1"),
         ({"update": learn_without_counting}, "update left pulls at [0, 0, 0] in round 1; expected [1, 0, 0]"),
-        ({"update": learn_twice}, "update left pulls at [2, 0, 0] in round 1; expected [1, 0, 0]"),
+        ({"update": learn_twice}, "update changes pulls by more than pulls[arm] += 1"),
     ],
 )
 @pytest.mark.parametrize("check", [False, True])
@@ -176,6 +176,8 @@ import json, warnings
 import matplotlib.figure  # whose own warnings are not ours
 warnings.simplefilter("error")
 import rotting
+from rotting.errors import PolicyMismatch
+warnings.simplefilter("ignore", PolicyMismatch)
 from rotting.policies import POLICIES
 from rotting.problems import Constant, Drop, Problem
 problem = Problem([Drop(1.0, 0.0, 20), 0.3, [0.5, 0.4], 0.2], sigma=0.5)

@@ -17,11 +17,11 @@ import numpy as np
 import rotting
 from rotting.policies._contract.kernel import kernel_of
 from rotting.policies._contract.states import fresh_state
-from rotting.policies._windows import exact_filter, index_proofs, pair_proofs, share_bonus
+from rotting.policies._windows import index_proofs, pairs, rows
 
 MEMBERS = 3
-SHARED = ("my_share", "any_in_team", "largest_in_team", "smallest_in_team")
-USERS = (exact_filter, index_proofs, pair_proofs, share_bonus)
+SHARED = ("my_share", "any_in_team", "largest_in_team")
+USERS = (index_proofs, pairs, rows)
 ROUNDS = 400
 
 
@@ -46,9 +46,6 @@ class Team:
 
     def largest_in_team(self, number):
         return max(self._all_of(number))
-
-    def smallest_in_team(self, number):
-        return min(self._all_of(number))
 
     def _all_of(self, said):
         self._said[self._own.member] = said

@@ -8,16 +8,18 @@ from rotting import RAWUCB
 from rotting.policies._contract.states import fresh_state
 from rotting.policies._windows.history import ROW, append, rough_window_sums
 from rotting.policies._windows.index_proofs import (
-    ENDS,
+    COUNT,
+    FIRST,
     FIRST_ROW,
     HEIGHT,
     LAST,
+    LAST_HEIGHT,
+    LAST_START,
     RECENT,
     RETRY,
     ROW_COUNT,
     ROWS,
     STRETCHES,
-    WHERE,
     all_above,
     divide,
     lowest_window,
@@ -29,16 +31,16 @@ UNIT = 2.0**-10
 
 def stretches_of(proofs, arm):
     """Return the stretches of an arm as (start, end, height at start, height at end)."""
-    ends = proofs.roofs[arm, :, : proofs.notes[arm, ENDS]]
-    where, height = ends[WHERE].astype(int), ends[HEIGHT]
-    return list(zip(where[::2], where[1::2], height[::2], height[1::2], strict=True))
+    roofs = proofs.roofs[arm, :, : proofs.notes[arm, COUNT]]
+    starts, ends = roofs[FIRST].astype(int), roofs[LAST_START].astype(int)
+    return zip(starts, ends, roofs[HEIGHT], roofs[LAST_HEIGHT], strict=True)
 
 
 def assert_covered(proofs, arm, prefix):
     """Assert that each start 0, 1, ..., n - 1 belongs to exactly one stretch, row, or the recent ones."""
     notes, times = proofs.notes[arm], np.zeros(len(prefix), int)
     assert notes[ROW_COUNT] <= ROWS
-    assert notes[ENDS] <= 2 * STRETCHES
+    assert notes[COUNT] <= STRETCHES
     for start, end, left, right in stretches_of(proofs, arm):
         times[start:end] += 1
         roof = left + (right - left) * np.arange(end - start + 1) / (end - start)
@@ -79,7 +81,7 @@ def test_every_start_is_covered_once(sigma, seed):
     agent = play(rewards, 6000, sigma=sigma, after=look)
     proofs, busy = agent._state.proofs, int(agent.pulls.argmax())
     assert agent.pulls[busy] - proofs.notes[busy, LAST] <= RECENT + 1
-    assert proofs.notes[busy, ENDS] > 0
+    assert proofs.notes[busy, COUNT] > 0
 
 
 def test_stretches_are_split_no_further_than_needed():
@@ -87,7 +89,7 @@ def test_stretches_are_split_no_further_than_needed():
     rewards = np.rint(np.random.default_rng(1).normal(size=(2, 40_000)) / UNIT) * UNIT
     agent = play(rewards, 40_000)
     notes = agent._state.proofs.notes
-    assert notes[:, ENDS].max() < STRETCHES
+    assert notes[:, COUNT].max() < STRETCHES / 2
     assert notes[:, ROW_COUNT].max() < 12
 
 
@@ -97,7 +99,7 @@ def test_without_room_all_windows_are_compared():
     agent = play(rewards, 2500, sigma=0.0)
     notes = agent._state.proofs.notes
     assert notes[0, RETRY] > 0
-    assert notes[0, ENDS] == notes[0, LAST] == 0
+    assert notes[0, COUNT] == notes[0, LAST] == 0
     assert agent.explain().arms[0].index == 0.5
 
 

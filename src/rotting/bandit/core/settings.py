@@ -14,6 +14,7 @@ from rotting.bandit.core.checking import good_name, good_reward
 from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, RewardOutOfRange, SettingsConflict, UnknownArm
 from rotting.errors import BadValue, ParseError, literal, quoted
 from rotting.policies import Policy, parse_policy
+from rotting.policies._contract.suited import range_mismatches, warn
 
 # A number for every arm, or one for each of some arms.
 Limit = int | Mapping[str, int]
@@ -104,6 +105,12 @@ class BanditSettings:
                 value=value,
                 expected=f"{low!r} to {high!r}, the reward_range of the bandit",
             )
+
+    def warn_if_unsuited(self) -> None:
+        """Warn of a policy that is not made for rewards in the range."""
+        if self.reward_range is not None:
+            found = range_mismatches(self.policy, *self.reward_range)
+            warn(each for each in found if self.sigma is None or "sigma" not in each.parameters)
 
     @property
     def limits_exposures(self) -> bool:

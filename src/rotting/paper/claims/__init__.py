@@ -2,7 +2,7 @@
 
 # isort: off
 from rotting.paper.claims.judging import CLAIMS, DIFFERS, FAILS, HOLDS, Claim, Judgement, judge
-from rotting.paper.claims import two_arm, ten_arm, others, beyond
+from rotting.paper.claims import two_arm, ten_arm, others, theorems, beyond
 # isort: on
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "judge",
     "others",
     "ten_arm",
+    "theorems",
     "two_arm",
 ]

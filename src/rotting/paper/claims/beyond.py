@@ -18,7 +18,7 @@ from rotting.paper.claims.judging import (
     verdict_within,
 )
 from rotting.paper.final_regret import final_regret, final_reward
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.paired import mean_interval
 
 
 def mean_of(values: np.ndarray) -> tuple[float, float | None, float | None]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting.paper.experiment import Results
-from rotting.simulation.summary import LEVEL
+from rotting.simulation.paired import LEVEL
 
 HOLDS, FAILS, DIFFERS = "holds", "fails", "differs"
 RESAMPLES = 1000

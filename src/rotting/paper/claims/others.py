@@ -16,7 +16,7 @@ from rotting.paper.claims.judging import (
     ratio_of,
     verdict_within,
 )
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.paired import mean_interval
 from rotting.theory import decompose, greedy_bound, largest_decay
 
 # The appendix.

@@ -19,7 +19,7 @@ from rotting.paper.claims.judging import (
     verdict_equal,
     verdict_within,
 )
-from rotting.simulation.summary import mean_interval
+from rotting.simulation.paired import mean_interval
 
 
 def _ten_arm(results: AllResults, label: str) -> np.ndarray:
@@ -72,7 +72,7 @@ def _wswa_per_arm(results: AllResults) -> Finding:
     "0.22",
 )
 def _efficient_nested(results: AllResults) -> Finding:
-    return _efficient(results, "EFF-FEWA 0.06", "as the paper's text describes it")
+    return _efficient(results, "EFF-FEWA 0.06", "as the analysis and the authors' later code have it")
 
 
 @claim(
@@ -83,7 +83,18 @@ def _efficient_nested(results: AllResults) -> Finding:
     "0.22",
 )
 def _efficient_blocks(results: AllResults) -> Finding:
-    return _efficient(results, "EFF-FEWA 0.06, blocks", "as the appendix's pseudo-code has it")
+    return _efficient(results, "EFF-FEWA 0.06, blocks", "as the main text has it")
+
+
+@claim(
+    "eff-fewa-regret-printed",
+    "EFF-FEWA suffers 22 % more regret (windows refreshed as printed)",
+    "regret of EFF-FEWA / FEWA, less 1",
+    ["fig2"],
+    "0.22",
+)
+def _efficient_printed(results: AllResults) -> Finding:
+    return _efficient(results, "EFF-FEWA 0.06, printed", "as the appendix's pseudo-code has it")
 
 
 def _efficient(results: AllResults, label: str, reading: str) -> Finding:

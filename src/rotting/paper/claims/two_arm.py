@@ -119,17 +119,26 @@ def _almost_always(results: AllResults) -> Finding:
 @claim(
     "eff-fewa-comparable",
     "EFF-FEWA has a regret comparable to FEWA (two arms)",
-    "largest ratio, over L, of the regret of EFF-FEWA(0.06) to FEWA(0.06) (at most 1.5)",
+    "ratio of the regret of EFF-FEWA(0.06) to FEWA(0.06) at the L where it is largest in the other half of the runs "
+    "(at most 1.5)",
     ["fig1"],
 )
 def _comparable(results: AllResults) -> Finding:
     exact, efficient = (two_arm.final_regret(results["fig1"], label) for label in ("FEWA 0.06", "EFF-FEWA 0.06"))
 
-    def largest(chosen: np.ndarray) -> float:
-        return float((efficient[chosen].mean(axis=0) / exact[chosen].mean(axis=0)).max())
+    def ratios(chosen: np.ndarray) -> np.ndarray:
+        return np.asarray(efficient[chosen].mean(axis=0) / exact[chosen].mean(axis=0))
 
-    value, (low, high) = largest(np.arange(len(exact))), resampled(largest, len(exact))
-    return Finding(value, low, high, verdict_within(low, high, 0.0, 1.5), f"never more than {value:.2f} times FEWA's.")
+    def at_worst(chosen: np.ndarray) -> float:
+        # The largest of thirty noisy ratios is too large on average; at the L that other runs find, one is not.
+        halves = [chosen[chosen % 2 == half] for half in (0, 1)]
+        if not all(map(len, halves)):
+            return float(ratios(chosen).max())
+        one, other = map(ratios, halves)
+        return float(one[other.argmax()] + other[one.argmax()]) / 2
+
+    value, (low, high) = at_worst(np.arange(len(exact))), resampled(at_worst, len(exact))
+    return Finding(value, low, high, verdict_within(low, high, 0.0, 1.5), f"{value:.2f} times FEWA's where it is most.")
 
 
 @claim(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,31 +16,24 @@ from rotting.play.gpu.device import WARP, Stream
 from rotting.play.gpu.kernel import Batch
 from rotting.play.gpu.parts import Common, Woven
 from rotting.play.loop import Journal, Streams, streams_of_many
-from rotting.play.players import CompiledPlayer
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
 
 _SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
-_BYTES = 8  # of a number
-_NUMBERS_OF_THREAD, _NUMBERS_OF_RUN = 5, 3  # beside states, a key per arm, and what is recorded: see `to_device`
 _LONG = 1 << 16  # rounds for which every history needs more room than a fresh one has
 _GROWING, _WOVEN, _COMMON = range(3)  # layouts: see `parts`
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """Some runs of a cell: first..first + runs - 1, counted from the cell's first run."""
-
-    cell: int  # its place among all cells
-    first: int
-    runs: int
+# Some runs of a cell, and its place among those that are played.
+Placed = tuple[int, Cell]
 
 
 @dataclasses.dataclass(frozen=True)
 class Group:
     """Cells whose states and problems have the same structure, so that one launch can play them."""
 
-    places: tuple[int, ...]  # of the cells among all
+    cells: tuple[Placed, ...]
+    sample: Batch  # of a single run
     run_bytes: int  # what a run needs, ...
     thread_bytes: int  # ... and each thread of a warp
     in_teams: bool
@@ -53,10 +46,6 @@ class Group:
         """Return how many runs fit the memory, one at least: whole warps of them, or less than one."""
         whole = memory // (self.run_bytes + self.thread_bytes) // WARP * WARP
         return int(whole or max((memory - WARP * self.thread_bytes) // self.run_bytes, 1))
-
-    def parts(self, cells: Sequence[Cell]) -> list[Part]:
-        """Return all runs."""
-        return [Part(place, 0, len(cells[place].runs)) for place in self.places]
 
 
 class Constant(NamedTuple):
@@ -75,7 +64,7 @@ def first_state(cell: Cell) -> Any:
 
 def policy_of(cell: Cell) -> Policy:
     """Return the policy of a cell that a GPU can play: a Python class is not one."""
-    if isinstance(cell.player, CompiledPlayer):
+    if cell.player.is_compiled and cell.player.policy is not None:
         return cell.player.policy
     raise NoDevice(
         "is played in Python, which a GPU cannot do",
@@ -84,28 +73,34 @@ def policy_of(cell: Cell) -> Policy:
     )
 
 
-def grouped(cells: Sequence[Cell]) -> list[Group]:
-    """Return the cells in groups, those that need most memory first."""
-    found: dict[object, list[int]] = {}
-    for place, cell in enumerate(cells):
+def grouped(cells: Iterable[Placed], stream: Stream) -> list[Group]:
+    """Return cells in groups, those that need most memory first."""
+    found: dict[object, list[Placed]] = {}
+    for place, cell in cells:
         parts = first_state(cell), cell.problem.arrays, cell.problem.new_memory()
-        found.setdefault(tuple(_structure(part, {}) for part in parts), []).append(place)
-    groups = [_group(cells, places) for places in found.values()]
+        found.setdefault(tuple(_structure(part, {}) for part in parts), []).append((place, cell))
+    groups = [_group(each, stream) for each in found.values()]
     return sorted(groups, key=lambda group: -group.run_bytes - group.thread_bytes)
 
 
-def _group(cells: Sequence[Cell], places: list[int]) -> Group:
+def _group(cells: list[Placed], stream: Stream) -> Group:
     """Return a group, and what its runs need."""
-    first = cells[places[0]]
-    layout = _layouts(first)
-    sizes = {_GROWING: 0, _WOVEN: 0, _COMMON: 0}
-    own = {id(array): (name, array.nbytes) for name, array in leaves(first_state(first))}
-    for name, size in own.values():
-        sizes[layout(name)] += size
-    sizes[_WOVEN] += sum(array.nbytes for _, array in leaves(first.problem.new_memory()))
-    sizes[_WOVEN] += (first.problem.n_arms + _NUMBERS_OF_THREAD) * _BYTES
-    sizes[_GROWING] += (max(len(cells[place].rounds) for place in places) + _NUMBERS_OF_RUN) * _BYTES
-    return Group(tuple(places), sizes[_GROWING], sizes[_WOVEN], policy_of(first).in_teams)
+    largest = max((cell for _, cell in cells), key=lambda cell: len(cell.rounds))
+    sample, _ = to_device([dataclasses.replace(largest, runs=largest.runs[:1])], 1, 1, stream)
+    return Group(tuple(cells), sample, *_sizes(sample), policy_of(largest).in_teams)
+
+
+def _sizes(part: Any) -> tuple[int, int]:
+    """Return how many bytes of a batch of one run are the run's, and those of each thread of a warp.
+
+    An array that a state holds twice, such as its pulls, counts twice, though it is one.
+    """
+    if isinstance(part, Woven):
+        return 0, part.array.nbytes // WARP
+    if isinstance(part, tuple) and not isinstance(part, Common):
+        of_run, of_thread = zip(*map(_sizes, part), strict=True)
+        return sum(of_run), sum(of_thread)
+    return 0 if isinstance(part, Common) else part.nbytes, 0
 
 
 def _structure(value: Any, seen: dict[int, int]) -> object:
@@ -115,22 +110,22 @@ def _structure(value: Any, seen: dict[int, int]) -> object:
     return value.dtype.str, value.shape, seen.setdefault(id(value), len(seen))
 
 
-def cut(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
-    """Yield the parts in lists of at most `most` runs, about equally many in each.
+def runs_of(cells: Iterable[Placed]) -> int:
+    """Return how many runs cells have, all together."""
+    return sum(len(cell.runs) for _, cell in cells)
 
-    >>> [sum(part.runs for part in batch) for batch in cut([Part(0, 0, 50), Part(1, 0, 51)], most=40)]
-    [34, 34, 33]
-    """
-    total = sum(part.runs for part in parts)
-    size = -(-total // -(-total // most))
-    batch: list[Part] = []
-    room = size
-    for part in parts:
-        first, left = part.first, part.runs
+
+def cut(cells: Sequence[Placed], most: int) -> Iterator[list[Placed]]:
+    """Yield cells, or parts of them, in lists of at most `most` runs, about equally many in each."""
+    total = runs_of(cells)
+    room = size = -(-total // -(-total // most))
+    batch: list[Placed] = []
+    for place, cell in cells:
+        left = cell.runs
         while left:
-            taken = min(left, room)
-            batch.append(Part(part.cell, first, taken))
-            first, left, room = first + taken, left - taken, room - taken
+            taken, left = left[:room], left[room:]
+            batch.append((place, dataclasses.replace(cell, runs=taken)))
+            room -= len(taken)
             if room == 0:
                 yield batch
                 batch, room = [], size
@@ -141,42 +136,35 @@ def cut(parts: Sequence[Part], most: int) -> Iterator[list[Part]]:
 # A batch in the device's memory.
 
 
-def to_device(
-    cells: Sequence[Cell], parts: Sequence[Part], lanes: int, team: int, stream: Stream
-) -> tuple[Batch, list[Constant]]:
+def to_device(cells: Sequence[Cell], lanes: int, team: int, stream: Stream) -> tuple[Batch, list[Constant]]:
     """Return the runs of a batch before their first round, and its constants.
 
     It is for warps that play `lanes` runs at a time, each with a team of so many threads. `MemoryError` if the device's
     memory is too small.
     """
-    chosen = [cells[part.cell] for part in parts]
-    runs = sum(part.runs for part in parts)
-    whose = np.repeat(np.arange(len(parts)), [part.runs for part in parts])
+    sizes = [len(cell.runs) for cell in cells]
+    runs, whose = sum(sizes), np.repeat(np.arange(len(cells)), sizes)
     making = _Making(runs, lanes, team, stream.to_device(whose), stream)
-    n_arms, rounds = chosen[0].problem.n_arms, _padded([cell.rounds for cell in chosen])
-    each = [_streams(cell, part, n_arms) for cell, part in zip(chosen, parts, strict=True)]
+    n_arms, rounds = cells[0].problem.n_arms, _padded([cell.rounds for cell in cells])
+    each = [streams_of_many(cell.seed, np.array(cell.runs), n_arms) for cell in cells]
     streams = Streams(*map(np.concatenate, zip(*each, strict=True)))
     batch = Batch(
-        states=making.assembled([first_state(cell) for cell in chosen], _layouts(chosen[0])),
+        states=making.assembled([first_state(cell) for cell in cells], _layouts(cells[0])),
         streams=Streams(*map(making.woven, streams)),
         journals=Journal(
             rounds=making.common(rounds),
             earned=stream.zeros((runs, rounds.shape[1]), np.dtype(np.float64)),
-            memory=making.assembled([cell.problem.new_memory() for cell in chosen], lambda name: _WOVEN, "memory"),
+            memory=making.assembled([cell.problem.new_memory() for cell in cells], lambda name: _WOVEN, "memory"),
             total=making.woven(np.zeros((runs, 2))),
             place=making.woven(np.zeros((runs, 1), np.int64)),
         ),
-        problems=making.assembled([cell.problem.arrays for cell in chosen], lambda name: _COMMON),
-        horizons=stream.to_device(np.array([cell.horizon for cell in chosen])),
+        problems=making.assembled([cell.problem.arrays for cell in cells], lambda name: _COMMON),
+        horizons=stream.to_device(np.array([cell.horizon for cell in cells])),
         cells=making.cells,
         broken=stream.zeros((runs, 3), np.dtype(np.int64)),
         any_broken=stream.zeros((1,), np.dtype(np.int64)),
     )
     return batch, making.constants
-
-
-def _streams(cell: Cell, part: Part, n_arms: int) -> Streams:
-    return streams_of_many(cell.seed, np.array(cell.runs[part.first : part.first + part.runs]), n_arms)
 
 
 def _padded(rounds: list[np.ndarray]) -> np.ndarray:

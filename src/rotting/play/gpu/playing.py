@@ -5,14 +5,12 @@ Between two pieces Python looks at Ctrl-C, at what broke, and at the progress.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
-from functools import partial
+from collections.abc import Generator, Sequence
 
 import numpy as np
 
@@ -21,10 +19,20 @@ from rotting.errors import KernelError
 from rotting.play.cell import Cell, Played, Tell
 from rotting.play.faults import fault
 from rotting.play.gpu import device
-from rotting.play.gpu.batches import Group, Part, cut, first_players, grouped, of_players, policy_of, to_device
+from rotting.play.gpu.batches import (
+    Group,
+    Placed,
+    cut,
+    first_players,
+    grouped,
+    of_players,
+    policy_of,
+    runs_of,
+    to_device,
+)
 from rotting.play.gpu.compiling import kernel_for
+from rotting.play.gpu.kernel import Batch
 from rotting.play.loop import FINE
-from rotting.play.on_threads import on_threads
 
 # How much of the memory that is free is planned with; the rest is for what the driver and others need.
 _SHARE = 0.85
@@ -34,7 +42,7 @@ _FIRST_PIECES = 32  # the first piece is this part of the rounds: its time says 
 _SCHEDULERS, _REGISTERS, _MOST_WARPS = 4, 65_536, 32
 _CACHED_WARPS, _SMALL_STATE = 16, 1024  # the most warps for states of more bytes than that (measured: docs/gpu.md)
 _POLL_SECONDS = 0.0005
-# What is played before the host reads the results: that many runs, or bytes.
+# What the host reads the results of at a time: that many runs, or bytes, at most.
 _HOST_RUNS, _HOST_BYTES = 1 << 18, 1 << 29
 _PLAYING = threading.Lock()
 
@@ -47,96 +55,64 @@ def play_cells(cells: Sequence[Cell], tell: Tell) -> Generator[Played, None, Non
     for cell in cells:
         policy_of(cell)
     device.require()
-    groups = list(_fitting_the_host(cells))
-    if len(groups) == 1:
-        with _PLAYING:
-            yield from _play_cells(cells, 0, tell)
-        return
-    over = threading.Event()
-
-    def tell_or_stop(place: int, rounds: int) -> None:
-        if over.is_set():
-            raise _StoppedError
-        tell(place, rounds)
-
-    # While one thread plays, what was played before finds its reader.
-    jobs = (partial(_all_of, cells, group, tell_or_stop) for group in groups)
-    with contextlib.closing(on_threads(jobs, 1, over.set)) as finished:
-        for played in finished:
-            yield from played
-
-
-class _StoppedError(Exception):
-    """Playing was given up: nobody waits for the results."""
-
-
-def _all_of(cells: Sequence[Cell], group: range, tell: Tell) -> list[Played]:
     with _PLAYING:
-        return list(_play_cells(cells[group.start : group.stop], group.start, tell))
-
-
-def _fitting_the_host(cells: Sequence[Cell]) -> Iterator[range]:
-    """Yield the places of cells in groups that keep a GPU busy for a second or so, and fit the host's memory."""
-    first, runs, size = 0, 0, 0
-    for place, cell in enumerate(cells):
-        runs, size = runs + len(cell.runs), size + 8 * len(cell.runs) * (len(cell.rounds) + cell.problem.n_arms)
-        if runs >= _HOST_RUNS or size >= _HOST_BYTES:
-            yield range(first, place + 1)
-            first, runs, size = place + 1, 0, 0
-    if first < len(cells):
-        yield range(first, len(cells))
-
-
-def _play_cells(cells: Sequence[Cell], place_of_first: int, tell: Tell) -> Generator[Played, None, None]:
-    memory = int(_SHARE * device.free_memory())
-    waiting: deque[tuple[list[Part], Group]] = deque(
-        (parts, group) for group in grouped(cells) for parts in cut(group.parts(cells), group.most_runs(memory))
-    )
-    playing: list[_Playing] = []
-    while waiting or playing:
-        while waiting:
-            parts, group = waiting[0]
-            shape = shape_for(sum(part.runs for part in parts), group, memory)
-            if playing and shape.needed + sum(each.shape.needed for each in playing) > memory:
-                break
-            try:
-                begun = _Playing(cells, parts, shape)
-            except MemoryError:
-                if playing:
+        memory = int(_SHARE * device.free_memory())
+        waiting = deque(
+            (part, group)
+            for group in grouped(enumerate(cells), device.Stream())
+            for part in cut(group.cells, min(group.most_runs(memory), _most_on_host(group)))
+        )
+        playing: list[_Playing] = []
+        while waiting or playing:
+            while waiting:
+                part, group = waiting[0]
+                shape = shape_for(runs_of(part), group, memory)
+                if playing and shape.needed + sum(each.shape.needed for each in playing) > memory:
                     break
-                memory //= 2  # there is less than was said
+                try:
+                    begun = _Playing(part, shape, group.sample)
+                except MemoryError:
+                    if playing:
+                        break
+                    memory //= 2  # there is less than was said
+                    waiting.popleft()
+                    waiting.extendleft((half, group) for half in _halves(part))
+                    continue
                 waiting.popleft()
-                waiting.extendleft((half, group) for half in _halves(parts))
-                continue
-            waiting.popleft()
-            playing.append(begun)
-        finished = [each for each in playing if each.go_on(place_of_first, tell)]
-        playing = [each for each in playing if each not in finished]
-        for each in finished:
-            yield from each.results(place_of_first)
-        if not finished:
-            time.sleep(_POLL_SECONDS)
+                playing.append(begun)
+            finished = [each for each in playing if each.go_on(tell)]
+            playing = [each for each in playing if each not in finished]
+            for each in finished:
+                yield from each.results()
+            if not finished:
+                time.sleep(_POLL_SECONDS)
 
 
-def _halves(parts: list[Part]) -> list[list[Part]]:
-    runs = sum(part.runs for part in parts)
+def _most_on_host(group: Group) -> int:
+    """Return how many runs of a group the host takes the results of at a time."""
+    size = 8 * max(len(cell.rounds) + cell.problem.n_arms for _, cell in group.cells)
+    return max(1, min(_HOST_RUNS, _HOST_BYTES // size))
+
+
+def _halves(part: list[Placed]) -> list[list[Placed]]:
+    runs = runs_of(part)
     if runs == 1:
         raise MemoryError("the GPU's memory is too small for a single run")
-    return list(cut(parts, -(-runs // 2)))
+    return list(cut(part, -(-runs // 2)))
 
 
 class _Playing:
     """A batch on its way: which rounds are being played, and how long they took so far."""
 
-    def __init__(self, cells: Sequence[Cell], parts: list[Part], shape: Shape):
-        self.cells, self.parts, self.shape = cells, parts, shape
-        self._stream = device.Stream()
-        self._horizon = max(cells[part.cell].horizon for part in parts)
-        sample, _ = to_device(cells, [dataclasses.replace(parts[0], runs=1)], 1, 1, self._stream)
-        with compile_errors_in_short(policy_of(cells[parts[0].cell])):
+    def __init__(self, part: list[Placed], shape: Shape, sample: Batch):
+        self.shape, self._stream = shape, device.Stream()
+        self.places, self.cells = zip(*part, strict=True)
+        self._ends = np.cumsum([len(cell.runs) for cell in self.cells])
+        self._horizon = max(cell.horizon for cell in self.cells)
+        with compile_errors_in_short(policy_of(self.cells[0])):
             self._kernel, registers = kernel_for(sample)
         self._blocks = shape.blocks(registers)
-        self._batch, self._constants = to_device(cells, parts, shape.lanes, shape.team, self._stream)
+        self._batch, self._constants = to_device(self.cells, shape.lanes, shape.team, self._stream)
         self._last, self._piece, self._seconds, self._reported = 0, 0, 0.0, 0
         self._launch(-(-self._horizon // _FIRST_PIECES))
 
@@ -149,7 +125,7 @@ class _Playing:
         self._stream.launch(self._kernel, self._blocks, threads, self._batch, *rounds_now, self.shape.lanes)
         self._is_done = self._stream.mark()
 
-    def go_on(self, place_of_first: int, tell: Tell) -> bool:
+    def go_on(self, tell: Tell) -> bool:
         """Begin the next piece if the present one is finished; say whether that was the last."""
         if not self._is_done():
             return False
@@ -157,8 +133,8 @@ class _Playing:
         self._seconds += took
         self._last += self._piece
         self._refuse_broken()
-        done = sum(min(self._last, self.cells[part.cell].horizon) * part.runs for part in self.parts)
-        tell(place_of_first + self.parts[0].cell, done - self._reported)
+        done = sum(min(self._last, cell.horizon) * len(cell.runs) for cell in self.cells)
+        tell(self.places[0], done - self._reported)
         self._reported = done
         if self._last == self._horizon:
             self._refuse_changed()
@@ -172,10 +148,10 @@ class _Playing:
             return
         broken = self._stream.to_host(self._batch.broken)
         place = int(np.argmax(broken[:, 0] != FINE))
-        index = next(index for index, end in enumerate(self._ends()) if place < end)
-        part, cell = self.parts[index], self.cells[self.parts[index].cell]
-        run = cell.runs[part.first + place - (int(self._ends()[index]) - part.runs)]
+        index = int(np.searchsorted(self._ends, place, side="right"))
+        cell = self.cells[index]
         ended, t, arm = broken[place].tolist()
+        run = cell.runs[place - int(self._ends[index])]  # counted from the last
         raise fault(cell, cell.player.label, ended, run, t, arm, math.inf)
 
     def _refuse_changed(self) -> None:
@@ -184,24 +160,18 @@ class _Playing:
             if not np.array_equal(self._stream.to_host(constant.array), constant.before, equal_nan=True):
                 raise KernelError(
                     f"changes {constant.name}, which never changes",
-                    owner=self.cells[self.parts[0].cell].player.label,
+                    owner=self.cells[0].player.label,
                     expected="another field for it, which is neither `settings` nor among `constants` of the class",
                 )
 
-    def _ends(self) -> np.ndarray:
-        return np.cumsum([part.runs for part in self.parts])
-
-    def results(self, place_of_first: int) -> Generator[Played, None, None]:
+    def results(self) -> Generator[Played, None, None]:
         """Yield what the runs came to, cell by cell."""
-        runs = self.shape.runs
         earned = self._stream.to_host(self._batch.journals.earned)
-        players = first_players(runs, self.shape.lanes, self.shape.team)
+        players = first_players(self.shape.runs, self.shape.lanes, self.shape.team)
         pulls = of_players(self._stream.to_host(self._batch.journals.memory.pulls.array), players)
-        for part, end in zip(self.parts, self._ends(), strict=True):
-            cell, own = self.cells[part.cell], slice(int(end) - part.runs, int(end))
-            numbers = cell.runs[part.first : part.first + part.runs]
-            seconds = self._seconds * part.runs / runs
-            yield Played(place_of_first + part.cell, numbers, earned[own, : len(cell.rounds)], pulls[own], seconds, {})
+        for place, cell, end in zip(self.places, self.cells, self._ends.tolist(), strict=True):
+            own, seconds = slice(end - len(cell.runs), end), self._seconds * len(cell.runs) / self.shape.runs
+            yield Played(place, cell.runs, earned[own, : len(cell.rounds)], pulls[own], seconds, {})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numba import cuda
 from numba.extending import overload
 
 from rotting.play.gpu.device import SIMULATED, WARP
-from rotting.policies._windows.team import any_in_team, largest_in_team, my_share, smallest_in_team
+from rotting.policies._windows.team import any_in_team, largest_in_team, my_share
 
 
 def _my_share(size):
@@ -40,14 +40,6 @@ def _largest_in_team(number):
     return number
 
 
-def _smallest_in_team(number):
-    apart = cuda.blockDim.x >> 1
-    while apart > 0:
-        number = min(number, cuda.shfl_xor_sync(_members(), number, apart))
-        apart >>= 1
-    return number
-
-
 def register_teams() -> None:
     """Let code compiled for a GPU find these functions. In the simulator teams have one thread, as on a CPU."""
     if SIMULATED:
@@ -55,4 +47,3 @@ def register_teams() -> None:
     overload(my_share, target="cuda")(lambda size: _my_share)
     overload(any_in_team, target="cuda")(lambda flag: _any_in_team)
     overload(largest_in_team, target="cuda")(lambda number: _largest_in_team)
-    overload(smallest_in_team, target="cuda")(lambda number: _smallest_in_team)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rotting._core.checking import checked_arrays, guarded, uncompiled
+from rotting._core.checking import checked_arrays, guarded, locked, uncompiled
 from rotting._core.randomness import word
 from rotting.errors import KernelError
-from rotting.policies._contract.kernel import Kernel, kernel_of
+from rotting.policies._contract.kernel import RANGE, Kernel, kernel_of, mapped
 from rotting.policies._contract.states import fresh_state
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ class CheckedAgent:
         with np.errstate(over="ignore"):
             self._asked += 1  # once in each round, whether or not rewards have arrived
             random = word(self._key, self._asked)
-        arm = self._guarded("select", self._state, self._t + 1, np.uint64(random))
+        before = np.array(self._state.pulls)
+        arm = self._guarded("select", self._with_locks("select changes pulls"), self._t + 1, np.uint64(random))
+        if not np.array_equal(before, self._state.pulls):
+            raise self._broken(f"select changed pulls in round {self._t + 1}", "update to count them")
         n_arms = len(self._state.pulls)
         try:
             number = operator.index(arm)
@@ -51,12 +54,24 @@ class CheckedAgent:
         """Learn from a reward."""
         self._state = checked_arrays(self.policy.reserve(self._state, 1))
         before = np.array(self._state.pulls)
-        self._guarded("update", self._state, arm, reward)
+        learnt = float(mapped(self._state, reward)) if self.policy.maps_rewards else reward
+        counted = (arm, int(before[arm]) + 1)
+        why = "update changes pulls by more than pulls[arm] += 1"
+        self._guarded("update", self._with_locks(why, counted), arm, learnt)
         self._t += 1
         before[arm] += 1
         if not np.array_equal(before, self._state.pulls):
             counted = np.asarray(self._state.pulls).tolist()
             raise self._broken(f"update left pulls at {counted} in round {self._t}", f"{before.tolist()}")
+
+    def _with_locks(self, why: str, counted: tuple[int, int] | None = None) -> Any:
+        """Return the state, of which pulls (but for the one that is counted) and settings cannot be written."""
+        never = {
+            name: locked(getattr(self._state, name), f"{name} never changes")
+            for name in ("settings", RANGE)
+            if name in self._state._fields
+        }
+        return self._state._replace(pulls=locked(self._state.pulls, why, counted), **never)
 
     def _guarded(self, what: str, *arguments: Any) -> Any:
         return guarded(str(self.policy), what, self._t + 1, getattr(self._kernel, what), *arguments)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dis
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
 from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
-from rotting.policies._contract.kernel import Kernel, register
+from rotting.policies._contract.kernel import RANGE, Kernel, register
+from rotting.policies._contract.suited import KINDS
 
 # The arguments of the two functions, by which number they are known here.
 _SELECT_ARGUMENTS, _UPDATE_ARGUMENTS = ("state", "t", "word"), ("state", "arm", "reward")
@@ -23,6 +25,7 @@ def define_kernel(
     base_state: type | None,
     inherited: Kernel | None,
     given: dict[str, Any],
+    maps_rewards: bool,
 ) -> tuple[type, Kernel]:
     """Return the state class and the functions of a new policy class: those given, and else those inherited.
 
@@ -34,6 +37,8 @@ def define_kernel(
         What its parent has.
     given
         `state`, `select` and `update` of the class line; None where they are not given.
+    maps_rewards
+        Whether the state gets a field more, for the range that rewards are mapped from.
     """
     owner = policy.__name__
     state = given["state"] or base_state
@@ -62,6 +67,9 @@ def define_kernel(
             value=state,
             expected="a NamedTuple with a field pulls",
         )
+    fields = state._fields  # type: ignore[union-attr]
+    if maps_rewards and RANGE not in fields:
+        state = namedtuple(state.__name__, (*fields, RANGE))  # type: ignore[misc, no-redef]
     return defining.own_tuple_class(policy, state, "State"), Kernel(select, update)
 
 
@@ -90,8 +98,11 @@ def check_traits(policy: type, state: type, kernel: Kernel, base: type) -> None:
             value=True,
             expected=f"a state with the fields {', '.join(_FILTER_FIELDS)}",
         )
+    _check_what_it_is_made_for(policy)
     for trait, method in (("knows", "informed"), ("keeps_history", "reserve")):
         declared = bool(getattr(policy, trait))
+        if getattr(policy, trait) == ("horizon",) and "horizon" in _parameters(policy):
+            continue  # filled in by `Policy.informed`
         overridden = getattr(policy, method) is not getattr(base, method)
         if declared != overridden:
             raise PolicyDefinitionError(
@@ -107,6 +118,32 @@ def check_traits(policy: type, state: type, kernel: Kernel, base: type) -> None:
             owner=owner,
             expected="a method initial_state(n_arms) that makes the first state",
         )
+
+
+def _check_what_it_is_made_for(policy: type) -> None:
+    """Refuse what cannot be compared with problems."""
+    owner, rewards = policy.__name__, policy.takes_rewards  # type: ignore[attr-defined]
+    noise, made_for = policy.noise_parameter, policy.made_for  # type: ignore[attr-defined]
+    if rewards is not None:
+        pair = isinstance(rewards, tuple) and len(rewards) == 2
+        named = pair and all(end in _parameters(policy) for end in rewards)
+        numbers = pair and all(isinstance(end, int | float) for end in rewards)
+        if not named and not (numbers and rewards[0] < rewards[1]):
+            expected = "two numbers, such as (0.0, 1.0), or the names of two of its parameters"
+            raise PolicyDefinitionError(owner=owner, name="rewards", value=rewards, expected=expected)
+    if policy.maps_rewards and rewards is None:  # type: ignore[attr-defined]
+        expected = "with rewards=, the range that they are mapped from"
+        raise PolicyDefinitionError(owner=owner, name="maps_rewards", value=True, expected=expected)
+    if noise is not None and noise not in _parameters(policy):
+        raise PolicyDefinitionError(owner=owner, name="noise", value=noise, expected="the name of a parameter")
+    if made_for is not None and made_for not in KINDS:
+        expected = f"one of {', '.join(map(repr, KINDS))}"
+        raise PolicyDefinitionError(owner=owner, name="made_for", value=made_for, expected=expected)
+
+
+def _parameters(policy: type) -> set[str]:
+    """Return the names of a class's fields, also before it is made a dataclass."""
+    return {name for each in policy.__mro__ for name in vars(each).get("__annotations__", {})}
 
 
 def _uses_argument(function: Callable[..., Any], place: int) -> bool:

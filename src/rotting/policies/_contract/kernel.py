@@ -25,8 +25,11 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
-from rotting._core.compiling import INLINED, entry
+from rotting._core.compiling import INLINED, entry, helper
 from rotting._core.randomness import word
+
+# The field that the state of a policy with `maps_rewards` gets besides its own: [low, high].
+RANGE = "reward_range"
 
 
 class Kernel(NamedTuple):
@@ -57,7 +60,24 @@ def select(state, t, word):
 
 def update(state, arm, reward):
     """Learn from a reward (compiled code resolves this by the state's class; so does plain Python)."""
-    _KERNELS[type(state)].update(state, arm, reward)
+    _KERNELS[type(state)].update(state, arm, mapped(state, reward) if RANGE in state._fields else reward)
+
+
+def mapped(state, reward):
+    """Return a reward on the scale on which the policy's range is [0, 1]; one that is there already keeps its bits."""
+    low = state.reward_range[0]
+    return (reward - low) / (state.reward_range[1] - low)
+
+
+_mapped = helper(mapped)
+
+
+def _update_mapped(state, arm, reward):
+    _own_update(state, arm, _mapped(state, reward))
+
+
+def _own_update(state, arm, reward):
+    """Learn from a mapped reward."""
 
 
 def _registered(state: Any) -> Kernel | None:
@@ -73,6 +93,14 @@ def _select(state, t, word):
 
 @overload(update, jit_options=INLINED)
 def _update(state, arm, reward):
+    kernel = _registered(state)
+    if kernel is not None and RANGE in state.fields:
+        return _update_mapped
+    return None if kernel is None else kernel.update
+
+
+@overload(_own_update, jit_options=INLINED)
+def _overloaded_own_update(state, arm, reward):
     kernel = _registered(state)
     return None if kernel is None else kernel.update
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from rotting._core.parameters import Parameters
 from rotting._core.parsing import parse_call
-from rotting.errors import NoExplanation
+from rotting.errors import BadType, BadValue, NoExplanation
 from rotting.policies._contract.agent import Agent
 from rotting.policies._contract.definition import (
     check_name,
@@ -18,12 +19,14 @@ from rotting.policies._contract.definition import (
     register_kernel,
 )
 from rotting.policies._contract.kernel import Kernel
+from rotting.policies._contract.suited import told_scale
 from rotting.problems.curves import Curve
 
 if TYPE_CHECKING:
     from rotting.policies._contract.explaining import Explanation
     from rotting.problems import Problem
 
+_LEAST_SPAN = 1e-100  # of a range of rewards: what is mapped from it stays finite
 # A NamedTuple of arrays whose fields only its policy knows.
 StateTuple = Any
 
@@ -52,7 +55,16 @@ class Policy(Parameters):
     filters
         Whether it filters the arms and then pulls the least-pulled one of those left (see `Agent.select_among`).
     knows
-        What a simulation tells it: "horizon", "problem". It overrides `informed`.
+        What a simulation tells it: "horizon", which fills in its parameter of this name where that is None; or
+        "problem", for which it overrides `informed`.
+    rewards
+        The range of the rewards that it is made for: two numbers, or the names of its parameters that give it.
+    maps_rewards
+        Whether `update` gets rewards mapped from that range to [0, 1]. Those outside the range are not cut by this.
+    noise
+        The name of its parameter for the scale of the noise. A simulation fills it in where it is None.
+    made_for
+        The only kind of problem that its rule fits: one of `rotting.policies._contract.suited.KINDS`. None: any.
     keeps_history
         Whether its state grows with the pulls. It overrides `reserve`.
     shared_memory
@@ -76,6 +88,10 @@ class Policy(Parameters):
     randomised: ClassVar[bool] = False
     filters: ClassVar[bool] = False
     knows: ClassVar[tuple[str, ...]] = ()
+    takes_rewards: ClassVar[tuple[float, float] | tuple[str, str] | None] = None
+    maps_rewards: ClassVar[bool] = False
+    noise_parameter: ClassVar[str | None] = None
+    made_for: ClassVar[str | None] = None
     keeps_history: ClassVar[bool] = False
     shared_memory: ClassVar[bool] = False
     scratch: ClassVar[tuple[str, ...]] = ()
@@ -92,6 +108,10 @@ class Policy(Parameters):
         randomised: bool | None = None,
         filters: bool | None = None,
         knows: tuple[str, ...] | None = None,
+        rewards: tuple[float, float] | tuple[str, str] | None = None,
+        maps_rewards: bool | None = None,
+        noise: str | None = None,
+        made_for: str | None = None,
         keeps_history: bool | None = None,
         shared_memory: bool | None = None,
         scratch: tuple[str, ...] | None = None,
@@ -104,6 +124,10 @@ class Policy(Parameters):
             "randomised": randomised if randomised is not None or select is None else False,
             "filters": filters if filters is not None or select is None else False,
             "knows": knows,
+            "takes_rewards": rewards,
+            "maps_rewards": maps_rewards,
+            "noise_parameter": noise,
+            "made_for": made_for,
             "keeps_history": keeps_history,
             "shared_memory": shared_memory,
             "scratch": scratch if scratch is not None or state is None else (),
@@ -120,7 +144,7 @@ class Policy(Parameters):
         # A dataclass with slots is made twice, the second time without its class line but with all it led to.
         given = {"state": state, "select": select, "update": update}
         if "_kernel" not in vars(cls) or any(given.values()):
-            own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given)
+            own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given, cls.maps_rewards)
             cls.State, cls._kernel = own, kernel
             register_kernel(own, kernel)
         assert cls._kernel is not None
@@ -135,9 +159,34 @@ class Policy(Parameters):
         """Return a state with room for that many more pulls (the same one where nothing needs to grow)."""
         return state
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (limits := self.reward_limits()) is not None and not _LEAST_SPAN <= limits[1] - limits[0] < math.inf:
+            low, high = map(str, self.takes_rewards or ())
+            problem = f"leaves no range below {high}={limits[1]!r}, or an endless one"
+            raise BadValue(problem, owner=type(self).__name__, name=low, value=limits[0], expected=f"{low} < {high}")
+
+    def reward_limits(self) -> tuple[float, float] | None:
+        """Return the range of the rewards that it is made for; None if it does not say."""
+        if self.takes_rewards is None:
+            return None
+        low, high = (getattr(self, end) if isinstance(end, str) else end for end in self.takes_rewards)
+        return float(low), float(high)
+
     def informed(self, problem: Problem, horizon: int) -> Policy:
-        """Return the policy with whatever it is allowed to know of a simulation filled in (by default nothing)."""
-        return self
+        """Return the policy with whatever it is allowed to know of a simulation filled in: what it `knows`."""
+        told: dict[str, float] = {name: horizon for name in self.knows if name == "horizon" and not getattr(self, name)}
+        if self.noise_parameter is not None and getattr(self, self.noise_parameter) is None:
+            told[self.noise_parameter] = told_scale(self, problem)
+        return dataclasses.replace(self, **told) if told else self
+
+    def told(self, name: str) -> Any:
+        """Return a parameter that a simulation fills in, or say that it is missing."""
+        if (value := getattr(self, name)) is None:
+            what = "how many rounds there will be" if name == "horizon" else "the scale of the noise"
+            hint = "give a number; a simulation fills it in"
+            raise BadValue(f"leaves open {what}", owner=type(self).__name__, name=name, value=None, hint=hint)
+        return value
 
     def check_state(self, state: StateTuple) -> None:
         """Raise `ValueError` if a state, read from a file, would lead compiled code out of its arrays.
@@ -184,3 +233,13 @@ def parse_policy(text: str) -> Policy:
 
     policy: Policy = parse_call(text, Policy.known, "policy", Curve.known)
     return policy
+
+
+def as_policy(given: object) -> Policy:
+    """Return the policy that was given, or that a text describes."""
+    if isinstance(given, str):
+        return parse_policy(given)
+    if isinstance(given, Policy):
+        return given
+    hint = f"did you mean {given.__name__}()?" if isinstance(given, type) and issubclass(given, Policy) else None
+    raise BadType("is not a policy", name="policy", value=given, expected='such as FEWA(), or "FEWA()"', hint=hint)

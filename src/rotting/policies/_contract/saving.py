@@ -25,6 +25,7 @@ import numpy as np
 from rotting._core.defining import leaves
 from rotting._core.files import replacing
 from rotting.errors import BadValue, DamagedFile, FileError, literal
+from rotting.policies._contract.kernel import RANGE
 from rotting.policies._contract.policy import Policy, parse_policy
 from rotting.policies._contract.states import fresh_state
 from rotting.problems.curve_kernels import CurveArrays
@@ -72,8 +73,8 @@ def same_states(policy: Policy, one: Any, other: Any) -> bool:
 
 
 def is_scratch(policy: Policy, name: str) -> bool:
-    """Say whether an array, such as "state.active", is a part of the state's working memory."""
-    return name.split(".")[1] in policy.scratch
+    """Say whether an array, such as "state.active", is not kept: working memory, or what follows from the policy."""
+    return name.split(".")[1] in (*policy.scratch, RANGE)
 
 
 def load_agent(path: str | Path | IO[bytes]) -> tuple[Policy, Any, np.uint64]:

@@ -36,15 +36,17 @@ def fresh_state(policy: Policy, n_arms: int) -> Any:
     except (MemoryError, OverflowError, ValueError) as error:  # NumPy's words for arrays that are too large
         raise BadValue(f"no state for {n_arms} arms can be made: {literal(str(error))}", owner=str(policy)) from None
     own = policy.State
-    if not isinstance(state, tuple) or getattr(state, "_fields", None) != own._fields:  # type: ignore[attr-defined]
-        fields = ", ".join(own._fields)  # type: ignore[attr-defined]
+    mapped = (np.array(policy.reward_limits()),) if policy.maps_rewards else ()
+    named = own._fields[: -1 if mapped else None]  # type: ignore[attr-defined]
+    if not isinstance(state, tuple) or getattr(state, "_fields", None) != named:
+        fields = ", ".join(named)
         raise _broken(policy, f"initial_state gave {type(state).__name__}", f"a NamedTuple with the fields {fields}")
     pulls = state.pulls  # type: ignore[attr-defined]
     right = isinstance(pulls, np.ndarray) and pulls.dtype == np.int64 and pulls.shape == (n_arms,)
     if not right or pulls.any():
         shown = f"{pulls.dtype}{list(pulls.shape)}" if isinstance(pulls, np.ndarray) else type(pulls).__name__
         raise _broken(policy, f"pulls is {shown}", f"int64[{n_arms}] of zeros: np.zeros(n_arms, np.int64)")
-    state = own(*state)
+    state = own(*state, *mapped)
     if own not in _checked:
         _check_thoroughly(policy, state, n_arms)
         _checked.add(own)
@@ -74,7 +76,7 @@ def _refuse_overlaps(policy: Policy, state: Any) -> None:
 
 def _shared(one: Any, other: Any, prefix: str = "state") -> Iterator[tuple[str, np.ndarray]]:
     """Yield the arrays that two states share; problems and curves, which nobody changes, may be shared."""
-    for name, mine, theirs in zip(one._fields, one, other, strict=True):
+    for name, mine, theirs in zip(other._fields, one, other, strict=False):
         if isinstance(mine, CurveArrays | ProblemArrays):
             continue
         if isinstance(mine, tuple):

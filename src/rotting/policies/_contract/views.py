@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import belongs_to_package
 from rotting.errors import KernelError
+from rotting.policies._contract.states import fresh_state
 from rotting.policies._windows.history import History
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class _Notes(NamedTuple):
 @lru_cache(maxsize=256)
 def _anatomy(policy: Policy) -> tuple[Any, ...]:
     """Return what each field of a state is: an axis with a place per arm, None without one, notes, or a part."""
-    return _compared(policy.initial_state(2), policy.initial_state(3))
+    return _compared(fresh_state(policy, 2), fresh_state(policy, 3))
 
 
 def _compared(two: Any, three: Any) -> tuple[Any, ...]:

@@ -24,6 +24,9 @@ class Bonus(NamedTuple):
     rises: Callable[..., Any]
     # largest(bonus): no less than sqrt(h) times the bonus, at any window h.
     largest: Callable[..., Any]
+    # recent(bonus, roots): an array and a factor; their product is no more than h times the bonus at windows
+    # len(roots), ..., 2, 1, whose square roots are given.
+    recent: Callable[..., Any]
 
 
 def _root_at(bonus, h):
@@ -38,7 +41,11 @@ def _root_largest(bonus):
     return bonus
 
 
-_ROOT = Bonus(_root_at, _root_rises, _root_largest)
+def _root_recent(bonus, roots):
+    return roots, bonus
+
+
+_ROOT = Bonus(_root_at, _root_rises, _root_largest, _root_recent)
 _KINDS: dict[type, Bonus] = {}
 
 
@@ -62,6 +69,11 @@ def largest_of(bonus):
     return _KINDS.get(type(bonus), _ROOT).largest(bonus)
 
 
+def recent_of(bonus, roots):
+    """Return an array and a factor, whose product is no more than h times the bonus at the latest windows."""
+    return _KINDS.get(type(bonus), _ROOT).recent(bonus, roots)
+
+
 def _kind_of(bonus: Any) -> Bonus:
     return _KINDS.get(getattr(bonus, "instance_class", type(None)), _ROOT)
 
@@ -79,3 +91,8 @@ def _rises(bonus, h, g):
 @overload(largest_of, jit_options=INLINED)
 def _largest_of(bonus):
     return _kind_of(bonus).largest
+
+
+@overload(recent_of, jit_options=INLINED)
+def _recent_of(bonus, roots):
+    return _kind_of(bonus).recent

@@ -15,6 +15,7 @@ import numpy as np
 from rotting._core.compiling import helper
 
 MAX_PULLS = 1 << 62  # more pulls than there will ever be
+MANY = 32  # arms from which on branch mispredictions cost more than branch-free code
 
 
 def filter_settings(alpha: float, sigma: float, delta0: float) -> np.ndarray:
@@ -30,19 +31,13 @@ def filter_width(settings, t):
 
 
 @helper
-def least_pulls(pulls):
-    """Return the fewest pulls of any arm."""
-    fewest = pulls[0]
-    for arm in range(1, len(pulls)):
-        fewest = min(fewest, pulls[arm])
-    return fewest
-
-
-@helper
 def first_unpulled(pulls):
-    """Return the lowest-numbered arm without a pull (there must be one)."""
-    arm = 0
-    while pulls[arm] > 0:
+    """Return the lowest-numbered arm without a pull; -1 if there is none."""
+    missing = False
+    for arm in range(len(pulls)):  # no early exit, so that it is vectorised
+        missing |= pulls[arm] == 0
+    arm = 0 if missing else -1
+    while missing and pulls[arm] > 0:
         arm += 1
     return arm
 
@@ -82,6 +77,22 @@ def keep_best(active, dropped, pulls, sums, left, h, highest, limit):
             fewest = min(fewest, pulls[arm])
         else:
             dropped[arm] = h
+    return kept, fewest
+
+
+@helper
+def keep_many(active, dropped, pulls, sums, left, h, highest, limit):
+    """Do the same without a branch, whose outcome nobody can guess where there are many arms.
+
+    It writes to `dropped` of arms that stay, too, where that does not matter.
+    """
+    kept, fewest = 0, MAX_PULLS
+    for place in range(left):
+        arm = active[place]
+        active[kept], dropped[arm] = arm, h
+        kept += highest - sums[place] <= limit
+    for place in range(kept):
+        fewest = min(fewest, pulls[active[place]])
     return kept, fewest
 
 

@@ -14,18 +14,17 @@ so in most rounds all ends are in order.
 
 Nothing here decides: without any stretch the decisions are the same, and slower.
 
-`width` is a number, the bonus at window h being width / sqrt(h), or another bonus that `bonuses.py` knows.
+A bonus is a number, its width, the bonus at window h being width / sqrt(h), or another one that `bonuses.py` knows.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._windows.bonuses import bonus_at, largest_of, rises
+from rotting.policies._windows.bonuses import bonus_at, largest_of, recent_of, rises
 from rotting.policies._windows.history import (
     ROUNDING,
     ROW,
@@ -54,7 +53,7 @@ class IndexProofs(NamedTuple):
 
     | slot | content |
     |---|---|
-    | ENDS | how many ends of roofs there are: two per stretch |
+    | COUNT | how many stretches there are |
     | ROW_COUNT | how many rows there are |
     | LAST | where the last stretch or row ends: starts from there on belong to none |
     | RENEWED | the arm's pulls when it was last divided anew |
@@ -62,43 +61,52 @@ class IndexProofs(NamedTuple):
     | FIRST_ROW, ... | the first start of each row |
     """
 
-    roofs: np.ndarray  # float64 (K, 2, 2 STRETCHES): WHERE each end is, and its HEIGHT; stretches in no order
+    roofs: np.ndarray  # float64 (K, 4, STRETCHES): where each roof begins and ends, its heights there; in no order
     notes: np.ndarray  # int64 (K, 5 + ROWS)
     tables: np.ndarray  # float64 (2, RECENT): 0, 1, 2, ...; the square roots of RECENT, ..., 2, 1
 
 
-WHERE, HEIGHT = range(2)  # of `roofs`
-ENDS, ROW_COUNT, LAST, RENEWED, RETRY, FIRST_ROW = range(6)  # of `notes`
+FIRST, LAST_START, HEIGHT, LAST_HEIGHT = range(4)  # of `roofs`
+COUNT, ROW_COUNT, LAST, RENEWED, RETRY, FIRST_ROW = range(6)  # of `notes`
 STEPS, ROOTS = range(2)  # of `tables`
 
 
 def no_index_proofs(n_arms: int) -> IndexProofs:
     """Return proofs of nothing."""
     return IndexProofs(
-        roofs=np.zeros((n_arms, 2, 2 * STRETCHES)),
+        roofs=np.zeros((n_arms, 4, STRETCHES)),
         notes=np.zeros((n_arms, FIRST_ROW + ROWS), np.int64),
         tables=np.stack([np.arange(RECENT, dtype=float), np.sqrt(np.arange(RECENT, 0, -1.0))]),
     )
 
 
 @helper
-def all_above(history, proofs, arm, width, level):
+def all_above(history, proofs, arm, bonus, level):
     """Say whether the upper confidence bounds of an arm surely lie above `level`, at every window."""
-    n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
-    if n - notes[arm, LAST] > RECENT or not width < MOST_WIDTH:
+    n, roofs, notes, most = history.pulls[arm], proofs.roofs, proofs.notes, largest_of(bonus)
+    if n - notes[arm, LAST] > RECENT or not most < MOST_WIDTH:
         return False
-    total, steep = total_of(history, arm) - rounding(history), steeper(level, width)
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     below = False
-    for end in my_share(notes[arm, ENDS]):
-        h = n - roofs[arm, WHERE, end]
-        below |= not ((total - roofs[arm, HEIGHT, end]) - steep * h + width * math.sqrt(h) > 0.0)
+    for stretch in my_share(notes[arm, COUNT]):
+        here, there = _above_roof(roofs, bonus, arm, n, total, steep, stretch)
+        below |= not min(here, there) > 0.0
     if any_in_team(below):
         return False
-    for piece in range(pieces(notes, arm, n)):
-        longest, size = piece_of(notes, arm, n, piece)
-        if not _row_above(history, proofs.tables, arm, longest, size, width, level):
+    for piece in range(_pieces(notes, arm, n)):
+        longest, size = _piece_of(notes, arm, n, piece)
+        if not _row_above(history, proofs.tables, arm, longest, size, bonus, level):
             return False
     return True
+
+
+@helper
+def _above_roof(roofs, bonus, arm, n, total, steep, stretch):
+    """Return how far the two ends of a stretch are in order: above 0."""
+    h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
+    rise, rise_there = rises(bonus, h, g)
+    here = (total - roofs[arm, HEIGHT, stretch]) - steep * h + rise
+    return here, (total - roofs[arm, LAST_HEIGHT, stretch]) - steep * g + rise_there
 
 
 @helper
@@ -108,13 +116,13 @@ def steeper(level, width):
 
 
 @helper
-def pieces(notes, arm, n):
+def _pieces(notes, arm, n):
     """Return into how many pieces, of up to ROW windows each, those without a roof fall: rows, then recent windows."""
     return notes[arm, ROW_COUNT] + (n - notes[arm, LAST] + ROW - 1) // ROW
 
 
 @helper
-def piece_of(notes, arm, n, piece):
+def _piece_of(notes, arm, n, piece):
     """Return the longest window of a piece and how many there are."""
     recent = piece - notes[arm, ROW_COUNT]
     if recent < 0:
@@ -124,61 +132,63 @@ def piece_of(notes, arm, n, piece):
 
 
 @helper
-def _row_above(history, tables, arm, longest, size, width, level):
+def _row_above(history, tables, arm, longest, size, bonus, level):
     """Say whether the bounds at windows `longest`, `longest` - 1, ..., `size` <= ROW of them, surely lie above `level`.
 
-    Square roots come from a table; for windows too long for it, from a straight line that lies below them.
+    What the bonus is worth comes from a table; for windows too long for it, from a straight line that lies below.
     """
     high, first = history.high, np.uint64(place_of(history, arm, history.pulls[arm] - longest + size - 1) + 1 - size)
-    base = total_of(history, arm) - rounding(history) - steeper(level, width) * longest
-    table, weight, step = np.uint64(0), 0.0, level
+    base = total_of(history, arm) - rounding(history) - steeper(level, largest_of(bonus)) * longest
+    table, step = np.uint64(0), level
+    recent, weight = recent_of(bonus, tables[ROOTS])
     if longest <= RECENT:
-        table, weight = np.uint64(RECENT - longest), width
+        table = np.uint64(RECENT - longest)
     else:
-        root = math.sqrt(longest)
-        base += width * root
-        step -= width * (root - math.sqrt(longest - size + 1)) / max(size - 1, 1)
+        rise, last_rise = rises(bonus, float(longest), float(longest - size + 1))
+        weight = 0.0
+        base += rise
+        step -= (rise - last_rise) / max(size - 1, 1)
     below = False
     for j in my_share(size):
-        below |= not (base + step * tables[STEPS, j] + weight * tables[ROOTS, table + j] - high[first + j] > 0.0)
+        below |= not (base + step * tables[STEPS, j] + weight * recent[table + j] - high[first + j] > 0.0)
     return not any_in_team(below)
 
 
 @outlined
-def lowest_window(history, proofs, arm, width, level, lowest):
+def lowest_window(history, proofs, arm, bonus, level, lowest):
     """Compute the bounds at the windows without a roof that may not lie above `level` (after `divide` at it).
 
     Returns the window of the lowest that is below `lowest`, and its mean; 0 and 0.0 if there is none.
     """
-    n, notes, most = history.pulls[arm], proofs.notes, largest_of(width)
+    n, notes, most = history.pulls[arm], proofs.notes, largest_of(bonus)
     total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     best, best_mean = 0, 0.0
-    for piece in range(pieces(notes, arm, n)):
-        longest, size = piece_of(notes, arm, n, piece)
+    for piece in range(_pieces(notes, arm, n)):
+        longest, size = _piece_of(notes, arm, n, piece)
         for h in range(longest - size + 1, longest + 1):
-            rise, _ = rises(width, h, h)
+            rise, _ = rises(bonus, h, h)
             rough = (total - rough_prefix(history, arm, n - h)) - steep * h + rise
             if rough > 0.0 and most < MOST_WIDTH:
                 continue
             mean = window_sum(history, arm, h) / h
-            bound = mean + bonus_at(width, h)
+            bound = mean + bonus_at(bonus, h)
             if bound < lowest:
                 lowest, best, best_mean = bound, h, mean
     return best, best_mean
 
 
 @outlined
-def divide(history, proofs, arm, width, level):
+def divide(history, proofs, arm, bonus, level):
     """Divide an arm's starts into stretches with roofs that are in order, and rows; if there is no room, not at all.
 
     What is in order at a level is so at lower ones.
     """
-    n, notes, usable = history.pulls[arm], proofs.notes, largest_of(width) < MOST_WIDTH
+    n, notes, usable = history.pulls[arm], proofs.notes, largest_of(bonus) < MOST_WIDTH
     if n >= notes[arm, RENEWED] + RENEW_AFTER or not usable:
         _forget(notes, arm, n)
     while n >= notes[arm, RETRY] and usable:
         _add_stretches(history, proofs, arm)
-        if _split_stretches(history, proofs, arm, width, level):
+        if _split_stretches(history, proofs, arm, bonus, level):
             return
         if notes[arm, RENEWED] == n:
             notes[arm, RETRY] = n + RETRY_AFTER
@@ -188,62 +198,59 @@ def divide(history, proofs, arm, width, level):
 @helper
 def _forget(notes, arm, n):
     """Forget all stretches and rows of an arm."""
-    notes[arm, ENDS], notes[arm, ROW_COUNT], notes[arm, LAST], notes[arm, RENEWED] = 0, 0, 0, n
+    notes[arm, COUNT], notes[arm, ROW_COUNT], notes[arm, LAST], notes[arm, RENEWED] = 0, 0, 0, n
 
 
 @helper
 def _add_stretches(history, proofs, arm):
     """Make stretches of the starts that are no longer recent: the longer, the longer ago they are."""
     n, notes = history.pulls[arm], proofs.notes
-    while n - notes[arm, LAST] > RECENT and notes[arm, ENDS] < 2 * STRETCHES:
+    while n - notes[arm, LAST] > RECENT and notes[arm, COUNT] < STRETCHES:
         start, size = notes[arm, LAST], ROW
         while start % (2 * size) == 0 and (2 + 2 * REACH) * size <= REACH * (n - start):
             size *= 2
-        _write(history, proofs.roofs, arm, notes[arm, ENDS], start, size)
-        notes[arm, ENDS] += 2
+        _write(history, proofs.roofs, arm, notes[arm, COUNT], start, size)
+        notes[arm, COUNT] += 1
         notes[arm, LAST] = start + size
 
 
 @outlined
-def _write(history, roofs, arm, end, start, size):
-    """Write the two ends of the roof over a stretch."""
+def _write(history, roofs, arm, stretch, start, size):
+    """Write the roof over a stretch."""
     rise = rise_above_line(history, arm, start, size)
-    for side in range(2):
-        where = start + side * size
-        roofs[arm, WHERE, end + side], roofs[arm, HEIGHT, end + side] = where, rough_prefix(history, arm, where) + rise
+    roofs[arm, FIRST, stretch], roofs[arm, LAST_START, stretch] = start, start + size
+    roofs[arm, HEIGHT, stretch] = rough_prefix(history, arm, start) + rise
+    roofs[arm, LAST_HEIGHT, stretch] = rough_prefix(history, arm, start + size) + rise
 
 
 @helper
-def _split_stretches(history, proofs, arm, width, level):
+def _split_stretches(history, proofs, arm, bonus, level):
     """Split stretches until all roofs are in order, or there are no stretches left but rows; False if there is no room.
 
     A row takes the place of its stretch; the last stretch then moves to where that was.
     """
     n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
-    total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(width))
-    end = np.int64(0)  # typed: numba would compile `_write` once more for a literal
-    while end < notes[arm, ENDS]:
-        h, g = n - roofs[arm, WHERE, end], n - roofs[arm, WHERE, end + 1]
-        rise, rise_there = rises(width, h, g)
-        here = (total - roofs[arm, HEIGHT, end]) - steep * h + rise
-        there = (total - roofs[arm, HEIGHT, end + 1]) - steep * g + rise_there
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(bonus))
+    stretch = np.int64(0)  # typed: numba would compile `_write` once more for a literal
+    while stretch < notes[arm, COUNT]:
+        here, there = _above_roof(roofs, bonus, arm, n, total, steep, np.uint64(stretch))
         if here > 0.0 and there > 0.0:
-            end += 2
+            stretch += 1
             continue
-        start, half, last = np.int64(roofs[arm, WHERE, end]), np.int64(h - g) // 2, notes[arm, ENDS]
+        start, last = np.int64(roofs[arm, FIRST, stretch]), notes[arm, COUNT]
+        half = (np.int64(roofs[arm, LAST_START, stretch]) - start) // 2
         if half < ROW:
             if notes[arm, ROW_COUNT] == ROWS:
                 return False
             notes[arm, FIRST_ROW + notes[arm, ROW_COUNT]] = start
             notes[arm, ROW_COUNT] += 1
-            notes[arm, ENDS] = last - 2
-            for side in range(2):
-                roofs[arm, WHERE, end + side] = roofs[arm, WHERE, last - 2 + side]
-                roofs[arm, HEIGHT, end + side] = roofs[arm, HEIGHT, last - 2 + side]
+            notes[arm, COUNT] = last - 1
+            for fact in range(4):
+                roofs[arm, fact, stretch] = roofs[arm, fact, last - 1]
         else:
-            if last == 2 * STRETCHES:
+            if last == STRETCHES:
                 return False
-            _write(history, roofs, arm, end, start, half)
+            _write(history, roofs, arm, stretch, start, half)
             _write(history, roofs, arm, last, start + half, half)
-            notes[arm, ENDS] = last + 2
+            notes[arm, COUNT] = last + 1
     return notes[arm, LAST] + RECENT >= n

@@ -3,13 +3,13 @@
 Each thread of a team has the state of the run for itself, but for the arrays that grow with the pulls, which are one
 for all. They run the same code, and so come to the same decisions. Only what lies in a loop over `my_share(size)` is
 divided between them: each sees some of the numbers 0..size - 1. What is gathered in such a loop differs from thread to
-thread until `any_in_team`, `largest_in_team` or `smallest_in_team` makes it the same for all. Two rules follow:
+thread until `any_in_team` or `largest_in_team` makes it the same for all. Two rules follow:
 
 * what a thread writes in such a loop, only it may read, and only in such a loop over the same size;
 * to arrays that grow, threads write outside of such loops, and never what they read from them before (no `+=`).
 
 `tests/policies/windows/test_team.py` plays teams whose threads share nothing but these functions. On a CPU a team is
-one thread, and they cost nothing. `simulation/_cuda/teams.py` has those for a GPU.
+one thread, and they cost nothing. `play/gpu/teams.py` has those for a GPU.
 """
 
 from __future__ import annotations
@@ -35,11 +35,6 @@ def largest_in_team(number):
     return number
 
 
-def smallest_in_team(number):
-    """Return the smallest of the numbers that the threads have."""
-    return number
-
-
 # For compiled code on a CPU; where a GPU is, it has overloads of its own.
 
 
@@ -56,8 +51,3 @@ def _any_in_team(flag):
 @overload(largest_in_team, jit_options=INLINED, target="cpu")
 def _largest_in_team(number):
     return largest_in_team
-
-
-@overload(smallest_in_team, jit_options=INLINED, target="cpu")
-def _smallest_in_team(number):
-    return smallest_in_team

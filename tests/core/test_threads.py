@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from rotting.play.on_threads import on_threads
+from rotting._core.threads import on_threads
 
 
 def run(jobs, threads=2, ask_to_stop=lambda: None):

@@ -1,0 +1,241 @@
+"""Pairs: proofs about the last two active arms, kept from round to round.
+
+Most of a long run is spent comparing two arms, whose windows mostly stay quiet.
+
+Claim: if the sums of two arms at a window were closer than the threshold by some margin, the window drops neither until
+both arms together have travelled that far.
+Proof: with every pull, a window of the pulled arm gains one reward and loses one, so its sum moves by no more than that
+reward is away from the smallest or the greatest of the arm. These steps are added up as the arm's travel. Thresholds
+only grow with t.
+
+Two things are proved, both from LONG windows on:
+
+* about a row of 64 windows, every one of which is compared;
+* where the threshold leaves a margin for it, about a stretch of windows of any length, by `bands`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rotting._core.compiling import helper, outlined
+from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, margin, range_of_sums
+from rotting.policies._windows.history import ROW, TRAVEL
+from rotting.policies._windows.rows import INVERSES, JUST_BELOW, pair_of, thresholds
+from rotting.policies._windows.team import largest_in_team, my_share
+
+LONG = 256  # windows (a multiple of ROW) from which on proofs are kept: those about shorter windows would not last
+ROWS = 32  # the most rows that proofs are kept of ...
+STRETCHES = 64  # ... and stretches
+RENEW_AFTER = 1024  # pulls after which all proofs are dropped: stretches were split where that is no longer needed
+RETRY_AFTER = 16  # pulls after which to try again what could not be proved
+PARTS = 1024  # parts that a threshold is divided into, see _largest_share
+
+
+class PairProofs(NamedTuple):
+    """What is proved about the windows of two arms.
+
+    `notes` has these slots:
+
+    | slot | content |
+    |---|---|
+    | COUNT | how many stretches there are |
+    | FIRST | the first window of the first stretch |
+    | SINCE | the pulls of both arms when the proofs were begun |
+    | ONE, OTHER | the two arms |
+    | STRETCH | in this round: the stretch to look at next |
+
+    A row of `stretches` has these:
+
+    | slot | content |
+    |---|---|
+    | QUIET_UNTIL | how far the arms may travel while the stretch surely drops neither |
+    | END | the last window; the next stretch begins after it |
+    | RETRY | the pulls of both arms before which nothing more can be proved |
+    """
+
+    notes: np.ndarray  # int64 (6,)
+    stretches: np.ndarray  # float64 (STRETCHES, 3)
+    row_limits: np.ndarray  # float64 (ROWS + 1,): travel until each row may drop an arm; last, the largest |S| at SINCE
+
+
+COUNT, FIRST, SINCE, ONE, OTHER, STRETCH = range(6)
+QUIET_UNTIL, END, RETRY = range(3)
+
+
+def no_proofs() -> PairProofs:
+    """Return proofs of nothing, about no arms."""
+    return PairProofs(np.array([0, 0, 0, -1, -1, 0]), np.zeros((STRETCHES, 3)), np.zeros(ROWS + 1))
+
+
+@helper
+def begin(state):
+    """Prepare for the two active arms: to be called once per round, before `advance`.
+
+    Drops all proofs if they are about other arms, are old, or allow for the rounding of smaller sums only.
+    """
+    proofs, largest = state.proofs, state.history.largest[0]
+    notes = proofs.notes
+    same = notes[ONE] == state.active[0] and notes[OTHER] == state.active[1]
+    young = _pulled(state) < notes[SINCE] + RENEW_AFTER and notes[COUNT] < STRETCHES
+    notes[STRETCH] = 0
+    if not (same and young and largest <= 2.0 * proofs.row_limits[ROWS]):
+        notes[ONE], notes[OTHER] = state.active[0], state.active[1]
+        notes[COUNT], notes[SINCE] = 0, _pulled(state)
+        for row in range(ROWS):
+            proofs.row_limits[row] = 0.0
+        proofs.row_limits[ROWS] = largest
+
+
+@helper
+def advance(state, h, shortest, theta):
+    """Return the first window, from h on, of which it is not proved that its filter drops neither active arm."""
+    ratio = band_reach(state.settings, theta)
+    if shortest - h >= BAND_MINIMUM and ratio * h > BAND_MINIMUM:
+        after = _pass_over(state, h, shortest, theta, ratio)
+        if after > h:
+            return after
+    return _pass_rows(state, h, shortest, theta)
+
+
+@helper
+def _pass_rows(state, h, shortest, theta):
+    """Return the window after the rows from h on that surely drop neither arm; h if there is none.
+
+    Rows begin at the same windows in every round, so some windows may be compared twice, which does no harm.
+    """
+    limits, travelled = state.proofs.row_limits, _travelled(state)
+    row = (h - LONG) // ROW
+    start, end = LONG + row * ROW, min(LONG + ROWS * ROW, shortest + 1)
+    while start + ROW <= end and (travelled < limits[row] or _prove_row(state, row, start, theta, travelled)):
+        row += 1
+        start += ROW
+    return max(h, start)
+
+
+@helper
+def _prove_row(state, row, h, theta, travelled):
+    """Compare the arms at a row of windows from h on; say whether it surely drops neither, and note for how long."""
+    root, below = thresholds(state.history, h, np.int64(ROW), theta)
+    share = _largest_share(state, h, root + INVERSES, below)
+    if share >= PARTS:
+        return False
+    lowest = below * state.roots[root + np.uint64(ROW - 1)]  # the threshold at the shortest window
+    state.proofs.row_limits[row] = JUST_BELOW * travelled + (1.0 - (share + 1) / PARTS) * lowest
+    return True
+
+
+@helper
+def _largest_share(state, h, inverse, below):
+    """Return the largest distance of the sums at the windows of a row, in 1 / PARTS of the threshold there."""
+    between, mine, theirs = pair_of(state, h, np.int64(ROW))
+    high, inverses, scale = state.history.high, state.roots, PARTS / max(below, 2.0**-1000)
+    largest = np.int32(0)  # a maximum of integers is vectorised, one of floats is not
+    for j in my_share(np.int64(ROW)):
+        distance = abs(between - (high[mine + j] - high[theirs + j])) * (inverses[inverse + j] * scale)
+        largest = max(largest, np.int32(min(2.0 * PARTS, distance)))
+    return largest_in_team(largest)
+
+
+@helper
+def _travelled(state):
+    """Return how far the sums of the two active arms can have travelled, both together, in all their pulls."""
+    summary = state.history.summary
+    return summary[state.active[0], TRAVEL] + summary[state.active[1], TRAVEL]
+
+
+@helper
+def _pulled(state):
+    """Return the pulls of the two active arms."""
+    return state.pulls[state.active[0]] + state.pulls[state.active[1]]
+
+
+@helper
+def _pass_over(state, h, shortest, theta, ratio):
+    """Return the window after the stretch that h lies in, if its filters surely drop neither arm; otherwise h."""
+    proofs, pulled, travelled = state.proofs, _pulled(state), _travelled(state)
+    facts, notes = proofs.stretches, proofs.notes
+    stretch = notes[STRETCH]
+    while stretch < notes[COUNT] and _end_of(proofs, stretch) < h:
+        stretch += 1
+    notes[STRETCH] = stretch
+    if stretch == notes[COUNT] and not _add_stretch(proofs, h, shortest, ratio):
+        return h
+    if h < _start_of(proofs, stretch):
+        return h
+    while travelled >= facts[stretch, QUIET_UNTIL]:
+        if pulled < facts[stretch, RETRY]:
+            return h
+        _prove(state, stretch, theta)
+        if travelled >= facts[stretch, QUIET_UNTIL]:
+            if not _split(proofs, stretch):
+                facts[stretch, RETRY] = pulled + RETRY_AFTER
+            elif h > _end_of(proofs, stretch):
+                stretch += 1
+    notes[STRETCH] = stretch + 1
+    return _end_of(proofs, stretch) + 1
+
+
+@helper
+def _start_of(proofs, stretch):
+    """Return the first window of a stretch."""
+    return proofs.notes[FIRST] if stretch == 0 else _end_of(proofs, stretch - 1) + 1
+
+
+@helper
+def _end_of(proofs, stretch):
+    """Return the last window of a stretch."""
+    return np.int64(proofs.stretches[stretch, END])
+
+
+@helper
+def _add_stretch(proofs, h, shortest, ratio):
+    """Add a stretch from h on, as long as bands may reach; False if it would be too short to pay."""
+    count = proofs.notes[COUNT]
+    end = min(h + int(ratio * h), shortest)
+    if count == STRETCHES or end - h < BAND_MINIMUM:
+        return False
+    if count == 0:
+        proofs.notes[FIRST] = h
+    _write(proofs, count, end)
+    proofs.notes[COUNT] = count + 1
+    return True
+
+
+@helper
+def _write(proofs, stretch, end):
+    """Write a stretch of which nothing is proved yet."""
+    facts = proofs.stretches
+    facts[stretch, QUIET_UNTIL], facts[stretch, END], facts[stretch, RETRY] = 0.0, end, 0.0
+
+
+@helper
+def _split(proofs, stretch):
+    """Split a stretch in two, with nothing proved about them; False if there is no space or they would be too short."""
+    count, start, end = proofs.notes[COUNT], _start_of(proofs, stretch), _end_of(proofs, stretch)
+    if count == STRETCHES or end - start < 2 * BAND_MINIMUM:
+        return False
+    for later in range(count, stretch, -1):
+        for fact in range(3):
+            proofs.stretches[later, fact] = proofs.stretches[later - 1, fact]
+    _write(proofs, stretch, (start + end) // 2)
+    _write(proofs, stretch + 1, end)
+    proofs.notes[COUNT] = count + 1
+    return True
+
+
+@outlined
+def _prove(state, stretch, theta):
+    """Find out how long the filters of a stretch surely drop neither of the two arms."""
+    proofs, history = state.proofs, state.history
+    h, end = _start_of(proofs, stretch), _end_of(proofs, stretch)
+    high, low, high_later, low_later = range_of_sums(history, state.active[0], h, end)
+    high_other, low_other, high_other_later, low_other_later = range_of_sums(history, state.active[1], h, end)
+    here, there = (
+        max(high, high_other) - min(low, low_other),
+        max(high_later, high_other_later) - min(low_later, low_other_later),
+    )
+    room = margin(history, here, there, h, end, theta)
+    proofs.stretches[stretch, QUIET_UNTIL] = JUST_BELOW * _travelled(state) + room

@@ -1,0 +1,147 @@
+"""Rows: 64 windows side by side, shown to drop nobody by rough sums.
+
+Claim: a filter drops nobody if its rough sums (one subtraction of prefix sums each, see `history`) are closer to each
+other than the threshold, less what rounding can be worth.
+Proof: the true sums are then closer than the threshold.
+
+Any 64 prefix sums in a row lie side by side in memory, which is what vector instructions want. Square roots come from a
+table. A first pass over the row only asks whether all windows are quiet, as they mostly are; the second finds the first
+one that is not.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from rotting._core.compiling import helper, outlined
+from rotting.policies._windows.history import ROW, rounding, row_of, total_of
+from rotting.policies._windows.team import any_in_team, largest_in_team, my_share
+
+FIRST_ROW = 16  # windows to compare side by side at first: drops are most likely early
+ROOTS = 2048  # windows whose square roots are tabulated
+ONE_PASS = 4  # arms that a row is compared for in one pass
+INVERSES = np.uint64(ROW + ROOTS)  # how far the inverse of a square root is from it, in `roots`
+JUST_BELOW = 1.0 - 2.0**-40  # a threshold times this is below the threshold, however it was rounded
+
+
+def new_roots() -> np.ndarray:
+    """Return ones and the square roots of ROOTS, ..., 2, 1 (see `thresholds`), and their inverses."""
+    return _roots().copy()
+
+
+@cache
+def _roots() -> np.ndarray:
+    roots = np.concatenate([np.ones(ROW), np.sqrt(np.arange(ROOTS, 0, -1))])
+    return np.concatenate([roots, 1.0 / roots])
+
+
+@helper
+def row_size(h, shortest):
+    """Return how many windows from h on to compare side by side."""
+    return min(ROW if h > FIRST_ROW else FIRST_ROW, shortest - h + 1)
+
+
+@helper
+def quiet_in_row(state, left, h, size, theta):
+    """Return how many windows of a row, h, h + 1, ..., `size` <= ROW of them, surely drop nobody."""
+    if left == 2:
+        return _quiet_for_pair(state, h, size, theta)
+    if left <= ONE_PASS:
+        return _quiet_for_few(state, left, h, size, theta)
+    return _quiet_for_many(state, left, h, size, theta)
+
+
+@helper
+def _quiet_for_pair(state, h, size, theta):
+    """Return it for two arms."""
+    between, mine, theirs = pair_of(state, h, size)
+    root, below = thresholds(state.history, h, size, theta)
+    high, roots = state.history.high, state.roots
+    far = False
+    for j in my_share(size):  # no early exit, so that it is vectorised
+        far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
+    if not any_in_team(far):
+        return size
+    loud = np.int64(-1)  # the place of the shortest window that may drop one of them
+    for j in my_share(size):
+        if abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]:
+            loud = np.int64(j)
+    return size - 1 - largest_in_team(loud)
+
+
+@helper
+def pair_of(state, h, size):
+    """Return S[n] - S'[n'] of the two active arms, and where their prefix sums of a row are."""
+    history, one, other = state.history, state.active[0], state.active[1]
+    between = total_of(history, one) - total_of(history, other)
+    return between, row_of(history, one, h, size), row_of(history, other, h, size)
+
+
+@helper
+def _quiet_for_few(state, left, h, size, theta):
+    """Return it for three or four arms, in one pass that writes nothing down."""
+    history, high, roots = state.history, state.history.high, state.roots
+    root, below = thresholds(history, h, size, theta)
+    a, b, c, d = state.active[0], state.active[1], state.active[2], state.active[left - 1]
+    total_a, total_b = total_of(history, a), total_of(history, b)
+    total_c, total_d = total_of(history, c), total_of(history, d)
+    row_a, row_b = row_of(history, a, h, size), row_of(history, b, h, size)
+    row_c, row_d = row_of(history, c, h, size), row_of(history, d, h, size)
+    apart = False
+    for j in my_share(size):
+        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
+        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
+        apart |= _spread(w, x, y, z) > below * roots[root + j]
+    if not any_in_team(apart):
+        return size
+    loud = np.int64(-1)
+    for j in my_share(size):
+        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
+        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
+        if _spread(w, x, y, z) > below * roots[root + j]:
+            loud = np.int64(j)
+    return size - 1 - largest_in_team(loud)
+
+
+@helper
+def _spread(w, x, y, z):
+    """Return how far the largest of four numbers is from the smallest."""
+    return max(max(w, x), max(y, z)) - min(min(w, x), min(y, z))
+
+
+@outlined
+def _quiet_for_many(state, left, h, size, theta):
+    """Return it for any number of arms, much more slowly."""
+    history, high, roots = state.history, state.history.high, state.roots
+    root, below = thresholds(history, h, size, theta)
+    highest, lowest = state.ranges[0], state.ranges[1]
+    for j in my_share(size):
+        highest[j], lowest[j] = -np.inf, np.inf
+    for place in range(left):
+        arm = state.active[place]
+        total, row = total_of(history, arm), row_of(history, arm, h, size)
+        for j in my_share(size):
+            window = total - high[row + j]
+            highest[j], lowest[j] = max(highest[j], window), min(lowest[j], window)
+    loud = np.int64(-1)
+    for j in my_share(size):
+        if highest[j] - lowest[j] > below * roots[root + j]:
+            loud = np.int64(j)
+    return size - 1 - largest_in_team(loud)
+
+
+@helper
+def thresholds(history, h, size, theta):
+    """Return where in `state.roots` the square roots of windows h + size - 1, ..., h start, and a factor.
+
+    Times this factor they are surely below the thresholds, by more than any rounding of sums. For windows too long for
+    the table, a row of ones stands in for square roots that hardly differ.
+    """
+    if h + size <= ROOTS:
+        start, factor = ROW + ROOTS - (h + size - 1), theta
+    else:
+        start, factor = 0, theta * math.sqrt(h)
+    return np.uint64(start), JUST_BELOW * factor - rounding(history)  # square roots are at least 1
