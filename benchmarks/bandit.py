@@ -8,14 +8,12 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from functools import partial
 
-from sqlalchemy import Connection
 from timing import fastest, seconds_of
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit.core.events import Event
-from rotting.bandit.store.storage import StoredLog
+from rotting.bandit.store.sql import COLUMNS
 
 ARMS = [f"arm {number}" for number in range(10)]
 REWARDS = 1_000_000
@@ -69,12 +67,12 @@ def singles(url: str) -> tuple[float, float]:
             seq += 2
         log = bare._log
 
-        def append(row: Event, connection: Connection) -> None:
-            StoredLog(connection, log.bandit_id).append([row])
+        def append(row: Event) -> None:
+            log.store.insert("rotting_events", f"bandit, {COLUMNS}", [(log.bandit_id, *row)])
 
         def work() -> None:
             for row in rows:
-                log.database.write(partial(append, row))
+                log.store.write(lambda row=row: append(row))
 
         return seconds_of(work) / ROUNDS
 

@@ -245,11 +245,12 @@ def decide_once(url: str, name: str) -> None:
 STOPPED = """
 import sys, time
 from rotting import Bandit
+from rotting.bandit.core.facts import Question
 log = Bandit.open(sys.argv[1], sys.argv[2])._log
-def stay(connection):
+with log.store.writing():
+    log.store.look_up({log.bandit_id: Question(1)}, lock=True)
     print("in", flush=True)
     time.sleep(600)
-log.database.write(stay, log.bandit_id)
 """
 
 

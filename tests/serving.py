@@ -10,8 +10,7 @@ import pytest
 
 from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fixtures, too
 from rotting import Bandit, EffFEWA
-from rotting.bandit.store import schema
-from rotting.bandit.store.database import Database
+from rotting.bandit.store.addresses import open_store
 from rotting.serve import keys, running
 from rotting.serve.app import Options, Service
 
@@ -44,11 +43,11 @@ def make_bandit(url, name="hero", **settings):
 
 
 def make_key(url, role, bandit=None):
-    database = Database(url)
-    with database.lock:
-        database.write(schema.prepare)
-    key = keys.add_key(database, role, bandit)
-    database.close()
+    store = open_store(url)
+    with store.lock:
+        store.prepare()
+    key = keys.add_key(store, role, bandit)
+    store.close()
     return key
 
 

@@ -26,6 +26,7 @@ REACHES = {
     "sweeps": BASE | {"_output", "problems", "policies", "play", "simulation"},
     "paper": BASE | {"_output", "problems", "policies", "play", "simulation", "theory"},
     "bandit": BASE | {"_output", "problems", "policies"},
+    "testing": BASE | {"_output", "problems", "policies", "bandit"},
     "logs": BASE | {"_output", "problems", "policies", "play", "simulation"},
     "serve": BASE | {"_output", "problems", "policies", "bandit"},
     "cli": BASE
@@ -208,6 +209,60 @@ def test_the_engine_rule_notices_violations(source):
     found = modules()
     found["policies._contract.views"] = imports(source, "policies._contract.views")
     assert engine_violations(found)
+
+
+# Which names of databases and their drivers occur in the code, texts aside, and what may import what within the bandit.
+DIALECTS = ("sqlite", "postgres", "psycopg")
+BELOW = {
+    "bandit.core": ("bandit.log", "bandit.store", "bandit.report"),
+    "bandit.store": ("bandit.log", "bandit.report"),
+}
+
+
+def names_in(source: str) -> set[str]:
+    """Return every name in a text of Python: of variables, attributes, arguments, modules."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        found |= {getattr(node, field) for field in ("id", "attr", "arg", "name", "module") if hasattr(node, field)}
+    return {str(name).lower() for name in found if name}
+
+
+def test_only_stores_know_a_database():
+    files = [*PACKAGE.joinpath("bandit").rglob("*.py"), *PACKAGE.joinpath("serve").rglob("*.py")]
+    outside = [file for file in files if file.parent != PACKAGE / "bandit" / "store"]
+    found = {
+        (file.name, name)
+        for file in outside
+        for name in names_in(file.read_text())
+        if any(each in name for each in DIALECTS)
+    }
+    assert found == set()
+    assert any("sqlite" in name for name in names_in("import sqlite3"))
+
+
+def test_from_outside_only_the_doors_of_the_bandit_are_used():
+    doors = {"bandit", "bandit.store"}
+    crossing = [
+        f"{module} imports {name}"
+        for module, imported in modules().items()
+        if not module.startswith("bandit")
+        for name, _ in imported
+        if name.startswith("bandit.") and known(name, modules()) not in doors
+    ]
+    assert crossing == []
+
+
+def test_within_the_bandit_dependencies_point_one_way():
+    """The core does nothing but think, and stores know no bandit."""
+    crossing = [
+        f"{module} imports {name}"
+        for module, imported in modules().items()
+        for lower, higher in BELOW.items()
+        if module.startswith(lower)
+        for name, _ in imported
+        if name.startswith(higher)
+    ]
+    assert crossing == []
 
 
 # Modules that import others by names made up at run time, which the rules above cannot see.

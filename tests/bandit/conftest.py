@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy
 
-from rotting.bandit.store.database import Database
+from bandit.tables import set_clock
 
 NO_SERVER = "PostgreSQL NOT TESTED: found no initdb and postgres on PATH or in /usr/lib/postgresql/*/bin"
 
@@ -125,5 +125,5 @@ def clock(monkeypatch):
     class Clock:
         now = 1_000_000.0
 
-    monkeypatch.setattr(Database, "clock", lambda _: Clock.now)
+    set_clock(monkeypatch, lambda: Clock.now)
     return Clock

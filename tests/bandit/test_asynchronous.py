@@ -46,7 +46,7 @@ def test_the_loop_is_not_blocked_and_deadlines_hold(url):
             release = asyncio.Event()
 
             def hold(loop):
-                with bandit.bandit._log.database.held():
+                with bandit.bandit._log.commits.held():
                     asyncio.run_coroutine_threadsafe(release.wait(), loop).result(30)
 
             holder = asyncio.create_task(asyncio.to_thread(hold, asyncio.get_running_loop()))

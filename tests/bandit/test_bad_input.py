@@ -8,8 +8,8 @@ import sys
 
 import numpy as np
 import pytest
-from sqlalchemy.event import listen
 
+from bandit.tables import limit_pages
 from rotting import Bandit, EffFEWA, Oracle
 from rotting.bandit import (
     BadAddress,
@@ -232,7 +232,7 @@ def test_a_read_only_postgres_session(postgres):
     before = bandit.history()
     with pytest.raises(StorageError, match="read-only"):
         Bandit.open(postgres + "%20-cdefault_transaction_read_only%3Don", "other", HALF, COLOURS)
-    bandit._log.database.disconnect()
+    bandit._log.store.disconnect()
     assert bandit.history().equals(before)
 
 
@@ -268,13 +268,12 @@ def test_a_full_disk(tmp_path):
     assert "cannot be written" in " ".join(message)
 
 
-def test_a_database_that_says_it_is_full(sqlite):
+def test_a_database_that_says_it_is_full(sqlite, monkeypatch):
     bandit = Bandit.open(sqlite, "hero", HALF, COLOURS)
     before = bandit.history()
 
-    database = bandit._log.database
-    listen(database.engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count = 1"))
-    database.disconnect()
+    limit_pages(monkeypatch, bandit._log.store, lambda: 1)
+    bandit._log.store.disconnect()
     with pytest.raises(StorageError, match="full"):
         bandit.decide(5000)
     with sqlite3.connect(sqlite.removeprefix("sqlite:///")) as connection:

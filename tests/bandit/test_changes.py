@@ -5,9 +5,9 @@ import math
 import pytest
 from sqlalchemy import update
 
+from bandit import tables as schema
 from rotting import FEWA, UCB1, Bandit, EffFEWA, GaussianThompson
 from rotting.bandit import BadSettings, DamagedLog, RewardOutOfRange, SettingsConflict, UnknownArm, VerificationFailed
-from rotting.bandit.store import schema
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1, "purple": 0.7}

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy
 from sqlalchemy import delete, func, select, update
 
+from bandit import tables as schema
 from rotting import FEWA, UCB1, Bandit, EffFEWA
 from rotting.bandit import (
     BadSettings,
@@ -20,7 +21,6 @@ from rotting.bandit import (
     VerificationFailed,
 )
 from rotting.bandit.log import compacting
-from rotting.bandit.store import schema
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1, "purple": 0.7}

@@ -21,7 +21,7 @@ from rotting.bandit import (
     UnknownArm,
     UnknownDecision,
 )
-from rotting.bandit.store import schema
+from rotting.bandit.store.tables import VERSION
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -242,7 +242,7 @@ def test_tables_of_the_first_release_in_postgresql_are_migrated(postgres):
     with engine.connect() as connection:
         version = connection.exec_driver_sql("SELECT version FROM rotting_schema").scalar()
     engine.dispose()
-    assert version == schema.VERSION
+    assert version == VERSION
 
 
 @pytest.mark.parametrize("make", [lambda: Reward("x", float("nan")), lambda: Decide(n=0)], ids=["reward", "decide"])

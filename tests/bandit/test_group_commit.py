@@ -12,7 +12,7 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadSettings, ClosedBandit, Decide, Reward, StorageError, TimedOut, UnknownArm
-from rotting.bandit.group_commit import Ticket
+from rotting.bandit.line import Ticket
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.store import postgres
 from rotting.bandit.store.deadlines import Deadline
@@ -33,11 +33,11 @@ class Held:
 
     def __init__(self, bandit):
         self._release = threading.Event()
-        self._database = bandit._log.database
+        self._commits = bandit._log.commits
         taken = threading.Event()
 
         def hold():
-            with self._database.held():
+            with self._commits.held():
                 taken.set()
                 self._release.wait(30)
 
@@ -46,7 +46,7 @@ class Held:
         taken.wait()
 
     def until(self, waiting):
-        while len(self._database.line) < waiting:
+        while len(self._commits.line) < waiting:
             time.sleep(0.001)
         self.end()
 
@@ -102,16 +102,16 @@ def test_whatever_waits_is_one_transaction(bandit):
 
 def test_only_the_first_in_the_line_leads(bandit):
     """If all did who find the database free, some would wait for it long after their requests are carried out."""
-    database = bandit._log.database
-    first, second = (Ticket(bandit._group, (Decide(),), Deadline()) for _ in range(2))
-    database.line.extend([first, second])
-    assert [database.is_turn_of(first), database.is_turn_of(second)] == [True, False]
+    commits = bandit._log.commits
+    first, second = (Ticket(bandit._log, (Decide(),), Deadline(), lambda: None) for _ in range(2))
+    [commits.line.add(ticket) for ticket in (first, second)]
+    assert [commits.is_turn_of(first), commits.is_turn_of(second)] == [True, False]
     first.abandoned = True
-    assert database.is_turn_of(second)
-    with database.held():  # this thread need not wait for itself
-        assert database.is_turn_of(first)
+    assert commits.is_turn_of(second)
+    with commits.held():  # this thread need not wait for itself
+        assert commits.is_turn_of(first)
     taken = Held(bandit)
-    assert not database.is_turn_of(second)
+    assert not commits.is_turn_of(second)
     second.abandoned = True
     taken.end()
 
@@ -134,8 +134,7 @@ def test_an_error_of_the_database_is_everybodys_own(bandit, monkeypatch):
     def fail(*_):
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(EventLog, "_append_under_lock", fail)
-    monkeypatch.setattr(EventLog, "_append_optimistically", fail)
+    monkeypatch.setattr(type(bandit._log.store), "append", fail)
     held.until(4)
     results = join()
     assert [type(each) for each in results] == [StorageError] * 4
@@ -146,16 +145,17 @@ def test_an_error_of_the_database_is_everybodys_own(bandit, monkeypatch):
 
 def test_those_who_wait_outlive_an_interrupted_leader(bandit, monkeypatch):
     """The leader is interrupted right after the commit: the others get what was written for them, and nothing twice."""
-    held, append, leaders = Held(bandit), EventLog.append, []
+    kind, leaders = type(bandit._log.store), []
+    held, append = Held(bandit), kind.append
 
-    def interrupted(log, *arguments, **options):
-        events = append(log, *arguments, **options)
+    def interrupted(store, batches):
+        accepted = append(store, batches)
         if not leaders:
             leaders.append(threading.current_thread())
             raise KeyboardInterrupt
-        return events
+        return accepted
 
-    monkeypatch.setattr(EventLog, "append", interrupted)
+    monkeypatch.setattr(kind, "append", interrupted)
     join = in_threads([bandit.decide] * 5)
     held.until(5)
     results = join()
@@ -167,7 +167,7 @@ def test_those_who_wait_outlive_an_interrupted_leader(bandit, monkeypatch):
 
 
 def test_a_leader_interrupted_before_it_could_write(bandit, monkeypatch):
-    held, plan, leaders = Held(bandit), EventLog._now, []
+    held, plan, leaders = Held(bandit), EventLog.now, []
 
     def interrupted(log):
         if not leaders:
@@ -175,7 +175,7 @@ def test_a_leader_interrupted_before_it_could_write(bandit, monkeypatch):
             raise KeyboardInterrupt
         return plan(log)
 
-    monkeypatch.setattr(EventLog, "_now", interrupted)
+    monkeypatch.setattr(EventLog, "now", interrupted)
     join = in_threads([bandit.decide] * 5)
     held.until(5)
     results = join()
@@ -185,22 +185,22 @@ def test_a_leader_interrupted_before_it_could_write(bandit, monkeypatch):
 
 def test_a_connection_that_breaks_while_it_commits(postgres_bandit, monkeypatch):
     """Whether it was written is found out: no decision is taken twice."""
-    append, broken = postgres.append, []
+    append, broken = postgres.PostgresStore.append, []
 
-    def break_afterwards(driver, *arguments, **options):
-        done = append(driver, *arguments, **options)
+    def break_afterwards(store, batches):
+        done = append(store, batches)
         if not broken:
             broken.append(True)
-            driver.close()
+            store.driver.close()
             raise postgres.psycopg.OperationalError("server closed the connection unexpectedly")
         return done
 
-    monkeypatch.setattr(postgres, "append", break_afterwards)
+    monkeypatch.setattr(postgres.PostgresStore, "append", break_afterwards)
     choice = postgres_bandit.decide()
     assert broken
     log = postgres_bandit.history()
     assert log[log.kind == "decided"].decision.tolist()[1:] == [choice.id]
-    other = Bandit.open(str(postgres_bandit._log.database.url), "hero")
+    other = Bandit.open(postgres_bandit._log.store._url, "hero")
     other.decide()
     broken.clear()
     choice = postgres_bandit.decide()  # under the lock, this time
@@ -240,12 +240,12 @@ def test_nobody_waits_for_another_thread_beyond_the_deadline(bandit):
 STOPPED_WRITER = """
 import sys, time
 from rotting import Bandit
-from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit.core.facts import Question
 bandit = Bandit.open(sys.argv[1], "hero")
-def stay(connection):
+with bandit._log.store.writing():
+    bandit._log.store.look_up({bandit._log.bandit_id: Question(1)}, lock=True)
     print("in", flush=True)
     time.sleep(60)
-bandit._log.database.write(stay, bandit._log.bandit_id)
 """
 
 
@@ -285,7 +285,7 @@ def test_a_writer_that_is_stopped_stops_nobody_for_longer_than_the_deadline(url,
 def test_a_closed_bandit_says_so_to_everybody(bandit):
     held = Held(bandit)
     join = in_threads([bandit.decide] * 3)
-    bandit._log.database._closed = True
+    bandit._log.store._closed = True
     held.until(3)
     assert [type(each) for each in join()] == [ClosedBandit] * 3
 
@@ -317,7 +317,7 @@ def test_a_statement_that_is_sent_with_the_commit_is_prepared_once(postgres_band
     def prepared():
         return [
             row[0]
-            for row in log.database.driver.execute(
+            for row in log.store.driver.execute(
                 "SELECT calls FROM (SELECT generic_plans + custom_plans AS calls FROM pg_prepared_statements "
                 "WHERE name = 'rotting_append') AS ours"
             )
@@ -336,7 +336,7 @@ def test_a_statement_that_is_sent_with_the_commit_is_prepared_once(postgres_band
     assert prepared() == []
     among_others(postgres_bandit.decide)
     assert prepared() == [1]
-    log.database.driver.execute("DEALLOCATE ALL")  # by somebody between us and the server, such as a pooler
+    log.store.driver.execute("DEALLOCATE ALL")  # by somebody between us and the server, such as a pooler
     among_others(postgres_bandit.decide)
     assert prepared() == [1]
     postgres_bandit.verify()
@@ -346,11 +346,11 @@ def test_two_writers_disturb_neither_the_terminal_nor_each_others_connection(pos
     """Nothing fails because another was quicker: an error would close the connection, and be in the server's log."""
     one, two = (Bandit.open(postgres, "hero", HALF, COLOURS) for _ in range(2))
     one.decide(), two.decide()
-    connections = [each._log.database.driver for each in (one, two)]
+    connections = [each._log.store.driver for each in (one, two)]
     for place in range(90):
         (one if place % 30 else two).decide()  # again and again, one of them believes to be alone
-    assert [each._log.database.driver for each in (one, two)] == connections
+    assert [each._log.store.driver for each in (one, two)] == connections
     in_threads([lambda: [one.decide() for _ in range(20)], lambda: [two.decide() for _ in range(20)]])()
-    assert [each._log.database.driver for each in (one, two)] == connections
+    assert [each._log.store.driver for each in (one, two)] == connections
     assert capfd.readouterr().err == ""
     assert one.verify().decisions == 132

@@ -154,7 +154,7 @@ def test_a_connection_that_nobody_answers(hanging):
     """The port takes connections, as the kernel does for a stopped server, and the greeting never comes."""
     url, hangs = hanging
     with Bandit.open(url, "hero", HALF, ["red", "green"]) as bandit:
-        bandit._log.database.disconnect()
+        bandit._log.store.disconnect()
         with hangs:
             found = [late(bandit.decide, timeout) for timeout in (0.05, 0.3)]
         assert max(seconds for seconds, _ in found) < LATE

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
+from bandit import tables as schema
 from rotting import FEWA, UCB1, Bandit, EffFEWA
 from rotting.bandit import DamagedLog, NoArms, VerificationFailed
 from rotting.bandit.core.holdout import HOLDOUT, POLICY, HoldoutTally, holdout_report
-from rotting.bandit.store import schema
-from rotting.bandit.store.database import Database
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1}
@@ -91,7 +90,7 @@ def test_another_holdout_is_another_comparison(sqlite):
 def test_late_and_default_rewards_belong_to_their_group(sqlite, monkeypatch):
 
     now = [1000.0]
-    monkeypatch.setattr(Database, "clock", lambda _: now[0])
+    schema.set_clock(monkeypatch, lambda: now[0])
     with Bandit.open(sqlite, "hero", EffFEWA(), COLOURS, holdout=0.5, reward_wait=10.0) as bandit:
         first = bandit.decide(40)
         now[0] += 100.0
@@ -191,7 +190,7 @@ def test_every_arm_has_its_minimum(url):
 def test_limits_may_be_those_of_a_day(sqlite, monkeypatch):
 
     now = [86400.0 * 20000 + 100]
-    monkeypatch.setattr(Database, "clock", lambda _: now[0])
+    schema.set_clock(monkeypatch, lambda: now[0])
     settings = {"max_exposures": 4, "min_exposures": {"blue": 2}, "exposure_period": 86400.0}
     with Bandit.open(sqlite, "hero", UCB1(), COLOURS, **settings) as bandit:
         for _ in range(3):

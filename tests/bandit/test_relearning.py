@@ -93,7 +93,7 @@ def test_a_new_estimate_of_the_noise_is_learnt_outside_the_lock_and_only_once(ur
     rewards, where = BanditState.rewards, []
 
     def noted(self):
-        where.append(bandit._log.database.is_locking)
+        where.append(bandit._log.store.is_locking)
         return rewards(self)
 
     monkeypatch.setattr(BanditState, "rewards", noted)
@@ -118,10 +118,9 @@ def test_what_a_process_that_died_should_have_learnt_is_learnt(url, monkeypatch)
 def test_kernels_are_ready_before_the_first_transaction(url, monkeypatch):
     Bandit.open(url, "hero", EffFEWA(sigma=0.4321), COLOURS).close()
     bandit, order = Bandit.open(url, "hero"), []
-    warm_up, append = event_log.warm_up, event_log.EventLog.append
+    kind = type(bandit._log.store)
+    warm_up, append = event_log.warm_up, kind.append
     monkeypatch.setattr(event_log, "warm_up", lambda policy: order.append("warm up") or warm_up(policy))
-    monkeypatch.setattr(
-        event_log.EventLog, "append", lambda *given, **rest: order.append("append") or append(*given, **rest)
-    )
+    monkeypatch.setattr(kind, "append", lambda *given: order.append("append") or append(*given))
     bandit.decide()
     assert order[:2] == ["warm up", "append"]

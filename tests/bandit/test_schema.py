@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from sqlalchemy import Column, MetaData, Table, Text, text
+from sqlalchemy import text
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import WrongSchema
-from rotting.bandit.store import schema
+from rotting.bandit.store import tables as schema
 
 COLOURS = ["red", "green", "blue"]
 
@@ -40,16 +40,18 @@ def test_a_newer_database_is_refused(played):
 
 def test_an_older_database_is_migrated(played, monkeypatch):
     """Two versions later: a new column, which old events get a value in, and then a new table."""
-    later = MetaData()
-    Table("rotting_notes", later, Column("note", Text))
 
-    def add_column(connection):
-        connection.execute(text("ALTER TABLE rotting_events ADD COLUMN channel TEXT"))
-        connection.execute(text("UPDATE rotting_events SET channel = 'web'"))
+    def add_column(store):
+        store.execute("ALTER TABLE rotting_events ADD COLUMN channel TEXT")
+        store.execute("UPDATE rotting_events SET channel = 'web'")
 
     now = schema.VERSION
     monkeypatch.setattr(schema, "VERSION", now + 2)
-    monkeypatch.setattr(schema, "MIGRATIONS", {now: add_column, now + 1: later.create_all})
+    monkeypatch.setattr(
+        schema,
+        "MIGRATIONS",
+        {now: add_column, now + 1: lambda store: store.execute("CREATE TABLE rotting_notes (note TEXT)")},
+    )
     with Bandit.open(played, "hero") as bandit:
         assert bandit.verify().rewards == 5
     assert execute(played, "SELECT version FROM rotting_schema") == [(now + 2,)]
@@ -59,8 +61,8 @@ def test_an_older_database_is_migrated(played, monkeypatch):
 
 
 def test_a_migration_that_fails_changes_nothing(played, monkeypatch):
-    def fail(connection):
-        connection.execute(text("ALTER TABLE rotting_events ADD COLUMN channel TEXT"))
+    def fail(store):
+        store.execute("ALTER TABLE rotting_events ADD COLUMN channel TEXT")
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(schema, "MIGRATIONS", {schema.VERSION: fail})
@@ -109,7 +111,7 @@ def test_a_role_needs_access_to_the_tables_that_the_docs_name_and_no_others(post
     """The docs once forgot one of them."""
     text_of_docs = (Path(__file__).parents[2] / "docs" / "production.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(rotting_[a-z]+)`", text_of_docs[text_of_docs.index("The tables are ") :]))
-    assert named == set(schema.metadata.tables)
+    assert named == set(schema.NEEDED)
     Bandit.open(postgres, "hero", EffFEWA(sigma=0.5), COLOURS).close()
     [[space]] = execute(postgres, "SELECT current_schema()")
     role = f"role_of_{space}"

@@ -7,7 +7,7 @@ import sqlalchemy
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BadName, BadSettings, Segments, SettingsConflict, UnknownArm, UnknownDecision, segments
-from rotting.bandit.store.database import Database
+from rotting.bandit.store.connection import Connected
 
 COLOURS = ["red", "green", "blue"]
 WORTH = {"red": 0.9, "green": 0.5, "blue": 0.1}
@@ -161,14 +161,14 @@ def test_bandits_that_only_have_such_a_name_are_left_alone(sqlite):
 
 @pytest.mark.soak
 def test_two_thousand_segments_need_one_connection(url, monkeypatch):
-    connect, connections = Database._connect, set()
+    connect, connections = Connected._connect, set()
 
     def noted(database, deadline):
         made = connect(database, deadline)
         connections.add(id(database.driver))
         return made
 
-    monkeypatch.setattr(Database, "_connect", noted)
+    monkeypatch.setattr(Connected, "_connect", noted)
     with Segments.open(url, "home/{user}", EffFEWA(sigma=0.3), COLOURS, siblings=2) as made:
         choices = [made.decide(user=number) for number in range(2000)]
         for choice in choices:

@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy
 from sqlalchemy import update
 
+from bandit import tables as schema
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit.core.snapshots import Snapshot
-from rotting.bandit.store import schema
-from rotting.bandit.store.storage import checksum
+from rotting.bandit.log.stored import checksum
 
 COLUMNS = ("seqs", "arms", "since", "was_shown", "decisions", "held_out")
 
@@ -226,8 +226,7 @@ import io, sys
 import numpy as np
 import sqlalchemy
 from rotting import Bandit, Policy, parse_policy
-from rotting.bandit.store import schema
-from rotting.bandit.store.storage import checksum
+from rotting.bandit.log.stored import checksum
 
 url, policy = sys.argv[1], parse_policy(sys.argv[2])
 engine = sqlalchemy.create_engine(url)
@@ -245,7 +244,7 @@ with Bandit.open(url, "hero", policy, ["red", "green", "blue"]) as bandit:
     bandit.reward_many([(choice.id, place % 3 / 2) for place, choice in enumerate(bandit.decide(40))])
     bandit.snapshot()
 with engine.connect() as connection:
-    arrays = load(bytes(connection.execute(sqlalchemy.select(schema.snapshots.c.content)).scalar_one()))
+    arrays = load(bytes(connection.execute(sqlalchemy.text("SELECT content FROM rotting_snapshots")).scalar_one()))
 agent = load(arrays["agent"].tobytes())
 tried = 0
 for name, array in agent.items():
@@ -255,7 +254,8 @@ for name, array in agent.items():
         changed = agent | {name: np.full_like(array, value)}
         content = save(arrays | {"agent": np.frombuffer(save(changed), np.uint8)})
         with engine.begin() as connection:
-            connection.execute(sqlalchemy.update(schema.snapshots).values(content=content, checksum=checksum(content)))
+            change = sqlalchemy.text("UPDATE rotting_snapshots SET content = :content, checksum = :checksum")
+            connection.execute(change, {"content": content, "checksum": checksum(content)})
         with Bandit.open(url, "hero") as bandit:
             bandit.reward_many([(choice.id, 0.5) for choice in bandit.decide(4)])
         tried += 1

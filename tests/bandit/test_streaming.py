@@ -6,10 +6,10 @@ import json
 import pandas
 import pytest
 
+from bandit import tables as schema
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadSettings, UnknownArm
 from rotting.bandit.log import streaming
-from rotting.bandit.store.database import Database
 
 COLOURS = ["red", "green", "blue"]
 MIDNIGHT = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
@@ -19,7 +19,7 @@ MIDNIGHT = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 def now(monkeypatch):
     """Return a clock of one element that stands still."""
     clock = [MIDNIGHT.timestamp()]
-    monkeypatch.setattr(Database, "clock", lambda _: clock[0])
+    schema.set_clock(monkeypatch, lambda: clock[0])
     return clock
 
 

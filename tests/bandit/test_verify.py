@@ -7,12 +7,13 @@ import pytest
 import sqlalchemy
 from sqlalchemy import func, select, update
 
+from bandit import tables as schema
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BanditError, DamagedLog, VerificationFailed
 from rotting.bandit.core.events import Event
-from rotting.bandit.log import snapshotting
-from rotting.bandit.store import schema, storage
+from rotting.bandit.log import snapshotting, stored
 from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit.store.sql import COLUMNS
 
 COLOURS = ["red", "green", "blue"]
 EVENTS = schema.events.c
@@ -88,8 +89,8 @@ def test_nothing_happens_twice_to_a_decision_even_behind_our_back(played):
     bandit = Bandit.open(played, "hero")
     again = Event(84, "rewarded", 0.0, 0, target=4, value=1.0)
     with pytest.raises(BanditError):
-        bandit._log.database.write(
-            lambda connection: storage.StoredLog(connection, 1).append([again]), deadline=Deadline(0.1)
+        bandit._log.store.write(
+            lambda: bandit._log.store.insert("rotting_events", f"bandit, {COLUMNS}", [(1, *again)]), Deadline(0.1)
         )
 
 
@@ -117,7 +118,7 @@ def test_snapshots_are_taken_now_and_then(url, monkeypatch):
     seqs = set()
     for _ in range(30):
         bandit.reward(bandit.decide().id, 1.0)
-        bandit._log.database.wait_for_background()
+        bandit._log.commits.wait_for_background()
         seqs |= {row.seq for row in content_of(url, schema.snapshots)}
     assert [seq // 20 for seq in sorted(seqs)] == [1, 2, 3]  # a thread may be a little late
 
@@ -156,7 +157,7 @@ def test_a_damaged_snapshot_is_ignored(played, damage):
     else:
         head = json.dumps({"format": 99}).encode()
         content = {"shorter": content[:-100], "nonsense": b"nonsense", "format": _with_head(content, head)}[damage]
-        checksum = storage.checksum(content)
+        checksum = stored.checksum(content)
     change(played, update(schema.snapshots).values(content=content, checksum=checksum))
     again = Bandit.open(played, "hero")
     assert again._log.snapshots.seq == 0
@@ -170,7 +171,7 @@ def test_a_snapshot_that_lies_is_found_out(played):
     changed = bandit._state.snapshot()
     changed.decided[0] += 1
     content = changed.to_bytes()
-    change(played, update(schema.snapshots).values(content=content, checksum=storage.checksum(content)))
+    change(played, update(schema.snapshots).values(content=content, checksum=stored.checksum(content)))
     with pytest.raises(VerificationFailed, match=r"snapshot .* differs .* in 'decided': .* delete"):
         Bandit.open(played, "hero").verify()
 

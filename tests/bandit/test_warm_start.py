@@ -7,9 +7,9 @@ import pandas
 import pytest
 from sqlalchemy import delete, update
 
+from bandit import tables as schema
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit import BadName, BadReward, BadSettings, DamagedLog, RewardOutOfRange, VerificationFailed
-from rotting.bandit.store import schema
 from rotting.logs import LogError
 
 COLOURS = ["red", "green", "blue"]

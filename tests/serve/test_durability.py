@@ -11,8 +11,8 @@ import time
 
 import httpx
 import pytest
-from sqlalchemy.event import listen
 
+from bandit.tables import limit_pages
 from rotting import Bandit
 from rotting.bandit.core import clocks
 from serving import client, free_port, make_bandit, postgres, postgres_server, serving, sqlite
@@ -193,13 +193,12 @@ def test_a_head_that_does_not_end_is_refused(client):
     assert large.status_code == 201
 
 
-def test_a_full_disk_is_said_and_survived(client, caplog):
-    [writer] = client.service.writers._writers
+def test_a_full_disk_is_said_and_survived(client, caplog, monkeypatch):
     client.post("/v1/bandits/hero/decisions")
-    database = writer._bandits.database
-    room = [database.driver.execute("PRAGMA page_count").fetchone()[0] + 10]
-    listen(database.engine, "connect", lambda made, _: made.execute(f"PRAGMA max_page_count = {room[0]}"))
-    database.driver.execute(f"PRAGMA max_page_count = {room[0]}")
+    store = client.service.writer.bandits._commits[0].store
+    room = [store.driver.execute("PRAGMA page_count").fetchone()[0] + 10]
+    limit_pages(monkeypatch, store, lambda: room[0])
+    store.driver.execute(f"PRAGMA max_page_count = {room[0]}")
     replies = [client.post("/v1/bandits/hero/decisions", json={"n": 1000}) for _ in range(3)]
     full = [reply for reply in replies if reply.status_code != 201]
     assert {reply.status_code for reply in full} == {503}
@@ -208,7 +207,7 @@ def test_a_full_disk_is_said_and_survived(client, caplog):
     assert "sqlite" not in full[0].text
     assert "full" in caplog.text  # the operator is told
     room[0] = 1_000_000
-    database.disconnect()
+    store.disconnect()
     assert client.post("/v1/bandits/hero/decisions", json={"n": 1000}).status_code == 201
     with Bandit.open(client.service.options.url, "hero") as bandit:
         assert bandit.verify().decisions == 1 + 1000 * (1 + sum(reply.status_code == 201 for reply in replies))

@@ -7,7 +7,7 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit.report.reporting import wear_fit
-from rotting.bandit.store.database import Database
+from rotting.bandit.store.addresses import open_store
 from rotting.serve import overview
 from rotting.serve.bandits import Directory
 from rotting.serve.following import MOST_PERIODS, MOST_POINTS, Curve, Follower, Shares, Tally
@@ -62,8 +62,8 @@ def test_a_tally_agrees_with_the_bandit(sqlite, monkeypatch):
     bandit.decide(5)
     tally = Tally("hero", bandit._log.bandit_id)
     while True:
-        with bandit._log.database.lock, bandit._log.database.reading() as connection:
-            if not tally.read(connection):
+        with bandit._log.lock, bandit._log.store.reading():
+            if not tally.read(bandit._log.store):
                 break
     report = bandit.report()
     state = bandit._log.state
@@ -134,10 +134,10 @@ def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
     bandit.compact(bandit._log.state.seq, tmp_path / "old.jsonl")
     bandit.reward_many([(choice.id, 0.25) for choice in bandit.decide(4)])
     tally = Tally("hero", bandit._log.bandit_id)
-    with bandit._log.database.lock, bandit._log.database.reading() as connection:
-        tally.read(connection)
+    with bandit._log.lock, bandit._log.store.reading():
+        tally.read(bandit._log.store)
     tally.know_names(bandit.arms)
-    found = overview.overview(tally, overview.judge(bandit), [], [], {})
+    found = overview.overview(tally, bandit.standing(), [], [], {})
     assert [arm.name for arm in found.arms] == ["a", "b"]
     assert sum(arm.decisions for arm in found.arms) == 64
     assert sum(tally.decided) == 4
@@ -148,8 +148,8 @@ def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
 def test_a_bandit_that_was_made_again_under_its_name(sqlite):
     """Nothing is left of the one that was deleted: not even where SQLite gives the new one its number."""
     Bandit.open(sqlite, "hero", EffFEWA(sigma=0.5), ["old"]).close()
-    database = Database(sqlite)
-    directory = Directory(database)
+    store = open_store(sqlite)
+    directory = Directory(store)
     follower = Follower(sqlite, directory, lambda _: None)
     directory.refresh()
     assert follower.read_now("hero").names == ["old"]
@@ -162,4 +162,4 @@ def test_a_bandit_that_was_made_again_under_its_name(sqlite):
     follower._forget_deleted()
     assert follower.tallies == {}
     follower.close()
-    database.close()
+    store.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rotting.bandit.store.database import Database
+from rotting.bandit.store.addresses import open_store
 from rotting.errors import BadValue
 from rotting.serve import keys
 from rotting.serve.access import Access, RateLimit
@@ -78,14 +78,14 @@ def test_a_revoked_key_is_refused_and_the_last_one_does_not_open_the_server(sqli
     key = make_key(sqlite, "admin")
     with serving(sqlite) as client:
         assert client.get("/v1/bandits", headers=bearer(key)).status_code == 200
-        database = Database(sqlite)
-        assert keys.revoke_key(database, key.split("_")[1])
-        assert not keys.revoke_key(database, key.split("_")[1])
+        store = open_store(sqlite)
+        assert keys.revoke_key(store, key.split("_")[1])
+        assert not keys.revoke_key(store, key.split("_")[1])
         wait_until(lambda: client.get("/v1/bandits", headers=bearer(key)).status_code == 401)
         assert client.get("/v1/bandits").status_code == 401
-        fresh = keys.add_key(database, "reader")  # rotation
+        fresh = keys.add_key(store, "reader")  # rotation
         wait_until(lambda: client.get("/v1/bandits", headers=bearer(fresh)).status_code == 200)
-        database.close()
+        store.close()
 
 
 def wait_until(condition):
@@ -194,7 +194,7 @@ def test_serve_refuses_mistakes_with_one_line(sqlite, capsys):
     for arguments, says in (
         ([], "--demo"),
         ([sqlite, "--host", "0.0.0.0"], "--host '0.0.0.0' can be reached from elsewhere"),
-        ([sqlite, "--workers", "2"], "--workers 2 does not go with SQLite"),
+        ([sqlite, "--workers", "2"], "--workers 2 does not go with a database in a file"),
         (["mysql://x/y"], "that cannot hold bandits"),
         ([sqlite, "--allow-origin", "example.org"], "--allow-origin 'example.org'"),
         ([sqlite, "--port", "99999"], "--port '99999'"),

@@ -19,7 +19,7 @@ def of_river() -> None:
 
 
 MISSING = {
-    "rotting[sql]": lambda: rotting.Bandit.open("sqlite:///x.db", "x", rotting.EffFEWA(), ["a", "b"]),
+    "rotting[sql]": lambda: rotting.Bandit.open("postgresql://x/x", "x", rotting.EffFEWA(), ["a", "b"]),
     "rotting[logs]": lambda: rotting.diagnose(rotting.logs.make_log(arms=2, exposures=50)),
     "rotting[gym]": of_gymnasium,
     "rotting[river]": of_river,

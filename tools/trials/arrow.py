@@ -1,4 +1,4 @@
-"""A bandit takes a table of Arrow, and exports one. Bandits need rotting[sql], too."""
+"""A bandit takes a table of Arrow, and exports one."""
 
 import pyarrow
 import pyarrow.parquet

@@ -3,6 +3,9 @@
 from rotting._core.noise import sigma_for
 from rotting.bandit.asynchronous import AsyncBandit
 from rotting.bandit.bandit import Bandit
+from rotting.bandit.bandits import Bandits
+from rotting.bandit.core.checking import good_name
+from rotting.bandit.core.events import Event
 from rotting.bandit.core.holdout import HoldoutReport
 from rotting.bandit.core.requests import Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.errors import (
@@ -29,10 +32,14 @@ from rotting.bandit.errors import (
     VerificationFailed,
     WrongSchema,
 )
+from rotting.bandit.log.event_log import warm_up
+from rotting.bandit.log.streaming import LogRow
 from rotting.bandit.log.verifying import Verification
 from rotting.bandit.metrics import Measurement
-from rotting.bandit.report.reporting import ArmReport, Report
+from rotting.bandit.report.reporting import ArmReport, Report, Standing
 from rotting.bandit.segments import Segments, SegmentsReport
+from rotting.bandit.store.addresses import is_shared, open_store
+from rotting.bandit.store.contract import Key, Store
 
 __all__ = [
     "ArmReport",
@@ -43,14 +50,18 @@ __all__ = [
     "BadSettings",
     "Bandit",
     "BanditError",
+    "Bandits",
     "CannotCopy",
     "Choice",
     "ClosedBandit",
     "CompactedDecision",
     "DamagedLog",
     "Decide",
+    "Event",
     "HoldoutReport",
+    "Key",
     "KeyConflict",
+    "LogRow",
     "Measurement",
     "NoArms",
     "Outcome",
@@ -64,7 +75,9 @@ __all__ = [
     "SegmentsReport",
     "SettingsConflict",
     "Shown",
+    "Standing",
     "StorageError",
+    "Store",
     "TimedOut",
     "UnknownArm",
     "UnknownBandit",
@@ -72,5 +85,9 @@ __all__ = [
     "Verification",
     "VerificationFailed",
     "WrongSchema",
+    "good_name",
+    "is_shared",
+    "open_store",
     "sigma_for",
+    "warm_up",
 ]

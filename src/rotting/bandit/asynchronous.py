@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-from collections import deque
+import contextlib
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, overload
 
@@ -14,24 +12,15 @@ from rotting.bandit.bandit import Bandit
 from rotting.bandit.core.checking import good_reward, name_list, reward_pairs
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown, checked
 from rotting.bandit.errors import BanditError, ClosedBandit
-from rotting.bandit.group_commit import LARGEST_GROUP
 from rotting.bandit.store.deadlines import Deadline
-
-
-class _Call:
-    """Requests of one coroutine that wait to be carried out."""
-
-    def __init__(self, requests: list[Request], deadline: Deadline):
-        self.requests, self.deadline = requests, deadline
-        self.answer: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
 
 
 class AsyncBandit:
     """A `Bandit` whose methods are awaited; use it in one event loop.
 
-    One thread writes. Whatever coroutines ask for while it commits is its next transaction, together with what other
-    threads ask of the same bandit. Everything else (`report`, `change_arms`, ...) is done by `bandit`, in a thread:
-    `await asyncio.to_thread(shop.bandit.report)`.
+    A thread writes. Whatever coroutines ask for while it commits is its next transaction, together with what other
+    threads ask of bandits of the same store. Everything else (`report`, `change_arms`, ...) is done by `bandit`, in a
+    thread: `await asyncio.to_thread(shop.bandit.report)`.
 
     Examples
     --------
@@ -48,9 +37,7 @@ class AsyncBandit:
 
     def __init__(self, bandit: Bandit):
         self.bandit = bandit
-        self._waiting: deque[_Call] = deque()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="rotting-bandit")
-        self._writer: asyncio.Task[None] | None = None
+        self._waiting: set[asyncio.Future[None]] = set()
         self._closed = False
 
     @classmethod
@@ -60,53 +47,24 @@ class AsyncBandit:
 
     async def exchange(self, requests: Iterable[Request], timeout: float | None = None) -> list[Outcome]:
         """Carry out requests as `Bandit.exchange` does."""
-        call = _Call(checked(requests), Deadline(timeout))
+        listed, deadline = checked(requests), Deadline(timeout)
         if self._closed:
             raise ClosedBandit("this bandit is closed", hint="open it again")
-        if not call.requests:
+        if not listed:
             return []
-        self._waiting.append(call)
-        if self._writer is None or self._writer.done():
-            self._writer = asyncio.create_task(self._write())
-        try:
-            done, _ = await asyncio.wait({call.answer}, timeout=call.deadline.remaining())
-        except asyncio.CancelledError:
-            call.answer.cancel()
-            raise
-        if not done:
-            begun = call not in self._waiting
-            call.answer.cancel()
-            raise call.deadline.error("the database" if begun else "other callers", may_be_written=begun)
-        return call.answer.result()
-
-    async def _write(self) -> None:
-        """Carry out whatever waits, until nothing does."""
         loop = asyncio.get_running_loop()
-        while calls := self._next_calls():
-            requests = [request for call in calls for request in call.requests]
-            timeout = max(call.deadline.remaining() for call in calls)
-            try:
-                outcomes = await loop.run_in_executor(self._thread, self.bandit.exchange, requests, timeout)
-            except Exception as error:  # whatever it is, somebody waits for it
-                for call in calls:
-                    if not call.answer.done():
-                        call.answer.set_exception(copy.copy(error))
-                continue
-            start = 0
-            for call in calls:
-                if not call.answer.done():
-                    call.answer.set_result(outcomes[start : start + len(call.requests)])
-                start += len(call.requests)
-
-    def _next_calls(self) -> list[_Call]:
-        calls: list[_Call] = []
-        size = 0
-        while self._waiting and size < LARGEST_GROUP:
-            call = self._waiting.popleft()
-            if not call.answer.done():  # nobody has given up
-                calls.append(call)
-                size += len(call.requests)
-        return calls
+        answer: asyncio.Future[None] = loop.create_future()
+        log = self.bandit._log
+        ticket = log.commits.carry(log, listed, deadline, lambda: _tell(loop, answer))
+        self._waiting.add(answer)
+        try:
+            await asyncio.wait({answer}, timeout=deadline.remaining())
+            if not ticket.is_settled:
+                raise ticket.withdraw() or deadline.error("the database", may_be_written=True)
+        finally:
+            ticket.abandoned = True
+            self._waiting.discard(answer)
+        return ticket.result()
 
     async def _ask(self, request: Request, timeout: float | None) -> Any:
         (outcome,) = await self.exchange([request], timeout)
@@ -163,13 +121,23 @@ class AsyncBandit:
     async def close(self) -> None:
         """Finish what waits, and close the bandit."""
         self._closed = True
-        if self._writer is not None:
-            await self._writer
+        if self._waiting:
+            await asyncio.wait(self._waiting)
         await asyncio.to_thread(self.bandit.close)
-        self._thread.shutdown(wait=False)
 
     async def __aenter__(self) -> AsyncBandit:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[None]) -> None:
+    """Wake a coroutine, from another thread, if its loop has not ended."""
+
+    def set_answer() -> None:
+        if not answer.done():
+            answer.set_result(None)
+
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(set_answer)

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-from rotting.bandit.changing import ChangeableBandit
+from rotting._core.validation import whole_number
 from rotting.bandit.core import planning
 from rotting.bandit.core.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.exchanging import EXPIRY_PORTION
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
-from rotting.bandit.core.settings import Limit
-from rotting.bandit.errors import BanditError, CannotCopy
-from rotting.bandit.log.warming import WarmSource, WarmStart, read_warm_start
+from rotting.bandit.core.settings import BanditSettings, SettingsChange, SettingsGiven, explains_settings
+from rotting.bandit.core.state import BanditState
+from rotting.bandit.errors import BadAddress, BadSettings, BanditError, CannotCopy, StorageError
+from rotting.bandit.log import verifying
+from rotting.bandit.log.verifying import Verification
+from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.metrics import Observer
+from rotting.bandit.opening import open_log
 from rotting.bandit.store.deadlines import Deadline
-from rotting.errors import MissingExtra, quoted
+from rotting.errors import BadValue, quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
+    import pandas
+
     from rotting.bandit.log.compacting import Compaction
-    from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.log.streaming import Time
+    from rotting.bandit.log.event_log import EventLog, Planner
+    from rotting.bandit.log.streaming import LogRow, Time
+    from rotting.bandit.report.reporting import Report, Standing
 
 
-class Bandit(ChangeableBandit):
+class Bandit:
     """A decision maker that keeps an append-only log in a database; made and opened by `Bandit.open`.
 
     Methods may be called from several threads, and several processes may open the same bandit. Every method that
@@ -49,7 +59,11 @@ class Bandit(ChangeableBandit):
     Verification(events=7, decisions=4, rewards=1, since=1)
     """
 
+    def __init__(self, log: EventLog):
+        self._log = log
+
     @classmethod
+    @explains_settings
     def open(
         cls,
         url: str,
@@ -57,20 +71,9 @@ class Bandit(ChangeableBandit):
         policy: Policy | None = None,
         arms: Iterable[str] | None = None,
         *,
-        sigma: str | None = None,
-        epsilon: float | None = None,
-        count: str | None = None,
-        reward_wait: float | None = None,
-        default_reward: float | None = None,
-        seed: int | None = None,
-        reward_range: tuple[float, float] | None = None,
-        holdout: float | None = None,
-        control: str | None = None,
-        min_exposures: Limit | None = None,
-        max_exposures: Limit | None = None,
-        exposure_period: float | None = None,
         update_arms: bool = False,
         warm_start: WarmSource | None = None,
+        **settings: Unpack[SettingsGiven],
     ) -> Bandit:
         """Open a bandit, or make it if there is none of that name.
 
@@ -87,33 +90,6 @@ class Bandit(ChangeableBandit):
             How to decide, for example `EffFEWA(sigma=0.5)`.
         arms
             Names of the arms to begin with.
-        sigma
-            "auto": estimate the policy's sigma from the differences of successive rewards; the policy's own is used
-            until 32 rewards have arrived, and the estimate is updated after 32, 64, 128, ... rewards.
-        epsilon
-            Exploration floor: with this probability (0), any available arm is chosen, each as likely.
-        count
-            Whether an exposure counts as a pull once it is "decided" (that is the default) or "shown".
-        reward_wait
-            Seconds after which a missing reward is no longer waited for. By default there is no end to it.
-        default_reward
-            What then counts as the reward. By default nothing: the decision stops counting, and a late reward is still
-            accepted.
-        seed
-            Of all random choices (0).
-        reward_range
-            Bounds of rewards, (low, high); others are refused. By default every finite number is a reward.
-        holdout
-            Share of decisions (0) that the policy does not take, to measure what it earns more than they do.
-        control
-            The arm that the holdout shows. By default it shows any available arm, each as likely.
-        min_exposures
-            Number of decisions below which an arm is chosen before the policy chooses: one for all arms, or a mapping
-            from names of arms.
-        max_exposures
-            Number of decisions after which an arm is no longer chosen, given in the same way.
-        exposure_period
-            Seconds after which both counts begin again, at multiples of it since 1970. By default they never do.
         update_arms
             Add the arms that the bandit does not have.
         warm_start
@@ -121,27 +97,15 @@ class Bandit(ChangeableBandit):
             of mappings) with `arm`, `reward` and, where they are known, `time` and `probability`; or a file, read as
             `rotting.logs.read_rows` does. Without `arms`, the arms are those of the rewards. A bandit that exists is
             opened as it is: see the method `warm_start`.
+        settings
+            What else a bandit is made with; docs/production.md has the table.
+
         """
-        open_log = _import_open_log()
-        given = {
-            "policy": policy,
-            "sigma": sigma,
-            "epsilon": epsilon,
-            "count": count,
-            "reward_wait": reward_wait,
-            "default_reward": default_reward,
-            "seed": seed,
-            "reward_range": reward_range,
-            "holdout": holdout,
-            "control": control,
-            "min_exposures": min_exposures,
-            "max_exposures": max_exposures,
-            "exposure_period": exposure_period,
-        }
+        given = {"policy": policy, **settings}
         names = None if arms is None else good_arms("arms", arms)
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
-        weakref.finalize(bandit, bandit._log.database.give_back).atexit = False
+        weakref.finalize(bandit, bandit._log.commits.give_back).atexit = False
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
@@ -174,11 +138,11 @@ class Bandit(ChangeableBandit):
         [True, UnknownDecision("bandit 'hero' took no decision 'nonsense'")]
         """
         listed = checked(requests)
-        return self._group.submit(listed, Deadline(timeout)) if listed else []
+        return self._log.commits.submit(self._log, listed, Deadline(timeout)) if listed else []
 
     def _ask(self, request: Request, timeout: float | None) -> Outcome:
         """Return the outcome of one request; if it is an error, raise it."""
-        (outcome,) = self._group.submit([request], Deadline(timeout))
+        (outcome,) = self._log.commits.submit(self._log, [request], Deadline(timeout))
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome
@@ -281,6 +245,238 @@ class Bandit(ChangeableBandit):
         rest = iter(self.exchange(good, timeout))
         return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
 
+    # Changes.
+
+    def expire(self, *, timeout: float | None = None) -> int:
+        """Settle the decisions whose reward is overdue (`reward_wait`) with the default reward; returns how many.
+
+        `decide` does so by itself. Without default reward, or if an exposure counts when shown and never was, the
+        decision is only dropped from those that are waited for. Many are settled in portions, so that other writers do
+        not wait for all of them.
+        """
+        settled, deadline = 0, Deadline(timeout)
+        while some := self._append(lambda state, now: planning.expiry(state, now, EXPIRY_PORTION), deadline):
+            settled += len(some)
+        return settled
+
+    def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
+        """Append what may bring other arms or another policy, for which much is to be learnt."""
+        deadline = Deadline(timeout)
+        self._log.expect(plan, deadline)
+        return self._append(plan, deadline, changes_policy=True)
+
+    def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
+        def work() -> list[Event]:
+            self._log.prepare()
+            events = self._log.append(plan, deadline, changes_policy=changes_policy)
+            self._log.after_append()
+            return events
+
+        return self._log.commits.take_turn(work, deadline)
+
+    # Arms.
+
+    def add_arm(self, name: str) -> None:
+        """Add an arm; it is chosen as soon as it is available."""
+        self.change_arms(add=[name])
+
+    def retire_arm(self, name: str) -> bool:
+        """Stop choosing an arm; its history is kept, and late rewards are accepted. False if it was retired."""
+        return self.change_arms(retire=[name]) == 1
+
+    def restore_arm(self, name: str) -> bool:
+        """Make a retired arm available again, with its history. False if it was not retired."""
+        return self.change_arms(restore=[name]) == 1
+
+    def change_arms(
+        self,
+        *,
+        add: Iterable[str] = (),
+        retire: Iterable[str] = (),
+        restore: Iterable[str] = (),
+        timeout: float | None = None,
+    ) -> int:
+        """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
+        new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
+
+        def plan(state: BanditState, now: float) -> list[Event]:
+            return planning.arm_changes(state, now, new, old, back)
+
+        return len(self._change(plan, timeout))
+
+    def warm_start(self, source: WarmSource) -> int:
+        """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
+
+        They are logged as imported, and do not count as decisions of this bandit. Called twice, it learns them twice.
+        """
+        if isinstance(source, Bandit) and source._log.token == self._log.token:
+            raise BadSettings("is this bandit itself, which knows its rewards", name="source", value=source)
+        warm = read_warm_start(source)
+        self._append(lambda state, now: import_events(state, now, warm), Deadline())
+        return len(warm.rewards)
+
+    # Settings.
+
+    def change(self, *, timeout: float | None = None, **settings: Unpack[SettingsChange]) -> list[str]:
+        """Change settings, all or none; returns the names of those that were different.
+
+        The change is an event of the log: decisions before it are verified with the old settings, those after it are
+        taken with the new ones. A new policy learns all rewards there have been. A number as `sigma` is the new
+        parameter of the policy, "auto" begins an estimate with the rewards that follow. `count` and `seed` are never
+        changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from rotting import Bandit, EffFEWA
+        >>> bandit = Bandit.open(f"sqlite:///{tempfile.mkdtemp()}/fatigue.db", "hero", EffFEWA(), ["red", "green"])
+        >>> bandit.change(epsilon=0.05, sigma=0.3)
+        ['policy', 'epsilon']
+        >>> bandit.change(epsilon=0.05)
+        []
+        """
+        events = self._change(lambda state, now: planning.setting_changes(state, now, settings), timeout)
+        return list(json.loads(events[0].details or "")) if events else []
+
+    def _add_new_arms(self, names: list[str]) -> None:
+        def plan(state: BanditState, now: float) -> list[Event]:
+            return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
+
+        if not all(name in self._state.index for name in names):
+            self._change(plan, timeout=None)
+
+    # Reading.
+
+    @property
+    def settings(self) -> BanditSettings:
+        """The settings as they are now."""
+        with self._log.reading():
+            return self._state.settings
+
+    @property
+    def arms(self) -> dict[str, bool]:
+        """The arms in the order of being added, and whether each is available (that is, not retired)."""
+        with self._log.reading():
+            return dict(zip(self._state.names, self._state.live, strict=True))
+
+    @property
+    def name(self) -> str:
+        """The name of the bandit."""
+        return self._log.name
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it is used now: with sigma="auto", its sigma is the latest estimate."""
+        with self._log.reading():
+            return self._state.policy
+
+    def _repr_html_(self) -> str:
+        from rotting.bandit.report.showing import bandit_html
+
+        return bandit_html(self)
+
+    def history(
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        after: int | None = None,
+        limit: int | None = None,
+    ) -> pandas.DataFrame:
+        """Return the log, or a part of it: one row per event, in order.
+
+        Parameters
+        ----------
+        since, until
+            Events from this time on, and before that one: a `datetime`, or a text such as "2026-01-31 12:00"; without
+            a zone, in UTC.
+        arm
+            Events of this arm only.
+        after, limit
+            Events after that number, and so many of them.
+        """
+        from rotting.bandit.log.streaming import Range, frame, portions
+
+        wanted = Range(since, until, arm, after, limit)
+        return frame([row for rows in portions(self._log, wanted) for row in rows])
+
+    def history_portions(
+        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+    ) -> Iterator[pandas.DataFrame]:
+        """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
+        from rotting.bandit.log.streaming import Range, frame, portions
+
+        try:
+            whole_number("size", size, 1)
+        except BadValue as error:
+            raise BadSettings.from_error(error) from None
+        return map(frame, portions(self._log, Range(since, until, arm), size))
+
+    def report(self) -> Report:
+        """Return how the arms are doing."""
+        from rotting.bandit.report.reporting import make_report
+
+        with self._log.reading() as stored:
+            return make_report(self._state, stored.exposures_until(self._state.seq))
+
+    def rows(self, *, after: int | None = None, limit: int | None = None, size: int = 10_000) -> Iterator[list[LogRow]]:
+        """Yield the log after an event, or so many events of it, in lists of plain rows; see `history`."""
+        from rotting.bandit.log.streaming import Range, portions
+
+        return portions(self._log, Range(after=after, limit=limit), size)
+
+    def standing(self) -> Standing:
+        """Return what the state says at once, without reading the rewards: arms, counts, settings."""
+        from rotting.bandit.report.reporting import make_standing
+
+        with self._log.reading():
+            return make_standing(self._state)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+    ) -> int:
+        """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
+
+        The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
+        not grow with it.
+        """
+        from rotting.bandit.log.exporting import check_export, write_log
+        from rotting.bandit.log.streaming import Range, portions
+
+        if not isinstance(path, str | os.PathLike):
+            raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
+        self.refuse_own_file(path)
+        check_export(Path(path))
+        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
+
+    def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
+        """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""
+        if self._log.store.owns_file(path):
+            raise StorageError(
+                f"{quoted(str(path))} is the database itself", value=path, expected="the name of another file"
+            )
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verification:
+        """Replay the whole log: every decision must be the one the policy takes, the state must be bit-identical.
+
+        Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
+        done and of all events.
+        """
+        return verifying.verify(self._log, progress)
+
+    def __repr__(self) -> str:
+        state = self._state
+        return f"<Bandit {self.name!r} {state.policy} with {len(state.names)} arms after {state.seq} events>"
+
+    @property
+    def _state(self) -> BanditState:
+        return self._log.state
+
     # Upkeep.
 
     def compact(
@@ -313,7 +509,6 @@ class Bandit(ChangeableBandit):
     @staticmethod
     def delete(url: str, name: str) -> int:
         """Delete a bandit with its log, for good; returns the number of its last event."""
-        _import_open_log()  # says what is missing
         from rotting.bandit.log.compacting import delete_bandit
 
         return delete_bandit(url, good_name("bandit", name))
@@ -327,11 +522,11 @@ class Bandit(ChangeableBandit):
 
         A bandit that is not closed loses nothing either.
         """
-        self._log.database.close()
+        self._log.commits.close()
 
     def observe(self, observer: Observer) -> None:
         """Give every transaction's `Measurement` to a callback, from the thread that wrote it. It must be quick."""
-        self._group.observers.append(observer)
+        self._log.observers.append(observer)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise CannotCopy(
@@ -344,16 +539,3 @@ class Bandit(ChangeableBandit):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _import_open_log() -> Callable[[str, str, Mapping[str, object], list[str] | None, WarmStart | None], EventLog]:
-    """Return `open_log`. It is imported only here, since everything but opening works without SQLAlchemy."""
-    try:
-        from rotting.bandit.opening import open_log
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] != "sqlalchemy":
-            raise
-        raise MissingExtra(
-            "a Bandit keeps its log with SQLAlchemy, which is not installed", hint="pip install 'rotting[sql]'"
-        ) from error
-    return open_log

@@ -89,6 +89,10 @@ class StorageError(BanditError, OSError):
     may_be_written = False
 
 
+class Contention(StorageError):
+    """Another writer was in the way, and nothing was written. The queue tries again: callers never see this."""
+
+
 class TimedOut(StorageError, TimeoutError):
     """The call waited for other writers or for the database until its deadline."""
 

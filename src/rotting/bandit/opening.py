@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import json
+import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection
 
+from rotting.bandit.commit import Commits
 from rotting.bandit.core.checking import listed
 from rotting.bandit.core.clocks import checked_time
 from rotting.bandit.core.events import Event
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, NoArms, UnknownBandit
-from rotting.bandit.log.event_log import EventLog
+from rotting.bandit.log.event_log import Description, EventLog
 from rotting.bandit.log.warming import WarmStart, check_arms, import_events
-from rotting.bandit.store import schema, storage
-from rotting.bandit.store.database import Database
-from rotting.bandit.store.storage import BanditRow, StoredLog
+from rotting.bandit.store.addresses import open_store
+from rotting.bandit.store.contract import BanditRow, Condition, Store
 from rotting.errors import KernelError, literal, quoted
 from rotting.policies import Policy
 from rotting.policies._contract.views import check_views
@@ -29,28 +30,27 @@ def open_log(
     url: str, name: str, given: Mapping[str, object], arms: list[str] | None, warm: WarmStart | None = None
 ) -> EventLog:
     """Return the log of the bandit of that name; if there is none, make it with these settings (None: not given)."""
+    BanditSettings.check_names(given)
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
     new = NewBandit(name, fresh, arms, warm)
-    log = open_on(Database(url), new)
+    log = open_on(Commits(open_store(url)), new)
     log.state.settings.check_same(name, given)
     return log
 
 
-def open_on(database: Database, new: NewBandit) -> EventLog:
-    """Return the log of a bandit in a database that is open; if there is none of that name, make it."""
-    with database.held():  # another thread may fork
-        row = _find_or_make(database, new)
-        database.tables_are_good = True
-        return EventLog(database, row, BanditSettings.from_dict(row.settings))
+def open_on(commits: Commits, new: NewBandit) -> EventLog:
+    """Return the log of a bandit in a store that is open; if there is none of that name, make it."""
+    with commits.held():  # another thread may fork
+        return EventLog(commits, Description.of(_find_or_make(commits.store, new)))
 
 
-def open_if_there(database: Database, name: str) -> EventLog | None:
-    """Return the log of a bandit in a database whose tables are known to be good; None if there is none."""
-    with database.held():
-        with database.reading() as connection:
-            row = storage.find_bandit(connection, name)
-        return None if row is None else EventLog(database, row, BanditSettings.from_dict(row.settings))
+def open_if_there(commits: Commits, name: str) -> EventLog | None:
+    """Return the log of a bandit in a store that is prepared; None if there is none."""
+    with commits.held():
+        with commits.store.reading():
+            row = commits.store.find(name=name)
+        return None if row is None else EventLog(commits, Description.of(row))
 
 
 class NewBandit(NamedTuple):
@@ -63,20 +63,29 @@ class NewBandit(NamedTuple):
     template: str | None = None  # whose segment it is
 
 
-def _find_or_make(database: Database, new: NewBandit) -> BanditRow:
+def _find_or_make(store: Store, new: NewBandit) -> BanditRow:
     """Return the bandit of that name; if there is none, make it."""
-    if database.is_missing():
-        if new.settings is None:
-            raise UnknownBandit(f"there is no database {database.quoted_address}", value=new.name, hint=_MAKE_IT)
-    else:
-        with database.reading() as connection:
-            found = _find(database, connection, new)
+    condition: Condition = "nothing"
+    if not store.is_missing():
+        with store.reading():
+            condition = store.condition()
+            found = store.find(name=new.name) if condition == "ready" else None
+            known = [row.name for row in store.bandits()] if condition == "ready" and found is None else []
         if found is not None:
             return found
-    if new.settings is not None:
-        _check_choices(new.settings.policy)
-        new.settings.warn_if_unsuited()
-    return database.write(lambda connection: _find_or_add(database, connection, new))
+        if condition == "older":
+            store.prepare()
+            return _find_or_make(store, new)
+        if new.settings is None:
+            raise UnknownBandit(_no_bandit(new.name, sorted(known)), value=new.name, hint=_MAKE_IT)
+    if new.settings is None:
+        raise UnknownBandit(f"there is no database {store.address}", value=new.name, hint=_MAKE_IT)
+    _check_choices(new.settings.policy)
+    new.settings.warn_if_unsuited()
+    events = _first_events(new, new.settings, checked_time(store.clock()))
+    if condition == "nothing":
+        store.prepare()
+    return store.add(_row(new, new.settings), events)
 
 
 def _check_choices(policy: Policy) -> None:
@@ -91,18 +100,6 @@ def _check_choices(policy: Policy) -> None:
         ) from None
 
 
-def _find(database: Database, connection: Connection, new: NewBandit) -> BanditRow | None:
-    """Return the bandit of that name, or None if only a transaction that writes could say."""
-    version = schema.VERSION if database.tables_are_good else schema.version_of(connection)
-    if 0 < version < schema.VERSION:
-        return None
-    found = storage.find_bandit(connection, new.name) if version else None
-    if found is None and new.settings is None:
-        known = storage.bandit_names(connection) if version else []
-        raise UnknownBandit(_no_bandit(new.name, known), value=new.name, hint=_MAKE_IT)
-    return found
-
-
 def _no_bandit(name: str, known: list[str]) -> str:
     """Say that there is no such bandit, and which there are: those that are called alike, or some."""
     close = difflib.get_close_matches(name, known, n=3) if len(known) > 10 else []
@@ -114,28 +111,25 @@ def _no_bandit(name: str, known: list[str]) -> str:
 _MAKE_IT = "give {policy} and {arms} to make it"
 
 
-def _find_or_add(database: Database, connection: Connection, new: NewBandit) -> BanditRow:
-    if not database.tables_are_good:
-        schema.prepare(connection)
-    found = _find(database, connection, new)
-    if found is not None:
-        return found
-    assert new.settings is not None
+def _row(new: NewBandit, settings: BanditSettings) -> BanditRow:
+    content = settings.to_dict() | ({} if new.template is None else {"template": new.template})
+    return BanditRow(0, new.name, secrets.token_hex(5), secrets.token_hex(16), json.dumps(content))
+
+
+def _first_events(new: NewBandit, settings: BanditSettings, now: float) -> list[Event]:
+    """Return the events that a log begins with."""
     arms = new.arms if new.arms is not None or new.warm is None else new.warm.arms
     if not arms:
         raise NoArms(f"a new bandit {quoted(new.name)} needs arms", hint="give them as {arms}")
-    new.settings.check_arms(new.name, arms)
-    row = storage.add_bandit(connection, new.name, new.settings.to_dict(), new.template)
-    now = checked_time(database.clock())
+    settings.check_arms(new.name, arms)
     events = [Event(arm + 1, "added", now, arm, each) for arm, each in enumerate(arms)]
     if new.warm is not None:
         check_arms(new.warm, arms)
-        state = BanditState(new.name, new.settings, _no_rewards)
+        state = BanditState(new.name, settings, _no_rewards)
         for event in events:
             state.apply(event)
         events += import_events(state, now, new.warm)
-    StoredLog(connection, row.id).append(events)
-    return row
+    return events
 
 
 def _no_rewards(_: int) -> tuple[np.ndarray, np.ndarray]:

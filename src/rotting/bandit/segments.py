@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import heapq
+import json
 import re
 import threading
 import zlib
@@ -20,9 +21,11 @@ from rotting._core.validation import whole_number
 from rotting.bandit.bandit import Bandit
 from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.requests import Choice
-from rotting.bandit.core.settings import BanditSettings, SettingsChange
+from rotting.bandit.core.settings import BanditSettings, SettingsChange, SettingsGiven
 from rotting.bandit.errors import BadName, BadSettings, SettingsConflict, UnknownBandit, UnknownDecision
 from rotting.bandit.log.warming import Imported, WarmStart
+from rotting.bandit.opening import NewBandit, open_if_there, open_on
+from rotting.bandit.store.contract import Store
 from rotting.errors import quoted
 from rotting.policies import Policy
 
@@ -87,6 +90,14 @@ class Template:
         return match.groupdict() if match and name != self.text else None
 
 
+def _template_in(settings: str) -> object:
+    """Return the template that a bandit was made from, None without one. What cannot be read, opening it says."""
+    try:
+        return dict(json.loads(settings)).get("template") if "template" in settings else None
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
 @dataclasses.dataclass(frozen=True)
 class SegmentsReport:
     """How the arms are doing in each segment. `totals` has for each arm its shows, rewards and mean in all of them."""
@@ -135,7 +146,7 @@ class Segments:
         arms: Iterable[str] | None = None,
         *,
         siblings: int = 0,
-        **settings: Any,
+        **settings: Unpack[SettingsGiven],
     ) -> Segments:
         """Open the segments of a template, or make the template if there is none.
 
@@ -182,16 +193,14 @@ class Segments:
         return self._of_decision(decision).shown(decision)
 
     def _of_decision(self, decision: object) -> Bandit:
-        from rotting.bandit.store import storage
-
         token = decision.partition("-")[0] if isinstance(decision, str) else ""
         with self._lock:
             for bandit in self._open.values():
                 if bandit._log.token == token:
                     return bandit
-        database = self.head._log.database
-        with database.held(), database.reading() as connection:
-            name = storage.name_of_token(connection, token)
+        with self.head._log.commits.held(), self._store.reading():
+            found = self._store.find(token=token)
+        name = None if found is None else found.name
         if name is not None and self.template.values_of(name) is not None:
             with contextlib.suppress(SettingsConflict):  # not one of this template's
                 return self._bandit(name)
@@ -203,11 +212,17 @@ class Segments:
 
     def names(self) -> list[str]:
         """Return the names of all segments that there are."""
-        from rotting.bandit.store import storage
+        return sorted(self._made())
 
-        database = self.head._log.database
-        with database.held(), database.reading() as connection:
-            return storage.segment_names(connection, self.template.text, self.template.prefix)
+    def _made(self) -> list[str]:
+        """Return the names of all segments, the newest first."""
+        with self.head._log.commits.held(), self._store.reading():
+            rows = self._store.bandits(self.template.prefix)
+        return [row.name for row in rows[::-1] if _template_in(row.settings) == self.template.text]
+
+    @property
+    def _store(self) -> Store:
+        return self.head._log.store
 
     def change(self, **settings: Unpack[SettingsChange]) -> int:
         """Change settings of the template, and so of new segments, and of every segment; returns how many had others.
@@ -276,16 +291,14 @@ class Segments:
             return self._open[name]
 
     def _opened(self, name: str, make: bool) -> Bandit:
-        from rotting.bandit.opening import NewBandit, open_if_there, open_on
-
-        database = self.head._log.database
-        log = open_if_there(database, name)
+        commits = self.head._log.commits
+        log = open_if_there(commits, name)
         if log is None and not make:
             raise UnknownBandit(f"there is no segment {quoted(name)}", value=name)
         if log is None:
             arms = [arm for arm, is_available in self.head.arms.items() if is_available]
             warm = self._known_to_siblings(arms) if self._siblings else None
-            log = open_on(database, NewBandit(name, self._settings(name), arms, warm, self.template.text))
+            log = open_on(commits, NewBandit(name, self._settings(name), arms, warm, self.template.text))
         if log.template != self.template.text:
             raise SettingsConflict(
                 f"bandit {quoted(name)} exists, and was not made as a segment of {quoted(self.template.text)}",
@@ -300,16 +313,13 @@ class Segments:
 
     def _known_to_siblings(self, arms: list[str]) -> WarmStart | None:
         """Return the latest rewards of each arm in the newest segments, in the order in which they came."""
-        from rotting.bandit.store import storage
-
-        database = self.head._log.database
-        with database.held(), database.reading() as connection:
-            names = storage.newest_segments(connection, self.template.text, self.template.prefix, MOST_SIBLINGS)
+        names = self._made()[:MOST_SIBLINGS]
         found: dict[str, list[tuple[float, Imported]]] = {arm: [] for arm in arms}
         for name in names:
-            with self._bandit(name)._log.reading() as stored:
-                known = self._bandit(name)._log.state.names
-                for at, arm, value in stored.latest_rewards(self._siblings * len(known)):
+            log = self._bandit(name)._log
+            with log.reading():
+                known = log.state.names
+                for at, arm, value in self._store.latest_rewards(log.bandit_id, self._siblings * len(known)):
                     if known[arm] in found:
                         found[known[arm]].append((at, Imported(known[arm], value, at)))
         latest = [each for some in found.values() for each in heapq.nlargest(self._siblings, some)]

@@ -86,9 +86,7 @@ def report(
                 bandit.refuse_own_file(path)
         content = bandit.report()
     if not to_stdout:
-        from rotting.bandit.report.showing import report_sheet
-
-        print_sheet(report_sheet(content))
+        print_sheet(content.sheet())
     if json is not None:
         write_json(json, content.to_dict())
     if plot is not None:

@@ -2,51 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
 
+from rotting._core.bandit_settings import CHANGEABLE, DEFAULT_POLICY, SETTINGS, Kind, may_be_empty
 from rotting.cli.bandit import Name, Url, opened
-from rotting.cli.options import InputError, whole_option
+from rotting.cli.options import InputError, with_options
 
 NONE = "none"  # how an option that may be empty is emptied
 
-# Options of both commands, as texts: `_settings` reads them. What they mean is in docs/production.md.
-Sigma = Annotated[str | None, typer.Option(help="Of the policy: a number, auto, or none: its own.")]
-Epsilon = Annotated[str | None, typer.Option(help="Exploration floor, 0 to 1.", metavar="NUMBER")]
-RewardWait = Annotated[str | None, typer.Option(help="Seconds to wait for a reward, or none.")]
-DefaultReward = Annotated[str | None, typer.Option(help="What a missing reward is, or none.")]
-RewardRange = Annotated[str | None, typer.Option(help="Bounds of rewards, as LOW:HIGH, or none.")]
-Holdout = Annotated[str | None, typer.Option(help="Share of decisions that the policy does not take.")]
-Control = Annotated[str | None, typer.Option(help="The arm that the holdout shows, or none: any.")]
-MinExposures = Annotated[
-    list[str] | None, typer.Option(help="Of every arm (N) or of one (ARM=N); may be given several times.")
-]
-MaxExposures = Annotated[list[str] | None, typer.Option(help="The same for caps, or none.")]
-ExposurePeriod = Annotated[str | None, typer.Option(help="Seconds after which both begin again, or none.")]
+_METAVARS: dict[Kind, str] = {
+    "policy": "POLICY",
+    "sigma": "SIGMA",
+    "share": "SHARE",
+    "moment": "MOMENT",
+    "seconds": "SECONDS",
+    "period": "SECONDS",
+    "reward": "NUMBER",
+    "seed": "N",
+    "range": "LOW:HIGH",
+    "arm": "ARM",
+    "limit": "[ARM=]N",
+}
 
 
+def _option(name: str) -> object:
+    """Return the option of a setting: a text, or several of them, that `_read` understands."""
+    setting = SETTINGS[name]
+    empty = f" Or {NONE}." if may_be_empty(name) else ""
+    option = typer.Option(help=setting.meaning.replace("`", "") + empty, metavar=_METAVARS[setting.kind])
+    return Annotated[list[str] | None, option] if setting.kind == "limit" else Annotated[str | None, option]
+
+
+def _with_settings(names: Iterable[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what gives a command an option for each setting; it gets those that were given, as a mapping."""
+    options = {name: _option(name) for name in names}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(*arguments: object, **named: Any) -> None:
+            texts = {name: named.pop(name, None) for name in options}
+            given = {name: _read(name, text) for name, text in texts.items() if text not in (None, [])}
+            command(*arguments, **named, settings=given)
+
+        return with_options(run, command, options, replaced="settings")
+
+    return decorate
+
+
+@_with_settings(SETTINGS)
 def init(
     url: Url,
     name: Name,
+    settings: Mapping[str, object],
     arms: Annotated[
         list[str] | None,
         typer.Option("--arm", help="An arm to begin with; give one per arm.", show_default="those of --warm-start"),
     ] = None,
-    policy: Annotated[str, typer.Option(help="How to decide; see: rotting policies.")] = "EffFEWA(sigma=0.5)",
-    sigma: Annotated[str | None, typer.Option(help='"auto": estimate the noise from the rewards.')] = None,
-    epsilon: Epsilon = None,
-    count: Annotated[str | None, typer.Option(help='An exposure counts once "decided" or "shown".')] = None,
-    reward_wait: RewardWait = None,
-    default_reward: DefaultReward = None,
-    seed: Annotated[int | None, typer.Option(**whole_option("--seed", 0), help="Of all random choices.")] = None,
-    reward_range: RewardRange = None,
-    holdout: Holdout = None,
-    control: Control = None,
-    min_exposures: MinExposures = None,
-    max_exposures: MaxExposures = None,
-    exposure_period: ExposurePeriod = None,
     update_arms: Annotated[bool, typer.Option("--update-arms", help="Add the arms that it does not have.")] = False,
     warm_start: Annotated[
         str | None,
@@ -57,90 +72,62 @@ def init(
     from rotting.bandit import Bandit
     from rotting.policies import parse_policy
 
-    given = {
-        "epsilon": epsilon,
-        "reward_wait": reward_wait,
-        "default_reward": default_reward,
-        "reward_range": reward_range,
-        "holdout": holdout,
-        "control": control,
-        "min_exposures": min_exposures,
-        "max_exposures": max_exposures,
-        "exposure_period": exposure_period,
-    }
     if not arms and warm_start is None:
         raise InputError("--arm is missing; expected one for each arm, or {warm_start} with a log that names them")
-    made: Any = {"sigma": sigma, "count": count, "seed": seed, "warm_start": warm_start, **_settings(given)}
-    with Bandit.open(url, name, parse_policy(policy), arms or None, update_arms=update_arms, **made) as bandit:
+    made: Any = {"policy": parse_policy(DEFAULT_POLICY), **settings}
+    with Bandit.open(url, name, arms=arms or None, update_arms=update_arms, warm_start=warm_start, **made) as bandit:
         known = sum(arm.imported for arm in bandit.report().arms)
         begun = f" It knows {known:,} rewards of other origin." if known else ""
         typer.echo(f"Bandit {name!r} with {len(bandit.arms)} arms decides with {bandit.policy}.{begun}")
 
 
+@_with_settings(CHANGEABLE)
 def change(
     url: Url,
     name: Annotated[str, typer.Argument(help="The name of the bandit, or a template of segments: then all of them.")],
-    policy: Annotated[str | None, typer.Option(help="How to decide; see: rotting policies.")] = None,
-    sigma: Sigma = None,
-    epsilon: Epsilon = None,
-    reward_wait: RewardWait = None,
-    default_reward: DefaultReward = None,
-    reward_range: RewardRange = None,
-    holdout: Holdout = None,
-    control: Control = None,
-    min_exposures: MinExposures = None,
-    max_exposures: MaxExposures = None,
-    exposure_period: ExposurePeriod = None,
+    settings: Mapping[str, Any],
 ) -> None:
     """Change settings of a running bandit: an event of its log, from which on it decides with the new ones."""
-    from rotting.policies import parse_policy
-
-    given = {
-        "sigma": sigma,
-        "epsilon": epsilon,
-        "reward_wait": reward_wait,
-        "default_reward": default_reward,
-        "reward_range": reward_range,
-        "holdout": holdout,
-        "control": control,
-        "min_exposures": min_exposures,
-        "max_exposures": max_exposures,
-        "exposure_period": exposure_period,
-    }
-    changes: Any = _settings(given) if policy is None else {"policy": parse_policy(policy), **_settings(given)}
-    if not changes:
+    if not settings:
         raise InputError("nothing to change", expected="at least one option")
     if "{" in name:
         from rotting.bandit import Segments
 
         with Segments.open(url, name) as segments:
-            typer.echo(f"Changed {segments.change(**changes)} of {len(segments.names())} segments.")
+            typer.echo(f"Changed {segments.change(**settings)} of {len(segments.names())} segments.")
         return
     with opened(url, name) as bandit:
-        changed = bandit.change(**changes)
+        changed = bandit.change(**settings)
     typer.echo(f"Changed {', '.join(changed)}." if changed else "It is so already.")
 
 
 # What options are given as.
 
 
-def _settings(given: Mapping[str, str | list[str] | None]) -> dict[str, object]:
-    """Return the settings that options were given for; None for those that are to be empty."""
-    return {name: _read(name, text) for name, text in given.items() if text not in (None, [])}
+def _read(name: str, text: str | list[str]) -> object:
+    """Return the setting that an option was given for; None if it is to be empty."""
+    return None if text in (NONE, [NONE]) else _READERS[SETTINGS[name].kind](name, text)
 
 
-def _read(name: str, text: str | list[str] | None) -> object:
-    if text in (NONE, [NONE]):
-        return None
-    if isinstance(text, list):
-        return _limit(name, text)
-    assert text is not None
-    if name == "reward_range":
-        low, colon, high = text.partition(":")
-        if not colon:
-            raise InputError(name=name, value=text, expected="LOW:HIGH, such as 0:1")
-        return _number(name, low), _number(name, high)
-    return text if name == "control" or (name, text) == ("sigma", "auto") else _number(name, text)
+def _policy(name: str, text: str) -> object:
+    from rotting.policies import parse_policy
+
+    return parse_policy(text)
+
+
+def _text(name: str, text: str) -> str:
+    return text
+
+
+def _sigma(name: str, text: str) -> object:
+    return text if text == "auto" else _number(name, text)
+
+
+def _range(name: str, text: str) -> tuple[float, float]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise InputError(name=name, value=text, expected="LOW:HIGH, such as 0:1")
+    return _number(name, low), _number(name, high)
 
 
 def _limit(name: str, texts: list[str]) -> object:
@@ -167,3 +154,18 @@ def _whole(name: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise InputError(name=name, value=text, expected="a whole number") from None
+
+
+_READERS: dict[Kind, Callable[[str, Any], object]] = {
+    "policy": _policy,
+    "sigma": _sigma,
+    "share": _number,
+    "moment": _text,
+    "seconds": _number,
+    "period": _number,
+    "reward": _number,
+    "seed": _whole,
+    "range": _range,
+    "arm": _text,
+    "limit": _limit,
+}

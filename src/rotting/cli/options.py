@@ -114,17 +114,24 @@ def with_imports(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_options(
-    run: Callable[..., None], command: Callable[..., None], added: dict[str, object]
+    run: Callable[..., None], command: Callable[..., None], added: dict[str, object], replaced: str = ""
 ) -> Callable[..., None]:
-    """Return `run` with the options of a command and more, which it takes by name and which need not be given."""
+    """Return `run` with the options of a command and more, which it takes by name and which need not be given.
+
+    They take the place of the command's parameter `replaced`.
+    """
     own = inspect.signature(command, eval_str=True)
-    kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    kept = [
+        each
+        for each in own.parameters.values()
+        if each.kind is not inspect.Parameter.VAR_KEYWORD and each.name != replaced
+    ]
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
         for name, option in added.items()
     ]
     run.__signature__ = own.replace(parameters=[*kept, *more])  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, **added}
+    run.__annotations__ = {name: own for name, own in command.__annotations__.items() if name != replaced} | added
     return run
 
 

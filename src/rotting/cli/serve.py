@@ -14,7 +14,7 @@ from rotting.cli.tables import add_row, make_console, make_table
 from rotting.errors import MissingExtra, literal
 
 if TYPE_CHECKING:
-    from rotting.bandit.store.database import Database
+    from rotting.bandit import Store
 
 RUN = "run"
 OptionalUrl = Annotated[
@@ -101,8 +101,8 @@ def add(
     """Make a key and print it: it cannot be seen again."""
     from rotting.serve.keys import add_key
 
-    with _database(url) as database:
-        typer.echo(add_key(database, role, bandit, label))
+    with _store(url) as store:
+        typer.echo(add_key(store, role, bandit, label))
 
 
 @keys.command(name="list")
@@ -110,8 +110,8 @@ def list_keys(url: Url) -> None:
     """List the keys, without their secrets."""
     from rotting.serve.keys import read_keys
 
-    with _database(url) as database:
-        ring = read_keys(database)
+    with _store(url) as store:
+        ring = read_keys(store)
     table = make_table("id", "role", "bandit", "label", "made", "revoked")
     for key in ring.keys.values():
         add_row(table, key.id, key.role, key.bandit or "all", key.label, _day(key.created), _day(key.revoked))
@@ -125,8 +125,8 @@ def revoke(
     """Make a key invalid; servers notice within seconds."""
     from rotting.serve.keys import revoke_key
 
-    with _database(url) as database:
-        new = revoke_key(database, key)
+    with _store(url) as store:
+        new = revoke_key(store, key)
     typer.echo(f"Key {key} is revoked." if new else f"Key {key} was revoked already.")
 
 
@@ -137,19 +137,17 @@ def _day(seconds: float | None) -> str:
 
 
 @contextlib.contextmanager
-def _database(url: str) -> Iterator[Database]:
-    """Yield a database whose tables are there."""
-    with _needs_extra():
-        from rotting.bandit.store import schema
-        from rotting.bandit.store.database import Database
+def _store(url: str) -> Iterator[Store]:
+    """Yield a store that is prepared."""
+    from rotting.bandit import open_store
 
-    database = Database(url)
+    store = open_store(url)
     try:
-        with database.lock:
-            database.write(schema.prepare)
-        yield database
+        with store.lock:
+            store.prepare()
+        yield store
     finally:
-        database.close()
+        store.close()
 
 
 @contextlib.contextmanager

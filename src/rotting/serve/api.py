@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, to_builtins
 
-from rotting.bandit import Bandit, BanditError, Choice, Decide, Outcome, Request, Reward, Shown
-from rotting.bandit.log.event_log import warm_up
-from rotting.bandit.log.streaming import LogRow, Range, portions
+from rotting.bandit import Bandit, BanditError, Choice, Decide, LogRow, Outcome, Request, Reward, Shown, warm_up
 from rotting.errors import RottingError
 from rotting.policies import parse_policy
 from rotting.serve import requests as bodies
@@ -43,8 +41,8 @@ async def choices(
 ) -> list[Choice]:
     """Return decisions of a bandit, once they are durable."""
     wanted = Decide(n, among, key)
-    entry = await service.entry(bandit)
-    (outcome,) = await service.writers.of(entry).exchange(bandit, (wanted,))
+    await service.entry(bandit)
+    (outcome,) = await service.writer.exchange(bandit, (wanted,))
     if isinstance(outcome, BanditError):
         raise outcome
     assert isinstance(outcome, list)
@@ -67,7 +65,7 @@ async def reward(service: Service, request: HttpRequest) -> Answer:
 async def _report(service: Service, request: HttpRequest, outcome: Shown | Reward) -> Outcome:
     entry = await service.entry_of(outcome.decision)
     check_bandit(request.key, entry.name)
-    (result,) = await service.writers.of(entry).exchange(entry.name, (outcome,))
+    (result,) = await service.writer.exchange(entry.name, (outcome,))
     if isinstance(result, BanditError):
         raise result
     return result
@@ -93,7 +91,7 @@ async def events(service: Service, request: HttpRequest) -> Answer:
             places.append(place)
             group.append(wanted)
     for name, (places, group) in waiting.items():
-        outcomes = await service.writers.of(await service.entry(name)).exchange(name, group)
+        outcomes = await service.writer.exchange(name, group)
         for place, outcome in zip(places, outcomes, strict=True):
             results[place] = outcome
     return Answer(200, encode(bodies.Results(results=[_result(each) for each in results])))
@@ -119,19 +117,19 @@ async def show_bandit(service: Service, request: HttpRequest) -> Answer:
 
 
 async def _described(service: Service, name: str) -> bodies.BanditReply:
-    entry = await service.entry(name)
-    reply: bodies.BanditReply = await service.writers.of(entry).call(name, _describe)
-    return reply
+    await service.entry(name)
+    return await service.call(name, _describe)
 
 
 def _describe(bandit: Bandit) -> bodies.BanditReply:
-    arms = [bodies.Arm(arm=arm, available=available) for arm, available in bandit.arms.items()]
+    found = bandit.standing()
+    arms = [bodies.Arm(arm=arm, available=available) for arm, available in found.available.items()]
     return bodies.BanditReply(
         bandit=bandit.name,
-        policy=str(bandit.policy),
+        policy=found.policy,
         arms=arms,
-        events=bandit._log.state.seq,
-        settings=bandit.settings.to_dict(),
+        events=found.events,
+        settings=found.settings.to_dict(),
     )
 
 
@@ -206,21 +204,20 @@ async def log(service: Service, request: HttpRequest) -> Answer:
     limit, form = query.get("limit"), query.get("format", "json")
     if form == "json":
         size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
-        wanted = Range(after=query.get("after"), limit=size)
-        rows = [row async for portion in _portions(service, name, wanted) for row in portion]
+        rows = [row async for portion in _portions(service, name, query.get("after"), size) for row in portion]
         following = rows[-1].seq if len(rows) == size else None
         return Answer(200, encode({"events": [row._asdict() for row in rows], "next": following}))
     kind = b"text/csv; charset=utf-8" if form == "csv" else b"application/x-ndjson"
-    found = _portions(service, name, Range(after=query.get("after"), limit=limit))
+    found = _portions(service, name, query.get("after"), limit)
     first: list[LogRow] = await anext(found, [])  # what cannot be read is refused now, not in the middle
     return Answer(200, _lines(first, found, form), kind)
 
 
-async def _portions(service: Service, name: str, wanted: Range) -> AsyncGenerator[list[LogRow]]:
+async def _portions(service: Service, name: str, after: int | None, limit: int | None) -> AsyncGenerator[list[LogRow]]:
     """Yield a log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
     bandit = await service.in_thread(lambda: Bandit.open(service.options.url, name))
     try:
-        found = portions(bandit._log, wanted, LARGEST_PAGE)
+        found = bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
         while portion := await service.in_thread(lambda: next(found, None)):
             yield portion
     finally:

@@ -13,13 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, update
-
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit import BanditError
-from rotting.bandit.log.event_log import warm_up
-from rotting.bandit.store import schema
-from rotting.bandit.store.database import Database
+from rotting.bandit import Bandit, BanditError, open_store, warm_up
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
 from rotting.serve.bandits import Directory, Entry
@@ -32,7 +27,7 @@ from rotting.serve.page.changes import Changes
 from rotting.serve.problems import note, problem_of, reply_headers, status_of
 from rotting.serve.requests import LARGEST_BODY, encode
 from rotting.serve.routing import JSON, Answer, Headers, Request, Router
-from rotting.serve.writer import Writers
+from rotting.serve.writer import Writer
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -69,15 +64,15 @@ class Options:
 class Service:
     """Everything that a running server holds. What talks to the database does so outside the event loop."""
 
-    writers: Writers
+    writer: Writer
     follower: Follower
 
     def __init__(self, options: Options):
         self.options = options
         self.metrics = Metrics(str(os.getpid()) if options.workers > 1 else "")
         self.access = Access(options.open_to_all, options.rate_limit, options.origins, options.secret)
-        self.database = Database(options.url)  # for reading, by one thread at a time
-        self.directory = Directory(self.database)
+        self.store = open_store(options.url)  # for reading, by one thread at a time
+        self.directory = Directory(self.store)
         self.changes = Changes()
         self._threads = ThreadPoolExecutor(READING_THREADS, "rotting-reader")
         self._tasks: list[asyncio.Task[None]] = []
@@ -87,7 +82,7 @@ class Service:
 
     async def start(self) -> None:
         """Open the database and start the threads."""
-        await self.in_thread(lambda: self.database.write(schema.prepare))
+        await self.in_thread(self._prepare)
         await self._read_keys()
         await self.refresh(at_once=True)
         loop = asyncio.get_running_loop()
@@ -96,20 +91,24 @@ class Service:
             self.directory,
             lambda name: _quietly(lambda: loop.call_soon_threadsafe(self.changes.note, name)),
         )
-        self.writers = Writers(self.options.url, self.metrics, self.follower.want)
-        self.metrics.watch(lambda: self.writers.waiting, lambda: list(self.follower.tallies.values()))
+        self.writer = Writer(self.options.url, self.metrics, self.follower.want)
+        self.metrics.watch(lambda: self.writer.waiting, lambda: list(self.follower.tallies.values()))
         for name in self.directory.names():
             self.follower.want(name)
         self._tasks.append(asyncio.create_task(self._keep_reading_keys()))
         await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
         for name in self.directory.names()[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
-                policy = await self.writers.of(self.directory.find(name)).call(name, lambda bandit: bandit.policy)
-                await self.in_thread(partial(warm_up, policy))
+                bandit = await self.in_thread(partial(self.writer.get, name))
+                await self.in_thread(partial(warm_up, bandit.policy))
         if self.options.demo:
             from rotting.serve.demo import live
 
             self._tasks.append(asyncio.create_task(live(self)))
+
+    def _prepare(self) -> None:
+        with self.store.lock:
+            self.store.prepare()
 
     async def stop(self) -> None:
         """Carry out what waits, and end the threads."""
@@ -118,10 +117,10 @@ class Service:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.writers.close()
+        await asyncio.to_thread(self.writer.close)
         await asyncio.to_thread(self.follower.close)
         self._threads.shutdown(wait=True)
-        self.database.close()
+        self.store.close()
 
     async def _keep_reading_keys(self) -> None:
         while True:
@@ -132,13 +131,17 @@ class Service:
                 note(error, "reading the keys")
 
     async def _read_keys(self) -> None:
-        self.access.ring = await self.in_thread(lambda: read_keys(self.database))
+        self.access.ring = await self.in_thread(lambda: read_keys(self.store))
 
     # What handlers need.
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         """Return what a function returns that talks to the database."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def call(self, bandit: str, work: Callable[[Bandit], Result]) -> Result:
+        """Return what a function returns that looks at a bandit."""
+        return await self.in_thread(lambda: work(self.writer.get(bandit)))
 
     async def refresh(self, at_once: bool = False) -> None:
         """Look which bandits there are."""
@@ -165,12 +168,9 @@ class Service:
     async def is_ready(self) -> bool:
         """Say whether the database can be written."""
 
-        def touch(connection: Connection) -> None:
-            connection.execute(update(schema.schema_version).values(version=schema.schema_version.c.version))
-
         def work() -> None:
-            with self.database.lock:
-                self.database.write(touch)
+            with self.store.lock:
+                self.store.check_writable()
 
         try:
             await asyncio.wait_for(self.in_thread(work), 5.0)

@@ -1,19 +1,12 @@
-"""The bandits of one database, opened when they are first asked for, all through one connection."""
+"""Which bandits a database has."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import select
-
-from rotting.bandit import Bandit, UnknownBandit, UnknownDecision
-from rotting.bandit.opening import NewBandit, open_on
-from rotting.bandit.store import schema
-from rotting.bandit.store.database import Database
-from rotting.bandit.store.storage import DELETED
+from rotting.bandit import Store, UnknownBandit, UnknownDecision
 from rotting.errors import quoted
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
@@ -30,8 +23,8 @@ class Entry(NamedTuple):
 class Directory:
     """Which bandits there are. Asking for one that is not known costs a look at the database once a second at most."""
 
-    def __init__(self, database: Database):
-        self._database = database
+    def __init__(self, store: Store):
+        self._store = store
         self._lock = threading.Lock()
         self._names: dict[str, Entry] = {}
         self._tokens: dict[str, Entry] = {}
@@ -50,12 +43,9 @@ class Directory:
         with self._lock:
             if not at_once and time.monotonic() < self._looked + LOOK_AGAIN:
                 return
-            with self._database.lock, self._database.reading() as connection:
-                table = schema.bandits.c
-                rows: Sequence[Any] = []
-                if schema.version_of(connection) > 0:
-                    rows = connection.execute(select(table.id, table.name, table.token).order_by(table.name)).all()
-            entries = [Entry._make(row) for row in rows if not row[1].startswith(DELETED)]
+            with self._store.lock, self._store.reading():
+                rows = self._store.bandits() if self._store.condition() == "ready" else []
+            entries = sorted((Entry(row.id, row.name, row.token) for row in rows), key=lambda entry: entry.name)
             self._names = {entry.name: entry for entry in entries}
             self._tokens = {entry.token: entry for entry in entries}
             self._looked = time.monotonic()
@@ -79,26 +69,3 @@ class Directory:
                 f"no bandit took a decision {quoted(decision)}", value=decision, expected="the id of a decision"
             )
         return found
-
-
-class OpenBandits:
-    """Bandits that one thread works with, all through one connection."""
-
-    def __init__(self, url: str):
-        self.database = Database(url)
-        self._open: dict[str, Bandit] = {}
-
-    def get(self, name: str) -> Bandit:
-        """Return a bandit, opened if need be."""
-        bandit = self._open.get(name)
-        if bandit is None:
-            bandit = self._open[name] = Bandit(open_on(self.database, NewBandit(name, None, None)))
-        return bandit
-
-    def forget(self, name: str) -> None:
-        """Open a bandit anew when it is next asked for: its log is no longer the one that was there."""
-        self._open.pop(name, None)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self.database.close()

@@ -80,8 +80,7 @@ def _begin(url: str, visitors: Visitors) -> None:
 
 
 async def _visit(service: Service, visitors: Visitors) -> None:
-    entry = await service.entry(NAME)
-    (outcome,) = await service.writers.of(entry).exchange(NAME, (Decide(1),))
+    (outcome,) = await service.writer.exchange(NAME, (Decide(1),))
     if isinstance(outcome, list):
         await asyncio.sleep(visitors.delay())
-        await service.writers.of(entry).exchange(NAME, (Reward(outcome[0].id, visitors.clicks(outcome[0].arm)),))
+        await service.writer.exchange(NAME, (Reward(outcome[0].id, visitors.clicks(outcome[0].arm)),))

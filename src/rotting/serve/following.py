@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
 
-from rotting.bandit import BanditError
-from rotting.bandit.store import schema
-from rotting.bandit.store.database import Database
+from rotting.bandit import BanditError, Event, Store, open_store
 from rotting.serve.bandits import Directory, Entry
 from rotting.serve.problems import note
 
@@ -90,10 +87,6 @@ class Logged(NamedTuple):
     probability: float | None
 
 
-_EVENT = schema.events.c
-_COLUMNS = (_EVENT.seq, _EVENT.kind, _EVENT.at, _EVENT.arm, _EVENT.name, _EVENT.target, _EVENT.value)
-
-
 class Tally:
     """What the page and the metrics show of one bandit, after `seq` events. Hold `lock` while you use it."""
 
@@ -126,26 +119,24 @@ class Tally:
         """Whether all of the log that was there at the last look is included."""
         return self.seq >= self.log_seq
 
-    def read(self, connection: Connection, most: int | None = None) -> bool:
+    def read(self, store: Store, most: int | None = None) -> bool:
         """Add the next events of the log, so many at most; False if there are no more."""
         most = PORTION if most is None else most
-        query = select(*_COLUMNS).where(_EVENT.bandit == self._id, _EVENT.seq > self.seq).order_by(_EVENT.seq)
-        rows = connection.execute(query.limit(most)).all()
-        latest = select(_EVENT.seq).where(_EVENT.bandit == self._id).order_by(_EVENT.seq.desc()).limit(1)
-        newest = connection.execute(latest).scalar() or 0
+        events = store.events(self._id, self.seq, limit=most)
+        newest = store.last_seq(self._id)
         with self.lock:
             self.log_seq = newest
-            if rows:
-                self._add(rows)
-        return len(rows) == most
+            if events:
+                self._add(events)
+        return len(events) == most
 
-    def _add(self, rows: Sequence[tuple[int, str, float, int, str | None, int | None, float | None]]) -> None:
-        for row in rows:
-            if row[1] == "added":
-                self._know(row[3], str(row[4]))
-        seqs, kinds, times, arms, _, targets, values = zip(*rows, strict=True)
-        kind, at, arm = np.array(kinds), np.array(times, np.float64), np.array(arms, np.int64)
-        value = np.array(values, np.float64)  # None becomes NaN
+    def _add(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.kind == "added":
+                self._know(event.arm, str(event.name))
+        kind, at = np.array([each.kind for each in events]), np.array([each.at for each in events], np.float64)
+        arm = np.array([each.arm for each in events], np.int64)
+        value = np.array([each.value for each in events], np.float64)  # None becomes NaN
         self._make_room(int(arm.max()) + 1)
         decided = kind == "decided"
         paid = ~np.isnan(value) & (arm >= 0)
@@ -160,12 +151,12 @@ class Tally:
             self.sums[number] += float(rewards.sum())
             self.curves[number].add(rewards)
         self.settled += int((expired | (kind == "rewarded")).sum())
-        self.last_decisions.extend(np.array(seqs, np.int64)[decided][-LAST_DECISIONS:].tolist())
+        self.last_decisions.extend([each.seq for each in events if each.kind == "decided"][-LAST_DECISIONS:])
         self.recent_arms.extend(arm[decided][-RECENT:].tolist())
         self.last_rewards.extend(
-            (targets[place], times[place]) for place in np.flatnonzero(kind == "rewarded")[-DELAYS:]
+            (events[place].target or 0, events[place].at) for place in np.flatnonzero(kind == "rewarded")[-DELAYS:]
         )
-        self.seq, self.at = seqs[-1], times[-1]
+        self.seq, self.at = events[-1].seq, events[-1].at
 
     def know_names(self, names: Iterable[str]) -> None:
         """Take over the names of the arms: those that were added before a log was compacted are not in it."""
@@ -185,35 +176,27 @@ class Tally:
             self.sums.append(0.0)
             self.curves.append(Curve())
 
-    def delays(self, connection: Connection) -> list[float]:
+    def delays(self, store: Store) -> list[float]:
         """Return how long the last rewards took, in seconds."""
         with self.lock:
             rewards = list(self.last_rewards)
-        times: dict[int, float] = {}
-        numbers = sorted({target for target, _ in rewards})
-        for start in range(0, len(numbers), 500):
-            query = select(_EVENT.seq, _EVENT.at).where(
-                _EVENT.bandit == self._id, _EVENT.seq.in_(numbers[start : start + 500])
-            )
-            times |= {row[0]: row[1] for row in connection.execute(query)}
-        return [at - times[target] for target, at in rewards if target in times]
+        found = store.numbered(self._id, sorted({target for target, _ in rewards}))
+        return [at - found[target].at for target, at in rewards if target in found]
 
-    def recent(self, connection: Connection) -> list[Logged]:
+    def recent(self, store: Store) -> list[Logged]:
         """Return the last decisions, the latest first."""
         with self.lock:
             numbers = list(self.last_decisions)
-        query = select(_EVENT.seq, _EVENT.at, _EVENT.arm, _EVENT.decision, _EVENT.probability)
-        rows = (
-            connection.execute(query.where(_EVENT.bandit == self._id, _EVENT.seq.in_(numbers))).all() if numbers else []
-        )
-        return sorted(map(Logged._make, rows), reverse=True)
+        found = store.numbered(self._id, numbers).values()
+        logged = (Logged(each.seq, each.at, each.arm, each.decision or "", each.probability) for each in found)
+        return sorted(logged, reverse=True)
 
 
 class Follower:
     """A thread that reads the logs, each when it has changed and at most once a second, and says what it has read."""
 
     def __init__(self, url: str, directory: Directory, changed: Callable[[str], None]):
-        self.database = Database(url)
+        self.store = open_store(url)
         self.tallies: dict[str, Tally] = {}
         self._entries: dict[str, Entry] = {}  # whose tallies they are
         self._directory = directory
@@ -236,8 +219,8 @@ class Follower:
         if self._entries.get(bandit) != entry:  # it is new, or was deleted and made again
             self._entries[bandit], self.tallies[bandit] = entry, Tally(bandit, entry.id)
         tally = self.tallies[bandit]
-        with self.database.lock, self.database.reading() as connection:
-            if tally.read(connection, most):
+        with self.store.lock, self.store.reading():
+            if tally.read(self.store, most):
                 self.want(bandit)
         return tally
 
@@ -246,7 +229,7 @@ class Follower:
         self._closing = True
         self._wake.set()
         self._thread.join()
-        self.database.close()
+        self.store.close()
 
     def _run(self) -> None:
         while not self._closing:

@@ -7,48 +7,20 @@ import hmac
 import secrets
 import time
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
-from sqlalchemy import Column, Connection, Float, MetaData, Table, Text, insert, inspect, select, update
-
-from rotting.bandit.core.checking import good_name
-from rotting.bandit.errors import BadSettings
-from rotting.bandit.store.database import Database
+from rotting.bandit import BadSettings, Key, Store, good_name
 from rotting.errors import quoted
 
 Role = Literal["client", "reader", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
+__all__ = ["ALLOWS", "ROLES", "Key", "KeyRing", "Role", "add_key", "digest_of", "read_keys", "revoke_key"]
 # What each role may do: clients decide and reward, readers look, admins do everything.
-ALLOWS: dict[Role, frozenset[Role]] = {
+ALLOWS: dict[str, frozenset[Role]] = {
     "client": frozenset({"client"}),
     "reader": frozenset({"reader"}),
     "admin": frozenset(ROLES),
 }
-
-_metadata = MetaData()
-_table = Table(
-    "rotting_access_keys",
-    _metadata,
-    Column("id", Text, primary_key=True),  # the part of a key that is no secret
-    Column("digest", Text, nullable=False),  # SHA-256 of the whole key: with 256 random bits, no salt is needed
-    Column("role", Text, nullable=False),
-    Column("bandit", Text),  # the only one that it is for; NULL: all
-    Column("label", Text, nullable=False),
-    Column("created", Float(53), nullable=False),  # seconds since 1970
-    Column("revoked", Float(53)),
-)
-
-
-class Key(NamedTuple):
-    """What is known of a key."""
-
-    id: str
-    digest: str
-    role: Role
-    bandit: str | None
-    label: str
-    created: float
-    revoked: float | None
 
 
 def digest_of(secret: str) -> str:
@@ -80,19 +52,13 @@ class KeyRing:
         return known if known is not None and matches and known.revoked is None else None
 
 
-def read_keys(database: Database) -> KeyRing:
+def read_keys(store: Store) -> KeyRing:
     """Return the keys of a database."""
-    with database.lock, database.reading() as connection:
-        return KeyRing(_read(connection))
+    with store.lock, store.reading():
+        return KeyRing(store.access_keys())
 
 
-def _read(connection: Connection) -> list[Key]:
-    if not inspect(connection).has_table(_table.name):
-        return []
-    return [Key._make(row) for row in connection.execute(select(_table).order_by(_table.c.created))]
-
-
-def add_key(database: Database, role: str, bandit: str | None = None, label: str = "") -> str:
+def add_key(store: Store, role: str, bandit: str | None = None, label: str = "") -> str:
     """Make a key and return it. This is the only time that it can be seen."""
     if role not in ROLES:
         raise BadSettings(name="role", value=role, expected=", ".join(ROLES))
@@ -102,28 +68,18 @@ def add_key(database: Database, role: str, bandit: str | None = None, label: str
         raise BadSettings(name="label", value=label, expected="at most 200 printable characters")
     identifier = secrets.token_hex(4)
     secret = f"rotting_{identifier}_{secrets.token_urlsafe(32)}"
-    row = Key(identifier, digest_of(secret), role, bandit, label, time.time(), None)
-
-    def work(connection: Connection) -> None:
-        _metadata.create_all(connection)
-        connection.execute(insert(_table), row._asdict())
-
-    with database.lock:
-        database.write(work)
+    with store.lock:
+        store.put_access_key(Key(identifier, digest_of(secret), role, bandit, label, time.time(), None))
     return secret
 
 
-def revoke_key(database: Database, identifier: str) -> bool:
+def revoke_key(store: Store, identifier: str) -> bool:
     """Make a key invalid, given its id; False if it was."""
-
-    def work(connection: Connection) -> bool:
-        found = {key.id: key for key in _read(connection)}.get(identifier)
+    with store.lock:
+        found = read_keys(store).keys.get(identifier)
         if found is None:
             raise BadSettings(
                 f"there is no key {quoted(identifier)}", value=identifier, hint="see: rotting serve keys list"
             )
-        connection.execute(update(_table).where(_table.c.id == identifier).values(revoked=found.revoked or time.time()))
-        return found.revoked is None
-
-    with database.lock:
-        return database.write(work)
+        store.put_access_key(found._replace(revoked=found.revoked or time.time()))
+    return found.revoked is None

@@ -73,11 +73,8 @@ async def _decided(service: Service, name: str) -> Choice:
 
 async def _bandit(service: Service, name: str) -> tuple[str, dict[str, bool]]:
     """Return what a bandit counts, and its arms."""
-    entry = await service.entry(name)
-    found: tuple[str, dict[str, bool]] = await service.writers.of(entry).call(
-        name, lambda bandit: (bandit.settings.count, bandit.arms)
-    )
-    return found
+    await service.entry(name)
+    return await service.call(name, lambda bandit: (bandit.settings.count, bandit.arms))
 
 
 def _evaluated(name: str, choice: Choice) -> Evaluated:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit.report.reporting import verdicts
+from rotting.bandit import Standing
 from rotting.serve.following import RECENT, Curve, Logged, Tally
 
 if TYPE_CHECKING:
-    from rotting.bandit import Bandit
     from rotting.serve.app import Service
 
 FEWEST_REWARDS = 40  # of an arm, before anything is said of its wear-out
@@ -25,42 +24,6 @@ MOST_DOTS = 40  # means in a row that are drawn
 SILENCE = 60.0  # seconds, and ten times as long as nine of ten rewards take
 MANY_PENDING = 1000
 READ_AT_ONCE = 2000  # events, while somebody waits for the page
-
-
-@dataclasses.dataclass(frozen=True)
-class Verdicts:
-    """What only the state of a bandit knows: which arms are available and pass the filter, and the settings.
-
-    Its counts include what was in a log before it was compacted.
-    """
-
-    policy: str
-    decided: Mapping[str, int]
-    received: Mapping[str, int]
-    sealed: int
-    available: Mapping[str, bool]
-    passes: Mapping[str, bool | None]
-    pending: int
-    reward_wait: float | None
-    count: str
-
-
-def judge(bandit: Bandit) -> Verdicts:
-    """Return what the state of a bandit knows; called in the thread that writes."""
-    available = bandit.arms  # this looks at the log for what others have written
-    state = bandit._log.state
-    found = verdicts(state)
-    return Verdicts(
-        policy=str(state.policy),
-        decided=dict(zip(state.names, state.decided, strict=True)),
-        received=dict(zip(state.names, state.received, strict=True)),
-        sealed=state.sealed,
-        available=available,
-        passes={name: found.get(arm, (None, None))[0] for arm, name in enumerate(state.names)},
-        pending=len(state.pending),
-        reward_wait=state.settings.reward_wait,
-        count=state.settings.count,
-    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,16 +68,15 @@ class Overview:
 
 async def make_overview(service: Service, bandit: str) -> Overview:
     """Return what the page of a bandit shows now."""
-    entry = await service.entry(bandit)
-    writer = service.writers.of(entry)
-    found: Verdicts = await writer.call(bandit, judge)
-    reasons = {choice.id: choice.why for choice in tuple(writer.reasons.get(bandit, ()))}
+    await service.entry(bandit)
+    found = await service.call(bandit, lambda opened: opened.standing())
+    reasons = {choice.id: choice.why for choice in tuple(service.writer.reasons.get(bandit, ()))}
 
     def read() -> Overview:
         tally = service.follower.read_now(bandit, READ_AT_ONCE)
         tally.know_names(found.available)
-        with service.database.lock, service.database.reading() as connection:
-            delays, last = tally.delays(connection), tally.recent(connection)
+        with service.store.lock, service.store.reading():
+            delays, last = tally.delays(service.store), tally.recent(service.store)
         with tally.lock:
             return overview(tally, found, delays, last, reasons)
 
@@ -122,7 +84,7 @@ async def make_overview(service: Service, bandit: str) -> Overview:
 
 
 def overview(
-    tally: Tally, found: Verdicts, delays: Sequence[float], last: Sequence[Logged], reasons: Mapping[str, str]
+    tally: Tally, found: Standing, delays: Sequence[float], last: Sequence[Logged], reasons: Mapping[str, str]
 ) -> Overview:
     """Put together what is known of a bandit."""
     recent = Counter(tally.recent_arms)
@@ -134,7 +96,7 @@ def overview(
     return Overview(
         bandit=tally.bandit,
         policy=found.policy,
-        count=found.count,
+        count=found.settings.count,
         arms=arms,
         pending=found.pending,
         seq=tally.seq,
@@ -151,7 +113,7 @@ def overview(
     )
 
 
-def _arm(tally: Tally, number: int, found: Verdicts, recent: Mapping[int, int]) -> ArmOverview:
+def _arm(tally: Tally, number: int, found: Standing, recent: Mapping[int, int]) -> ArmOverview:
     name, curve, rewards = tally.names[number], tally.curves[number], tally.rewarded[number]
     fit = fit_of(curve, rewards)
     return ArmOverview(
@@ -253,7 +215,7 @@ def _named(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _needs(tally: Tally, found: Verdicts, arms: Sequence[ArmOverview], delays: Sequence[float]) -> list[str]:
+def _needs(tally: Tally, found: Standing, arms: Sequence[ArmOverview], delays: Sequence[float]) -> list[str]:
     """Return what somebody should do."""
     needs = []
     available = [arm for arm in arms if arm.available]
@@ -269,7 +231,7 @@ def _needs(tally: Tally, found: Verdicts, arms: Sequence[ArmOverview], delays: S
             needs.append(f"No reward has arrived for {duration(silence)}: check that they are sent.")
     if sum(tally.decided) >= RECENT and sum(tally.rewarded) == 0:
         needs.append(f"{sum(tally.decided):,} decisions, and not one reward: check that they are sent.")
-    if found.reward_wait is None and found.pending > MANY_PENDING and found.pending > 0.5 * sum(tally.decided):
+    if found.settings.reward_wait is None and found.pending > MANY_PENDING and found.pending > 0.5 * sum(tally.decided):
         needs.append(
             f"{found.pending:,} decisions wait for a reward, and will for ever: this bandit has no reward_wait."
         )

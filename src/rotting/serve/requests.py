@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from rotting._core.bandit_settings import CHANGEABLE, DEFAULT_POLICY, MOMENTS, SETTINGS, Kind, may_be_empty
 from rotting.policies._contract.agent import LARGEST_REWARD
 
 LARGEST_BODY = 1 << 20  # bytes
@@ -67,39 +68,49 @@ class UncheckedEvents(Body):
     events: Annotated[list[msgspec.Raw], Meta(min_length=1, max_length=LARGEST_BATCH)]
 
 
-class NewBandit(Body):
-    """The settings of a bandit, as in `Bandit.open`."""
-
-    arms: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)]
-    policy: PolicyText = "EffFEWA(sigma=0.5)"
-    sigma: Literal["auto"] | None = None
-    epsilon: Share | None = None
-    count: Literal["decided", "shown"] | None = None
-    reward_wait: Seconds | None = None
-    default_reward: RewardValue | None = None
-    reward_range: tuple[RewardValue, RewardValue] | None = None
-    holdout: Share | None = None
-    control: ArmName | None = None
-    min_exposures: Limit | None = None
-    max_exposures: Limit | None = None
-    exposure_period: Seconds | None = None
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+_SETTING_TYPES: dict[Kind, Any] = {
+    "policy": PolicyText,
+    "sigma": Literal["auto"],
+    "share": Share,
+    "moment": Literal[MOMENTS],
+    "seconds": Seconds,
+    "period": Seconds,
+    "reward": RewardValue,
+    "seed": Annotated[int, Meta(ge=0, le=2**63 - 1)],
+    "range": tuple[RewardValue, RewardValue],
+    "arm": ArmName,
+    "limit": Limit,
+}
 
 
-class Settings(Body):
-    """New values of settings, as in `Bandit.change`; null switches off what can be switched off."""
+def _setting(name: str, kind: Any) -> Any:
+    return Annotated[kind, Meta(description=SETTINGS[name].meaning)]
 
-    policy: PolicyText | UnsetType = UNSET
-    sigma: float | Literal["auto"] | UnsetType | None = UNSET
-    epsilon: Share | UnsetType = UNSET
-    reward_wait: Seconds | UnsetType | None = UNSET
-    default_reward: RewardValue | UnsetType | None = UNSET
-    reward_range: tuple[RewardValue, RewardValue] | UnsetType | None = UNSET
-    holdout: Share | UnsetType = UNSET
-    control: ArmName | UnsetType | None = UNSET
-    min_exposures: Limit | UnsetType = UNSET
-    max_exposures: Limit | UnsetType | None = UNSET
-    exposure_period: Seconds | UnsetType | None = UNSET
+
+def _new_bandit() -> Any:
+    """Return the body that makes a bandit: null is as good as nothing."""
+    fields: list[Any] = [("arms", Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)])]
+    for name, setting in SETTINGS.items():
+        kind = _setting(name, _SETTING_TYPES[setting.kind])
+        fields.append((name, kind, DEFAULT_POLICY) if name == "policy" else (name, kind | None, None))
+    doc = "The settings of a bandit, as in `Bandit.open`."
+    return msgspec.defstruct("NewBandit", fields, bases=(Body,), namespace={"__doc__": doc}, module=__name__)
+
+
+def _settings() -> Any:
+    """Return the body that changes settings: null switches off what can be switched off."""
+    fields = []
+    for name in CHANGEABLE:
+        kind = _SETTING_TYPES[SETTINGS[name].kind]
+        kind = float | kind if name == "sigma" else kind
+        kind = _setting(name, kind) | UnsetType
+        fields.append((name, kind | None if may_be_empty(name) else kind, UNSET))
+    doc = "New values of settings, as in `Bandit.change`; null switches off what can be switched off."
+    return msgspec.defstruct("Settings", fields, bases=(Body,), namespace={"__doc__": doc}, module=__name__)
+
+
+NewBandit: Any = _new_bandit()
+Settings: Any = _settings()
 
 
 class ArmChanges(Body):

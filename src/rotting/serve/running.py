@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 
 import uvicorn
 
-from rotting.bandit.core.checking import good_name
-from rotting.bandit.store.database import Database
+from rotting.bandit import good_name, is_shared, open_store
 from rotting.errors import BadValue, FileError
 from rotting.serve.access import is_loopback
 from rotting.serve.app import Options, Service
@@ -32,9 +31,9 @@ DRAIN_SECONDS = 30  # in which requests in progress must end after SIGTERM
 
 def check_listening(url: str, host: str) -> None:
     """Refuse to listen where others can connect while there are no keys."""
-    database = Database(url)
+    store = open_store(url)
     try:
-        if not is_loopback(host) and (database.is_missing() or read_keys(database).is_empty):
+        if not is_loopback(host) and (store.is_missing() or read_keys(store).is_empty):
             raise BadValue(
                 "can be reached from elsewhere, and there are no keys",
                 name="host",
@@ -42,14 +41,14 @@ def check_listening(url: str, host: str) -> None:
                 hint="make a key first: rotting serve keys add URL --role admin",
             )
     finally:
-        database.close()
+        store.close()
 
 
 def check_workers(url: str, workers: int) -> None:
     """Refuse several processes where they would only wait for each other."""
-    if workers > 1 and url.startswith("sqlite"):
+    if workers > 1 and not is_shared(url):
         raise BadValue(
-            "does not go with SQLite, which has one writer at a time",
+            "does not go with a database in a file, which has one writer at a time",
             name="workers",
             value=workers,
             hint="use PostgreSQL for several processes",
@@ -158,14 +157,14 @@ class Server(uvicorn.Server):
 
 def greeting(options: Options, address: str) -> str:
     """Return what to say when the server is ready: where it listens, and a command to try it that can be pasted."""
-    database = Database(options.url)
+    store = open_store(options.url)
     try:
-        directory = Directory(database)
+        directory = Directory(store)
         directory.refresh()
-        names, needs_key = directory.names(), not read_keys(database).is_empty
-        where = database.quoted_address
+        names, needs_key = directory.names(), not read_keys(store).is_empty
+        where = store.address
     finally:
-        database.close()
+        store.close()
     key = ' -H "Authorization: Bearer $ROTTING_KEY"' if needs_key else ""
     if options.demo or names:
         name = "demo" if options.demo else names[0]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import NamedTuple
 
 from rotting.bandit.core import planning
 from rotting.bandit.core.choosing import Counts, counts_at
 from rotting.bandit.core.events import Event
+from rotting.bandit.core.facts import Facts
 from rotting.bandit.core.identifiers import Identifiers, seq_of
 from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.core.state import BanditState
@@ -20,59 +21,66 @@ EXPIRY_PORTION = 500
 REPEATED = "decided before, with the same key"
 
 
-class LogReader(Protocol):
-    """Where decisions that are no longer in the state are looked up."""
+def wanted(state: BanditState, requests: Iterable[Request]) -> tuple[list[int], list[str]]:
+    """Return what the log must be asked about: decisions that the state does not hold, and keys."""
+    named: list[object] = []
+    keys: list[str] = []
+    for request in requests:
+        match request:
+            case Decide(key=str(key)):
+                keys.append(key)
+            case Shown(decision) | Reward(decision, _):
+                named.append(decision)
+            case AllShown(decisions):
+                named += decisions
+            case AllRewards(pairs):
+                named += [decision for decision, _ in pairs]
+    numbers = {seq for each in named if (seq := seq_of(each)) is not None and seq not in state.pending}
+    return sorted(seq for seq in numbers if 0 < seq <= state.seq), keys
 
-    def about(self, decisions: Iterable[int], sealed: int) -> dict[int, list[Event]]:
-        """Return for each of these decisions the decision itself, if there is one, and its outcomes."""
-        ...
 
-    def with_keys(self, keys: Iterable[str]) -> dict[str, list[Event]]:
-        """Return the decisions that were taken with these keys."""
-        ...
+class Plan(NamedTuple):
+    """Events to append, and what their callers get once they are durable."""
+
+    events: list[Event]
+    outcomes: list[Outcome]
 
 
-class Exchange:
-    """Requests that are independent of each other, carried out in one transaction.
+def plan(
+    state: BanditState,
+    now: float,
+    identifiers: Identifiers,
+    facts: Facts,
+    requests: Sequence[Request],
+    settle_overdue: bool = True,
+) -> Plan:
+    """Plan requests that are independent of each other; `facts` are about what is `wanted`.
 
-    `outcomes` are those of the last `plan`. A request that is refused has its error there, and nothing else changes
-    because of it.
+    A request that is refused has its error among the outcomes, and nothing else changes because of it. If the events
+    settle what is overdue ("expired"), plan again after them.
     """
-
-    def __init__(self, requests: Sequence[Request], identifiers: Identifiers, settle_overdue: bool = True):
-        self.requests = requests
-        self.outcomes: list[Outcome] = []
-        self._identifiers = identifiers
-        self._settle_overdue = settle_overdue
-
-    def plan(self, state: BanditState, now: float, log: LogReader) -> list[Event]:
-        """Return the events to append. If they settle what is overdue ("expired"), plan again after them."""
-        draft = _Draft(state, now, self._identifiers, _look_up(state, self.requests, log))
-        keys = [request.key for request in self.requests if isinstance(request, Decide) and request.key is not None]
-        draft.keyed = log.with_keys(keys) if keys else {}
-        self.outcomes = [False] * len(self.requests)
-        self._plan(draft, [place for place, each in enumerate(self.requests) if isinstance(each, Decide)])
-        if draft.events and self._settle_overdue and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
-            return overdue
-        self._plan(draft, [place for place, each in enumerate(self.requests) if not isinstance(each, Decide)])
-        return draft.events
-
-    def _plan(self, draft: _Draft, places: list[int]) -> None:
-        for place in places:
-            try:
-                self.outcomes[place] = draft.add(self.requests[place])
-            except BanditError as error:
-                self.outcomes[place] = error
+    draft = _Draft(state, now, identifiers, facts)
+    outcomes: list[Outcome] = [False] * len(requests)
+    for decides in (True, False):
+        for place, request in enumerate(requests):
+            if isinstance(request, Decide) is decides:
+                try:
+                    outcomes[place] = draft.add(request)
+                except BanditError as error:
+                    outcomes[place] = error
+        if decides and draft.events and settle_overdue and (overdue := planning.expiry(state, now, EXPIRY_PORTION)):
+            return Plan(overdue, outcomes)
+    return Plan(draft.events, outcomes)
 
 
 class _Draft:
     """Events that are planned on top of a state, one request after the other."""
 
-    def __init__(self, state: BanditState, now: float, identifiers: Identifiers, found: dict[int, list[Event]]):
+    def __init__(self, state: BanditState, now: float, identifiers: Identifiers, found: Facts):
         self.events: list[Event] = []
-        self.keyed: dict[str, list[Event]] = {}  # the decisions taken with each key
+        self.keyed = dict(found.keyed)  # the decisions taken with each key
         self._state, self._now, self._identifiers = state, now, identifiers
-        self._found = planning.Found(found)
+        self._found = planning.Found(found.about)
         self._counts = Counts(*map(list, counts_at(state, now)))
         self._shown: dict[int, Event] = {}  # planned exposures and rewards, by the number of the decision
         self._rewarded: dict[int, Event] = {}
@@ -137,18 +145,3 @@ class _Draft:
         self._rewarded |= {event.target: event for event in events if event.target is not None}
         self.events += events
         return len(events)
-
-
-def _look_up(state: BanditState, requests: Iterable[Request], log: LogReader) -> dict[int, list[Event]]:
-    """Return what the log says of the decisions that the requests name and the state does not hold."""
-    named: list[object] = []
-    for request in requests:
-        match request:
-            case Shown(decision) | Reward(decision, _):
-                named.append(decision)
-            case AllShown(decisions):
-                named += decisions
-            case AllRewards(pairs):
-                named += [decision for decision, _ in pairs]
-    numbers = {seq for each in named if (seq := seq_of(each)) is not None and seq not in state.pending}
-    return log.about(sorted(seq for seq in numbers if 0 < seq <= state.seq), state.sealed) if numbers else {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Iterable, Mapping
-from typing import TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypedDict, TypeVar
 
+from rotting._core.bandit_settings import CHANGEABLE, MOMENTS, SETTINGS, SHORTEST_PERIOD, Kind, may_be_empty
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import finite_number, whole_number
 from rotting.bandit.core.checking import good_name, good_reward
@@ -19,23 +20,30 @@ from rotting.policies._contract.suited import range_mismatches, warn
 Limit = int | Mapping[str, int]
 
 
-class SettingsChange(TypedDict, total=False):
-    """The settings that `Bandit.change` changes; see `Bandit.open`. A number as `sigma` is one of the policy's."""
+class SettingsGiven(TypedDict, total=False):
+    """The settings that `Bandit.open` takes besides the policy, for type checkers. None: not given.
 
-    policy: Policy
+    What they mean and how they are checked is in `rotting._core.bandit_settings`.
+    """
+
     sigma: str | float | None
-    epsilon: float
+    epsilon: float | None
+    count: str | None
     reward_wait: float | None
     default_reward: float | None
+    seed: int | None
     reward_range: tuple[float, float] | None
-    holdout: float
+    holdout: float | None
     control: str | None
-    min_exposures: Limit
+    min_exposures: Limit | None
     max_exposures: Limit | None
     exposure_period: float | None
 
 
-CHANGEABLE = tuple(SettingsChange.__annotations__)
+class SettingsChange(SettingsGiven, total=False):
+    """The settings that `Bandit.change` takes. None: switched off. A number as `sigma` is one of the policy's."""
+
+    policy: Policy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,47 +66,34 @@ class BanditSettings:
 
     def __post_init__(self) -> None:
         try:
-            self._check()
+            for name, setting in SETTINGS.items():
+                value = getattr(self, name)
+                if value is not None or not may_be_empty(name):
+                    object.__setattr__(self, name, _CHECKS[setting.kind](name, value))
+            self._check_together()
         except BanditError:
             raise
         except BadValue as error:
             raise BadSettings.from_error(error) from None
 
-    def _check(self) -> None:
-        _check_policy(self.policy)
-        if self.sigma not in (None, "auto"):
-            raise BadSettings(name="sigma", value=self.sigma, expected="'auto', or a policy with the sigma you know")
-        if self.sigma == "auto" and "sigma" not in {field.name for field in dataclasses.fields(self.policy)}:
+    def _check_together(self) -> None:
+        """Refuse settings that do not go with each other."""
+        if self.sigma is not None and "sigma" not in {field.name for field in dataclasses.fields(self.policy)}:
             raise BadSettings(
                 f"does not go with {quoted(self.policy)}, which has no parameter sigma",
                 name="sigma",
                 value=self.sigma,
                 hint="leave {sigma} out",
             )
-        if self.count not in ("decided", "shown"):
-            raise BadSettings(name="count", value=self.count, expected="'decided' or 'shown'")
-        self._set("epsilon", finite_number("epsilon", self.epsilon, minimum=0.0, maximum=1.0))
-        self._set("seed", checked_seed(self.seed))
-        self._check_rewards()
-        self._check_holdout()
-        self._check_limits()
-
-    def _check_rewards(self) -> None:
-        if self.reward_wait is not None:
-            self._set("reward_wait", finite_number("reward_wait", self.reward_wait, minimum=0.0))
         if self.default_reward is not None:
-            if self.reward_wait is None:
-                raise BadSettings(
-                    "is never used without {reward_wait}",
-                    name="default_reward",
-                    value=self.default_reward,
-                    hint="give both",
-                )
-            self._set("default_reward", good_reward(self.default_reward, "default_reward"))
-        if self.reward_range is not None:
-            self._set("reward_range", _good_range(self.reward_range))
-            if self.default_reward is not None:
-                self.check_reward(self.default_reward, "default_reward")
+            self.check_reward(self.default_reward, "default_reward")
+        for name, (needed, problem, hint) in _NEEDED.items():
+            if getattr(self, name) is not None and all(map(self._is_idle, needed)):
+                raise BadSettings(problem, name=name, value=getattr(self, name), hint=hint)
+
+    def _is_idle(self, name: str) -> bool:
+        value, default = getattr(self, name), SETTINGS[name].default
+        return value == default or (default == 0 and value == {})
 
     def check_reward(self, value: float, name: str = "reward") -> None:
         """Refuse a reward that is out of bounds."""
@@ -116,32 +111,6 @@ class BanditSettings:
         if self.reward_range is not None:
             found = range_mismatches(self.policy, *self.reward_range)
             warn(each for each in found if self.sigma is None or "sigma" not in each.parameters)
-
-    def _check_holdout(self) -> None:
-        self._set("holdout", finite_number("holdout", self.holdout, minimum=0.0, maximum=1.0))
-        if self.control is not None:
-            good_name("arm", self.control)
-            if self.holdout == 0.0:
-                raise BadSettings(
-                    "is never shown without {holdout}",
-                    name="control",
-                    value=self.control,
-                    hint="give {holdout}, the share of decisions that show it",
-                )
-
-    def _check_limits(self) -> None:
-        self._set("min_exposures", _good_limit("min_exposures", self.min_exposures))
-        if self.max_exposures is not None:
-            self._set("max_exposures", _good_limit("max_exposures", self.max_exposures))
-        if self.exposure_period is not None:
-            self._set("exposure_period", finite_number("exposure_period", self.exposure_period, minimum=1.0))
-            if not self.limits_exposures:
-                raise BadSettings(
-                    "is never used without {min_exposures} or {max_exposures}",
-                    name="exposure_period",
-                    value=self.exposure_period,
-                    hint="give one of them",
-                )
 
     @property
     def limits_exposures(self) -> bool:
@@ -161,9 +130,6 @@ class BanditSettings:
                     hint="add it first, or leave it out",
                 )
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
     # Changes.
 
     def with_changes(self, changes: Mapping[str, object]) -> BanditSettings:
@@ -171,7 +137,7 @@ class BanditSettings:
         for name in changes:
             if name not in CHANGEABLE:
                 expected = f"one of {', '.join(CHANGEABLE)}"
-                why = "is never changed" if name in {field.name for field in dataclasses.fields(self)} else "is unknown"
+                why = "is never changed" if name in SETTINGS else "is unknown"
                 raise BadSettings(f"setting {quoted(name)} {why}", value=changes[name], expected=expected)
         changed = dict(changes)
         sigma = changed.get("sigma")
@@ -193,7 +159,7 @@ class BanditSettings:
     def to_dict(self) -> dict[str, object]:
         """Return plain data for the database."""
         return {
-            **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)},
+            **{name: getattr(self, name) for name in SETTINGS},
             "policy": repr(self.policy),
             "reward_range": None if self.reward_range is None else list(self.reward_range),
         }
@@ -216,6 +182,13 @@ class BanditSettings:
                 hint="they were changed or damaged: restore a backup of the database",
             ) from None
 
+    @classmethod
+    def check_names(cls, given: Iterable[str]) -> None:
+        """Refuse what is not the name of a setting, as Python refuses an argument that a function does not have."""
+        for name in given:
+            if name not in SETTINGS:
+                raise TypeError(f"got an unexpected keyword argument {name!r}; settings are {', '.join(SETTINGS)}")
+
     def check_same(self, bandit: str, given: Mapping[str, object]) -> None:
         """Refuse settings (None: not given) that differ from these, which a bandit has."""
         wanted = {setting: value for setting, value in given.items() if value is not None}
@@ -237,8 +210,7 @@ class BanditSettings:
 
 
 def _with_sigma(policy: object, sigma: object) -> Policy:
-    _check_policy(policy)
-    assert isinstance(policy, Policy)
+    policy = _good_policy(policy)
     if "sigma" not in {field.name for field in dataclasses.fields(policy)}:
         raise BadSettings(f"does not go with {quoted(policy)}, which has no parameter sigma", name="sigma", value=sigma)
     try:
@@ -247,18 +219,15 @@ def _with_sigma(policy: object, sigma: object) -> Policy:
         raise BadSettings.from_error(error) from None
 
 
-def _good_range(given: object) -> tuple[float, float]:
+def _good_range(name: str, given: object) -> tuple[float, float]:
     try:
         low, high = given  # type: ignore[misc]
     except (TypeError, ValueError):
         low, high = 1.0, 0.0
-    bounds = good_reward(low, "reward_range"), good_reward(high, "reward_range")
+    bounds = good_reward(low, name), good_reward(high, name)
     if not bounds[0] < bounds[1]:
         raise BadSettings(
-            "is not a range",
-            name="reward_range",
-            value=given,
-            expected="two finite numbers, (low, high) with low < high",
+            "is not a range", name=name, value=given, expected="two finite numbers, (low, high) with low < high"
         )
     return bounds
 
@@ -269,12 +238,24 @@ def _good_limit(name: str, given: object) -> Limit:
     return whole_number(name, given, 0)
 
 
+def _good_sigma(name: str, given: object) -> object:
+    if given != "auto":
+        raise BadSettings(name=name, value=given, expected="'auto', or a policy with the sigma you know")
+    return given
+
+
+def _good_moment(name: str, given: object) -> object:
+    if given not in MOMENTS:
+        raise BadSettings(name=name, value=given, expected=" or ".join(map(repr, MOMENTS)))
+    return given
+
+
 def limit_of(limit: Limit, arm: str) -> int | None:
     """Return the limit of an arm, None if it has none."""
     return limit.get(arm) if isinstance(limit, Mapping) else limit
 
 
-def _check_policy(policy: object) -> None:
+def _good_policy(policy: object) -> Policy:
     if not isinstance(policy, Policy):
         raise BadSettings("is not a policy", name="policy", value=policy, expected="for example EffFEWA(sigma=0.5)")
     try:
@@ -288,3 +269,44 @@ def _check_policy(policy: object) -> None:
         raise BadSettings(
             "cannot be kept in a database: its text, read back, is another policy", name="policy", value=policy
         )
+    return policy
+
+
+_CHECKS: dict[Kind, Callable[[str, Any], object]] = {
+    "policy": lambda name, given: _good_policy(given),
+    "sigma": _good_sigma,
+    "share": lambda name, given: finite_number(name, given, minimum=0.0, maximum=1.0),
+    "moment": _good_moment,
+    "seconds": lambda name, given: finite_number(name, given, minimum=0.0),
+    "period": lambda name, given: finite_number(name, given, minimum=SHORTEST_PERIOD),
+    "reward": lambda name, given: good_reward(given, name),
+    "seed": lambda name, given: checked_seed(given),
+    "range": _good_range,
+    "arm": lambda name, given: good_name("arm", given),
+    "limit": _good_limit,
+}
+# Settings that mean nothing without one of others.
+_NEEDED = {
+    "default_reward": (("reward_wait",), "is never used without {reward_wait}", "give both"),
+    "control": (
+        ("holdout",),
+        "is never shown without {holdout}",
+        "give {holdout}, the share of decisions that show it",
+    ),
+    "exposure_period": (
+        ("min_exposures", "max_exposures"),
+        "is never used without {min_exposures} or {max_exposures}",
+        "give one of them",
+    ),
+}
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def explains_settings(method: Method) -> Method:
+    """Let the docstring and the signature of a method that takes `**settings` say which there are."""
+    lines = [f"            - `{name}`: {setting.meaning}" for name, setting in SETTINGS.items() if name != "policy"]
+    assert method.__doc__ is not None
+    method.__doc__ = method.__doc__.rstrip() + "\n\n" + "\n".join(lines) + "\n"
+    return method

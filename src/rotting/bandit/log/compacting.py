@@ -13,21 +13,23 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, select, update
 
+from rotting.bandit.commit import Commits
 from rotting.bandit.core.events import NO_ARM, Event
 from rotting.bandit.core.seals import Seal
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError, StorageError, UnknownBandit
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.exporting import check_export, write_log
+from rotting.bandit.log.stored import StoredLog, checksum
 from rotting.bandit.log.streaming import Range, Time, bounds, portions
 from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
-from rotting.bandit.store import schema, storage
-from rotting.bandit.store.database import Database
-from rotting.bandit.store.storage import StoredLog, checksum
+from rotting.bandit.store import contract
+from rotting.bandit.store.addresses import open_store
+from rotting.bandit.store.contract import NO_LIMIT
 from rotting.errors import literal, quoted
 
 PORTION = 5000  # rows that are deleted in one transaction
@@ -60,26 +62,26 @@ def compact(
         seal = _make_seal(log, sealed, upto, progress)
         events = write_log(portions(log, Range(upto=upto)), export)
     content = seal.to_bytes()
-    details = {
+    details: dict[str, Any] = {
         "upto": upto,
         "seal": checksum(content),
         "export": export.name,
         "export_checksum": _file_checksum(export),
     }
 
-    def plan(state: BanditState, now: float, stored: StoredLog) -> list[Event]:
+    def plan(state: BanditState, now: float) -> list[Event]:
         if state.sealed != sealed:
             raise BadSettings("the log was compacted by somebody else meanwhile", hint="look at it, then compact again")
-        stored.put_seal(upto, seal.snapshot.at, content)
         return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
 
     try:
-        log.append(plan, changes_policy=True)  # a transaction in which `plan` itself may write
+        row = contract.Seal(upto, seal.snapshot.at, details["seal"], content)
+        log.append(plan, seal=row)
     except BanditError as error:
         if not getattr(error, "may_be_written", False):
             export.unlink(missing_ok=True)  # the log has its events, or somebody else's file
         raise
-    _delete_events(log.database, log.bandit_id, upto)
+    _delete_events(log.commits, log.bandit_id, upto)
     return Compaction(upto, events, str(export))
 
 
@@ -105,8 +107,8 @@ def _reserved(export: Path) -> Iterator[None]:
 def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, int], None] | None) -> Seal:
     """Replay a part of the log, on a connection of its own, and return its seal. What does not verify has none."""
     rewards: list[tuple[int, int, float]] = []
-    with contextlib.closing(log.database.another()) as other, other.lock, other.reading() as connection:
-        stored = StoredLog(connection, log.bandit_id)
+    with contextlib.closing(log.store.another()) as other, other.lock, other.reading():
+        stored = StoredLog(other, log.bandit_id)
         replay = replay_from(log, stored)
         replay.state.read_rewards = stored.rewards_until
         for event in stored.stream(sealed, upto):
@@ -134,21 +136,12 @@ def _file_checksum(path: Path) -> str:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def _delete_events(database: Database, bandit_id: int, upto: int) -> None:
-    """Delete the oldest rows of a log, up to an event, in portions."""
-    table = schema.events.c
-
-    def work(connection: Connection) -> int:
-        oldest = select(table.seq).where(table.bandit == bandit_id, table.seq <= upto).order_by(table.seq)
-        last = connection.execute(select(func.max(oldest.limit(PORTION).subquery().c.seq))).scalar()
-        if last is None:
-            return 0
-        return connection.execute(delete(schema.events).where(table.bandit == bandit_id, table.seq <= last)).rowcount
-
+def _delete_events(commits: Commits, bandit_id: int, upto: int) -> None:
+    """Delete the oldest events of a log, up to one, in portions."""
     deleted = 1
     while deleted:
-        with database.held():
-            deleted = database.write(work)
+        with commits.held():
+            deleted = commits.store.delete_events(bandit_id, upto, PORTION)
 
 
 # Deleting a bandit.
@@ -159,29 +152,19 @@ def delete_bandit(url: str, name: str) -> int:
 
     It has no name any more once the first transaction is committed; its rows are deleted in portions after that.
     """
-    database = Database(url)
-    with contextlib.closing(database):
-        if database.is_missing():
-            raise UnknownBandit(f"there is no database {database.quoted_address}", value=name)
-        with database.held():
-            bandit_id, events = database.write(lambda connection: _take_name(connection, name))
-        _delete_events(database, bandit_id, storage.NO_LIMIT)
-        with database.held():
-            database.write(lambda connection: _delete_rest(connection, bandit_id))
+    commits = Commits(open_store(url))
+    store = commits.store
+    with contextlib.closing(store):
+        if store.is_missing():
+            raise UnknownBandit(f"there is no database {store.address}", value=name)
+        with store.lock, store.reading():
+            found = store.find(name=name) if store.condition() == "ready" else None
+            if found is None:
+                raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
+            events = store.last_seq(found.id)
+        with store.lock:
+            store.take_name(found.id)
+        _delete_events(commits, found.id, NO_LIMIT)
+        with store.lock:
+            store.delete_rest(found.id)
         return events
-
-
-def _take_name(connection: Connection, name: str) -> tuple[int, int]:
-    found = storage.find_bandit(connection, name) if schema.version_of(connection) == schema.VERSION else None
-    if found is None:
-        raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
-    taken = f"{storage.DELETED}{found.token}"
-    connection.execute(update(schema.bandits).where(schema.bandits.c.id == found.id).values(name=taken))
-    last = StoredLog(connection, found.id).last_seq()
-    return found.id, last
-
-
-def _delete_rest(connection: Connection, bandit_id: int) -> None:
-    for table in (schema.snapshots, schema.seals):
-        connection.execute(delete(table).where(table.c.bandit == bandit_id))
-    connection.execute(delete(schema.bandits).where(schema.bandits.c.id == bandit_id))

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection
 
+from rotting.bandit.commit import Commits
 from rotting.bandit.core.clocks import LogClock
-from rotting.bandit.core.events import Event
+from rotting.bandit.core.events import RESTORE, Event
+from rotting.bandit.core.facts import Question
 from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.seals import damaged_seal
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.errors import BanditError, DamagedLog, UnknownBandit
-from rotting.bandit.log.snapshotting import Snapshotter
-from rotting.bandit.store.database import Database
+from rotting.bandit.errors import Contention, DamagedLog, UnknownBandit
+from rotting.bandit.log.snapshotting import Snapshotter, row_of
+from rotting.bandit.log.stored import StoredLog
+from rotting.bandit.metrics import Observer
+from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Seal
 from rotting.bandit.store.deadlines import Deadline
-from rotting.bandit.store.storage import NO_LIMIT, BanditRow, StoredLog
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
 
@@ -31,12 +34,32 @@ EMPTY_CATCH_UPS = 20
 # Seconds that another process is given to learn anew, and more for each reward; how often to look whether it has.
 LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 
-# Returns the events to append, given the newest state, the time, and the stored log to look things up in.
-Planner = Callable[[BanditState, float, StoredLog], list[Event]]
+# Returns the events to append, given the newest state and the time.
+Planner = Callable[[BanditState, float], list[Event]]
 
 
-class _UnpreparedError(BanditError):
-    """Something that takes long has to be done before the transaction."""
+class Description(NamedTuple):
+    """What a store knows of a bandit besides its log."""
+
+    id: int
+    name: str
+    token: str
+    secret: str
+    settings: BanditSettings
+    template: str | None  # whose segment it is; kept with the settings
+
+    @classmethod
+    def of(cls, row: BanditRow) -> Description:
+        """Return what a row of the store says."""
+        column = "settings"
+        try:
+            settings = dict(json.loads(row.settings))
+            template = settings.pop("template", None)
+            column = "secret"
+            Identifiers(row.token, row.secret).make(1, 0.0)
+        except (TypeError, ValueError, RecursionError):
+            raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
+        return cls(row.id, row.name, row.token, row.secret, BanditSettings.from_dict(settings), template)
 
 
 @functools.cache
@@ -56,21 +79,25 @@ class EventLog:
     Hold `lock` while you use `state` for longer than one statement.
     """
 
-    def __init__(self, database: Database, row: BanditRow, settings: BanditSettings):
-        self.database = database
-        self.lock = database.lock
-        self.bandit_id = row.id
-        self.name = row.name
-        self.token = row.token
-        self.template = row.template
-        self.identifiers = Identifiers(row.token, row.secret)
-        self.settings = settings
+    def __init__(self, commits: Commits, found: Description):
+        self.commits = commits
+        self.store = commits.store
+        self.lock = commits.lock
+        self.bandit_id = found.id
+        self.name = found.name
+        self.token = found.token
+        self.template = found.template
+        self.identifiers = Identifiers(found.token, found.secret)
+        self.settings = found.settings
+        self.stored = StoredLog(self.store, found.id)
         self.state = self.fresh_state()
         # False while events are applied. If a signal handler raises an exception meanwhile, it stays False, and the
         # state is loaded again before it is used.
         self._state_is_complete = False
         self._written = range(0)  # the events of the last append
         self._empty_catch_ups = EMPTY_CATCH_UPS  # in a row
+        self.observers: list[Observer] = []
+        self._compiled: Policy | None = None  # the policy whose kernels are known to be compiled
         self.caught_up = 0  # events of other processes so far
         self._clock = LogClock()
         self.snapshots = Snapshotter(self)
@@ -79,63 +106,78 @@ class EventLog:
     # Appending.
 
     def append(
-        self, plan: Planner, deadline: Deadline | None = None, optimistic: bool = True, changes_policy: bool = False
+        self, plan: Planner, deadline: Deadline | None = None, changes_policy: bool = False, seal: Seal | None = None
     ) -> list[Event]:
         """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
 
-        While no other process writes, the state in memory is the newest one, and events are appended optimistically:
-        if another process has written meanwhile, their numbers are taken, and nothing is appended. When that happens,
-        or `plan` has nothing to append or raises an error, it is called again, after a catch-up under a lock.
-
         If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
-        a snapshot: other processes take it over instead of learning themselves.
+        a snapshot: other processes take it over instead of learning themselves. So is a seal.
         """
         deadline = deadline or Deadline()
         with self.lock:
-            events: list[Event] | None = None
-            if changes_policy:
-                plan, optimistic = self._with_snapshot(plan), False
-            if optimistic and self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS:
-                events = self._append_optimistically(plan, deadline)
-            if not events:
-                events = self._append_under_lock(plan, deadline, in_one_message=not changes_policy)
-            self._apply(events)
-            if events:
-                self._written = range(events[0].seq, events[-1].seq + 1)
-            return events
-
-    def _with_snapshot(self, plan: Planner) -> Planner:
-        def planned(state: BanditState, now: float, stored: StoredLog) -> list[Event]:
-            events = plan(state, now, stored)
-            if events and (snapshot := state.snapshot_after(events)) is not None:
-                stored.put_snapshot(snapshot.seq, snapshot.to_bytes())
-            return events
-
-        return planned
-
-    def _append_optimistically(self, plan: Planner, deadline: Deadline) -> list[Event] | None:
-        if self.database.is_postgres:
-            return self.database.trying(partial(self._append_in_one_trip, plan, deadline), deadline)
-        return self.database.write_optimistically(partial(self._append_if_newest, plan), deadline)
-
-    def _append_under_lock(self, plan: Planner, deadline: Deadline, in_one_message: bool = True) -> list[Event]:
-        while True:
-            try:
-                if self.database.is_postgres:
-                    work = partial(self._append_in_two_trips, plan, deadline, in_one_message)
-                    return self.database.retrying(work, deadline)
-                return self.database.write(partial(self._append_after_catch_up, plan), self.bandit_id, deadline)
-            except _UnpreparedError:
+            while True:
+                try:
+                    with self.store.writing(deadline):
+                        facts = self.store.look_up({self.bandit_id: self.last_known()}, lock=True)
+                        self.take_in(facts[self.bandit_id].events)
+                        if self.is_ready:
+                            return self._append_now(plan, changes_policy, seal)
+                except Contention as error:
+                    if deadline.is_over():
+                        raise deadline.error("other writers") from error
                 self.prepare()
+
+    def _append_now(self, plan: Planner, changes_policy: bool, seal: Seal | None) -> list[Event]:
+        events = plan(self.state, self.now())
+        if not events:
+            return []
+        snapshot = self.state.snapshot_after(events) if changes_policy else None
+        row = None if snapshot is None else row_of(snapshot.seq, snapshot.to_bytes())
+        if not self.store.append({self.bandit_id: Batch(events, self.state.seq, self.state.at, row, seal)}):
+            raise Contention("another writer was quicker")
+        self.applied(events)
+        return events
+
+    # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the state is the newest one, as far as is known, since no other process writes."""
+        return self._state_is_complete and self._empty_catch_ups >= EMPTY_CATCH_UPS
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether nothing that takes long has to be done before a transaction."""
+        return self.state.learnable_since is None and self._compiled == self.state.settings.policy
+
+    def last_known(self) -> Question:
+        """Return what asks for the last event that is known, and all after it."""
+        return Question(self.state.seq if self._state_is_complete else NO_LIMIT)
+
+    def take_in(self, events: list[Event]) -> None:
+        """Take in what other processes have appended: the answer to `last_known`."""
+        new = self._catch_up(events if self._state_is_complete else None)
+        self.caught_up += new
+        self._empty_catch_ups = self._empty_catch_ups + 1 if new == 0 else 0
+
+    def applied(self, events: Sequence[Event]) -> None:
+        """Apply events of our own that are durable now."""
+        self._apply(events)
+        self._written = range(events[0].seq, events[-1].seq + 1)
+
+    def now(self) -> float:
+        """Return the time for the next events: in a log, it never runs backwards."""
+        return self._clock.next_time(self.store.clock(), self.state.at)
 
     # What takes long is done before others have to wait for it.
 
     def prepare(self) -> None:
         """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
         warm_up(self.state.settings.policy)
+        self._compiled = self.state.settings.policy
         if not self._state_is_complete or self.state.learnable_since is None or self._take_over():
             return
-        with self.database.reading():
+        with self.store.reading():
             _ = self.state.agent
         self.snapshots.take_soon()
 
@@ -156,10 +198,9 @@ class EventLog:
         patience = 0.0 if since in self._written else LEARNING_WAIT + LEARNING * sum(self.state.received)
         end = time.monotonic() + patience
         while True:
-            with self.database.reading() as connection:
-                stored = StoredLog(connection, self.bandit_id)
-                if stored.snapshot_seq() >= since:
-                    self._load(stored)
+            with self.store.reading():
+                if self.stored.snapshot_seq() >= since:
+                    self._load()
                     return self.state.learnable_since is None
             if time.monotonic() >= end:
                 return False
@@ -167,92 +208,17 @@ class EventLog:
 
     def expect(self, plan: Planner, deadline: Deadline) -> None:
         """Learn for arms or a policy that a plan will bring, so that the bandit goes on at once. Needs no lock."""
-        with self.reading(deadline) as stored:
+        with self.reading(deadline):
             settled = self.state.seq
-            later = self.state.after(plan(self.state, self._now(), stored))
+            later = self.state.after(plan(self.state, self.now()))
         if later.learnable_since is None:
             return
-        with contextlib.closing(self.database.another()) as other, other.lock, other.reading(deadline) as connection:
-            arms, values = StoredLog(connection, self.bandit_id).rewards_until(settled)
+        with contextlib.closing(self.store.another()) as other, other.lock, other.reading(deadline):
+            arms, values = StoredLog(other, self.bandit_id).rewards_until(settled)
         agent = later.policy.start(len(later.names), seed=later.settings.seed)
         agent.update_many(arms.tolist(), values.tolist())
         with self.reading(deadline) as stored:
             self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
-
-    def _check_prepared(self) -> None:
-        if self.state.learnable_since is not None:
-            raise _UnpreparedError
-
-    # In SQLite, statements cost little, and a transaction is what others wait for.
-
-    def _append_if_newest(self, plan: Planner, connection: Connection) -> list[Event]:
-        stored = StoredLog(connection, self.bandit_id)
-        return self._append_planned(plan, stored) if self._has_last_event(stored) else []
-
-    def _append_after_catch_up(self, plan: Planner, connection: Connection) -> list[Event]:
-        stored = StoredLog(connection, self.bandit_id)
-        self._note_catch_up(self._catch_up(stored))
-        self._check_prepared()
-        return self._append_planned(plan, stored)
-
-    def _append_planned(self, plan: Planner, stored: StoredLog) -> list[Event]:
-        events = plan(self.state, self._now(), stored)
-        if events:
-            stored.append(events)
-        return events
-
-    # In PostgreSQL, every statement is a round trip: see `rotting.bandit.store.postgres`.
-
-    def _append_in_one_trip(self, plan: Planner, deadline: Deadline) -> list[Event]:
-        from rotting.bandit.store import postgres
-
-        with self.database.connected(deadline) as connection:
-            events = plan(self.state, self._now(), StoredLog(connection, self.bandit_id))
-            last = self.state.seq, self.state.at
-            if not events:
-                return []
-            self.database.committing()
-            driver, greeting = self.database.driver, self.database.greeting
-            assert greeting is not None
-            appended = postgres.append(driver, greeting.namespace, self.bandit_id, last, events, commit=False)
-            return events if appended else []
-
-    def _append_in_two_trips(self, plan: Planner, deadline: Deadline, in_one_message: bool) -> list[Event]:
-        """Append under a lock; `in_one_message` with the commit, unless `plan` itself has written something."""
-        from rotting.bandit.store import postgres
-
-        while True:
-            with self.database.connected(deadline) as connection:
-                driver, greeting = self.database.driver, self.database.greeting
-                assert greeting is not None
-                known = self.state.seq if self._state_is_complete else NO_LIMIT
-                rows = postgres.lock_and_read(driver, greeting.namespace, self.bandit_id, known, deadline)
-                stored = StoredLog(connection, self.bandit_id)
-                self._note_catch_up(self._catch_up(stored, rows if self._state_is_complete else None))
-                self._check_prepared()
-                events = plan(self.state, self._now(), stored)
-                if not events:
-                    postgres.roll_back(driver)
-                    return []
-                last = self.state.seq, self.state.at
-                self.database.committing()
-                if postgres.append(driver, greeting.namespace, self.bandit_id, last, events, commit=in_one_message):
-                    if not in_one_message:
-                        driver.execute("COMMIT")
-                    return events
-                if not in_one_message:
-                    postgres.roll_back(driver)
-            # A process that believed to be alone was quicker.
-            if deadline.is_over():
-                raise deadline.error("other writers")
-
-    def _note_catch_up(self, events: int) -> None:
-        self.caught_up += events
-        self._empty_catch_ups = self._empty_catch_ups + 1 if events == 0 else 0
-
-    def _now(self) -> float:
-        """Return the time for the next events: in a log, it never runs backwards."""
-        return self._clock.next_time(self.database.clock(), self.state.at)
 
     def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
         self._state_is_complete = False
@@ -269,31 +235,30 @@ class EventLog:
     @contextlib.contextmanager
     def reading(self, deadline: Deadline | None = None) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.database.held(), self.database.reading(deadline) as connection:
-            stored = StoredLog(connection, self.bandit_id)
-            self._catch_up(stored)
-            yield stored
+        with self.commits.held(), self.store.reading(deadline):
+            self._catch_up()
+            yield self.stored
 
     def refresh(self) -> None:
         """Apply what other processes have appended."""
         with self.reading():
             pass
 
-    def _catch_up(self, stored: StoredLog, rows: list[Event] | None = None) -> int:
+    def _catch_up(self, rows: list[Event] | None = None) -> int:
         """Apply what other processes have appended; returns how many events that were.
 
         `rows` are the last event that is known and all after it, if they have been read already.
         """
         if not self._state_is_complete:
-            self._load(stored)
+            self._load()
         if rows is None:
-            rows = stored.after(self.state.seq - 1)
+            rows = list(self.stored.stream(self.state.seq - 1))
         last, new = (rows[0] if rows else None), rows[1:]
         if last is None or (last.seq, last.at) != (self.state.seq, self.state.at):
-            if (sealed := stored.sealed()) is not None and sealed[0] >= self.state.seq:
-                self._load(stored)  # the log was compacted, beyond what is known here
+            if (sealed := self.stored.sealed()) is not None and sealed[0] >= self.state.seq:
+                self._load()  # the log was compacted, beyond what is known here
                 return 1
-            if stored.is_deleted():
+            if not self.store.has(self.bandit_id):
                 raise UnknownBandit(f"bandit {quoted(self.name)} was deleted", value=self.name)
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "
@@ -303,14 +268,15 @@ class EventLog:
         self._apply(new, checked=False)
         return len(new)
 
-    def _load(self, stored: StoredLog) -> None:
+    def _load(self) -> None:
         """Make the state from the newest snapshot and the events after it."""
+        stored = self.stored
         sealed = stored.sealed()
         if sealed is None and stored.time_of(1) is None:
             raise self._missing(1)  # the log begins with arms
-        state = self.stored_state(stored)
+        state = self.stored_state()
         if state is None:
-            state = self.first_state(stored)
+            state = self.first_state(self.stored)
         elif state.seq > 0 and (state.seq, state.at) != sealed and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
@@ -322,10 +288,6 @@ class EventLog:
             state.check(event)
             state.apply(event)
         self.state, self._state_is_complete = state, True
-
-    def _has_last_event(self, stored: StoredLog) -> bool:
-        """Say whether the last event that is known is still in the log."""
-        return stored.time_of(self.state.seq) == self.state.at
 
     def _missing(self, seq: int) -> DamagedLog:
         return DamagedLog(
@@ -348,15 +310,15 @@ class EventLog:
         except NOT_A_SNAPSHOT:
             raise damaged_seal("is not one of this bandit") from None
 
-    def stored_state(self, stored: StoredLog) -> BanditState | None:
+    def stored_state(self) -> BanditState | None:
         """Return the state of the newest snapshot. One that makes no sense is not used: the log has everything.
 
         Nor is one that is older than the newest seal: the events that follow it are gone.
         """
-        sealed = stored.sealed()
-        if sealed is not None and stored.snapshot_seq() < sealed[0]:
+        sealed = self.stored.sealed()
+        if sealed is not None and self.stored.snapshot_seq() < sealed[0]:
             return None
-        content = stored.get_snapshot()
+        content = self.stored.get_snapshot()
         if content is None:
             return None
         try:
@@ -368,5 +330,5 @@ class EventLog:
         return state
 
     def _read_rewards(self, seq: int) -> tuple[np.ndarray, np.ndarray]:
-        with self.database.reading_in_transaction() as connection:
-            return StoredLog(connection, self.bandit_id).rewards_until(seq)
+        with self.store.reading_now():
+            return self.stored.rewards_until(seq)

@@ -6,8 +6,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from rotting.bandit.core.snapshots import packed
+from rotting.bandit.log.stored import checksum
+from rotting.bandit.store.contract import Snapshot
 from rotting.bandit.store.deadlines import Deadline
-from rotting.bandit.store.storage import StoredLog
 from rotting.errors import RottingError
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 # a database would write more for snapshots than for events.
 EVENTS_PER_SNAPSHOT, BYTES_PER_EVENT = 10_000, 50
 PATIENCE = 1.0  # seconds that a snapshot waits for the database: the next one will do as well
+
+
+def row_of(seq: int, content: bytes) -> Snapshot:
+    """Return what a store keeps of a snapshot."""
+    return Snapshot(seq, checksum(content), content)
 
 
 class Snapshotter:
@@ -37,12 +43,12 @@ class Snapshotter:
 
     def take_soon(self) -> None:
         """Store the state without making anybody wait."""
-        self._log.database.in_background(lambda: self._try_to_store(1))
+        self._log.commits.in_background(lambda: self._try_to_store(1))
 
     def take_if_due(self) -> None:
         """Store the state after so many events that opening the bandit would take long; nobody waits for it."""
         if self._log.state.seq >= self.seq + self._interval:
-            self._log.database.in_background(lambda: self._try_to_store(self._interval))
+            self._log.commits.in_background(lambda: self._try_to_store(self._interval))
 
     @property
     def _interval(self) -> int:
@@ -69,9 +75,6 @@ class Snapshotter:
                 return
             parts = log.state.snapshot().parts()
         content = packed(parts)
-        with log.database.held():
-            log.database.write(
-                lambda connection: StoredLog(connection, log.bandit_id).put_snapshot(seq, content, interval),
-                deadline=Deadline(timeout),
-            )
+        with log.commits.held():
+            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, Deadline(timeout))
             self.note(seq, len(content))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
     from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.store.storage import StoredLog
+    from rotting.bandit.log.stored import StoredLog
 
 PORTION = 10_000  # events
 # A time: with a zone, or in UTC; a text is one of ISO 8601.

@@ -16,7 +16,7 @@ from rotting.errors import literal, quoted
 
 if TYPE_CHECKING:
     from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.store.storage import StoredLog
+    from rotting.bandit.log.stored import StoredLog
 
 PROGRESS_EVERY = 1000  # events
 
@@ -147,7 +147,7 @@ def _changed(problem: str) -> VerificationFailed:
 
 def _check_states(log: EventLog, stored: StoredLog, replayed: BanditState) -> None:
     """Refuse states that are not, bit for bit, what follows from the log."""
-    state = log.stored_state(stored)
+    state = log.stored_state()
     if state is not None:
         for event in stored.stream(state.seq, replayed.seq):
             state.apply(event)

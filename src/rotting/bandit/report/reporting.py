@@ -11,11 +11,14 @@ import numpy as np
 
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit.core.holdout import HoldoutReport, holdout_report
+from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.state import BanditState
 from rotting.policies import FilterVerdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from rotting._output.sheets import Sheet
 
 WINDOWS = (10, 100, 1000)  # the last so many rewards
 
@@ -46,6 +49,42 @@ class ArmReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class Standing:
+    """What the state of a bandit says at once, without reading its rewards.
+
+    `available` says for each arm whether it is, `passes` whether the policy's filter lets it pass (None: there is no
+    filter, or the arm is not available). Decisions and rewards include what was in the log before it was compacted, up
+    to event `sealed`; `pending` decisions wait for a reward.
+    """
+
+    policy: str
+    events: int
+    sealed: int
+    available: Mapping[str, bool]
+    passes: Mapping[str, bool | None]
+    decided: Mapping[str, int]
+    received: Mapping[str, int]
+    pending: int
+    settings: BanditSettings
+
+
+def make_standing(state: BanditState) -> Standing:
+    """Return what a state says."""
+    found = verdicts(state)
+    return Standing(
+        policy=str(state.policy),
+        events=state.seq,
+        sealed=state.sealed,
+        available=dict(zip(state.names, state.live, strict=True)),
+        passes={name: found.get(arm, (None, None))[0] for arm, name in enumerate(state.names)},
+        decided=dict(zip(state.names, state.decided, strict=True)),
+        received=dict(zip(state.names, state.received, strict=True)),
+        pending=len(state.pending),
+        settings=state.settings,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
 class Report:
     """How the arms of a bandit are doing. `values` holds the rewards of each arm, in the order they came."""
 
@@ -67,14 +106,16 @@ class Report:
         }
 
     def __str__(self) -> str:
-        from rotting.bandit.report.showing import report_sheet
-
-        return report_sheet(self).written("text")
+        return self.sheet().written("text")
 
     def _repr_html_(self) -> str:
+        return self.sheet().html()
+
+    def sheet(self) -> Sheet:
+        """Return the table of it, to be printed."""
         from rotting.bandit.report.showing import report_sheet
 
-        return report_sheet(self).html()
+        return report_sheet(self)
 
     def figure(self) -> Figure:
         """Draw each arm's value against its exposures."""

@@ -8,8 +8,8 @@ from rotting._output.notebooks import card, number
 from rotting._output.sheets import Sheet
 
 if TYPE_CHECKING:
+    from rotting.bandit.bandit import Bandit
     from rotting.bandit.core.holdout import HoldoutReport
-    from rotting.bandit.reading import ReadableBandit
     from rotting.bandit.report.reporting import ArmReport, Report
 
 COUNTS = ("shows", "pending", "rewards")
@@ -38,7 +38,7 @@ def report_sheet(report: Report) -> Sheet:
     return sheet
 
 
-def bandit_html(bandit: ReadableBandit) -> str:
+def bandit_html(bandit: Bandit) -> str:
     """Return what a bandit is: its policy and its arms. Reports read all rewards; this reads none."""
     rows = [[arm, "available" if available else "retired"] for arm, available in bandit.arms.items()]
     return card(f"{bandit.name}: {bandit.policy}", ["arm", ""], rows, text="report() says how the arms are doing.")

@@ -1,1 +1,29 @@
-"""Where logs are kept: the contract of a store, and the databases that fulfil it."""
+"""Where logs are kept: the contract of a store, SQLite, PostgreSQL, memory. Nothing else knows which.
+
+Whoever writes another store finds here all that the contract speaks of.
+"""
+
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.errors import Contention
+from rotting.bandit.store.contract import BanditRow, Batch, Condition, Key, Seal, Snapshot, Store
+from rotting.bandit.store.deadlines import Deadline, kept_by
+from rotting.bandit.store.memory import MemoryStore, Place
+
+__all__ = [
+    "BanditRow",
+    "Batch",
+    "Condition",
+    "Contention",
+    "Deadline",
+    "Event",
+    "Facts",
+    "Key",
+    "MemoryStore",
+    "Place",
+    "Question",
+    "Seal",
+    "Snapshot",
+    "Store",
+    "kept_by",
+]

@@ -1,38 +1,72 @@
-"""Addresses of databases: which are understood, and how messages show them."""
+"""Addresses of places where logs are kept: which are understood, how messages show them, and the store for one."""
 
 from __future__ import annotations
 
-import os
 import re
-from urllib.parse import unquote
-
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from typing import NamedTuple
+from urllib.parse import parse_qs, unquote
 
 from rotting.bandit.errors import BadAddress
-from rotting.errors import literal
+from rotting.bandit.store.contract import Store
+from rotting.errors import MissingExtra, literal
+
+_ADDRESS = re.compile(r"(?P<kind>[A-Za-z][\w.+-]*)://(?P<rest>.*)", re.DOTALL)
+_SERVER = re.compile(r"([^/?@]*@)?(?P<host>\[[^\]]*\]|[^/?:,]*)(:(?P<port>[^/?]*))?([/?].*)?", re.DOTALL)
 
 
-def checked_url(text: object) -> URL:
-    """Return an address of a database; refuse what cannot hold bandits."""
-    if not isinstance(text, str | URL):  # SQLAlchemy 2.0 takes them for addresses
+class Address(NamedTuple):
+    """An address that was understood."""
+
+    is_file: bool
+    text: str  # of a file its name, of a server what follows `postgresql://`
+    query: str = ""  # of a file
+
+
+def parse(text: object) -> Address:
+    """Return what an address says; refuse what cannot hold bandits."""
+    found = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
         raise _bad_address("is not the address of a database", text)
-    try:
-        url = make_url(text)
-    except (ArgumentError, AttributeError, TypeError, ValueError):
-        raise _bad_address("is not the address of a database", text) from None
-    if url.drivername in ("postgresql", "postgres"):
-        url = url.set(drivername="postgresql+psycopg")
-    if url.drivername not in ("sqlite", "postgresql+psycopg"):
-        raise _bad_address(f"is of a kind, {literal(repr(url.drivername))}, that cannot hold bandits", text)
-    if "\0" in str(url.database):
+    kind, rest = found["kind"], found["rest"]
+    if kind not in ("sqlite", "postgresql", "postgres", "postgresql+psycopg"):
+        raise _bad_address(f"is of a kind, {literal(repr(kind))}, that cannot hold bandits", text)
+    if "\0" in rest:
         raise _bad_address("has a character that no name of a file or database has", text)
-    if url.drivername == "sqlite" and url.query and not str(url.database).startswith("file:"):
+    if kind != "sqlite":
+        server = _SERVER.fullmatch(rest)
+        if server is None or not (server["port"] or "0").isdecimal():
+            raise _bad_address("is not the address of a database", text)
+        return Address(False, rest)
+    host, _, path = rest.partition("/")
+    name, _, query = path.partition("?")
+    if host:
+        raise _bad_address("is not the address of a database", text)
+    if query and not name.startswith("file:"):
         raise _bad_address("has options after a '?', which are not supported", text)
-    in_memory = url.database in (None, "") or ":memory:" in str(url.database) or "memory" in url.query.get("mode", "")
-    if url.drivername == "sqlite" and in_memory:
+    if not name or ":memory:" in name or "memory" in parse_qs(query).get("mode", []):
         raise _bad_address("would forget everything", text)
-    return url
+    return Address(True, unquote(name.removeprefix("file:")) if name.startswith("file:") else name, query)
+
+
+def open_store(text: object) -> Store:
+    """Return the store at an address. Nothing is connected to yet."""
+    address = parse(text)
+    if address.is_file:
+        from rotting.bandit.store.sqlite import SqliteStore
+
+        return SqliteStore(str(text), address)
+    try:
+        from rotting.bandit.store.postgres import PostgresStore
+    except ImportError as error:
+        raise MissingExtra(
+            "PostgreSQL is reached with psycopg, which is not installed", hint="pip install 'rotting[sql]'"
+        ) from error
+    return PostgresStore(str(text), address)
+
+
+def is_shared(text: object) -> bool:
+    """Say whether several machines may write at an address at the same time."""
+    return not parse(text).is_file
 
 
 def _bad_address(problem: str, address: object) -> BadAddress:
@@ -48,10 +82,3 @@ def masked(address: str) -> str:
     'postgresql://me:***@host:54x/db?password=***&user=me'
     """
     return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(?<=://)([^:/@]*):[^/]*@", r"\1:***@", address))
-
-
-def sqlite_file(url: URL) -> str:
-    """Return the name of a SQLite file, which the address may give as a file: URI of its own."""
-    name = str(url.database)
-    # Absolute: a process may change its folder while a bandit is open.
-    return os.path.abspath(unquote(name.removeprefix("file:")) if name.startswith("file:") else name)

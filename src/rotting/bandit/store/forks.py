@@ -9,27 +9,35 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rotting.bandit.store.database import Database
+    from rotting.bandit.store.connection import Connected
 
-_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_OPEN: weakref.WeakSet[Connected] = weakref.WeakSet()
 _FORKING = threading.Lock()
-_LOCKED: list[Database] = []
+_LOCKED: list[Connected] = []
+_IN_CHILD: list[weakref.WeakMethod[Callable[[], None]]] = []
 
 
-def watch(database: Database) -> None:
-    """Disconnect a database before every fork."""
-    _OPEN.add(database)
+def watch(store: Connected) -> None:
+    """Disconnect a store before every fork."""
+    _OPEN.add(store)
+
+
+def in_child(forget: Callable[[], None]) -> None:
+    """Call a method in a child, after a fork, as long as its object is there: its threads are the parent's."""
+    _IN_CHILD[:] = [each for each in _IN_CHILD if each() is not None]
+    _IN_CHILD.append(weakref.WeakMethod(forget))
 
 
 def _before() -> None:
     _FORKING.acquire()
-    for database in list(_OPEN):
-        database.lock.acquire()
-        _LOCKED.append(database)
-        database.disconnect()
+    for store in list(_OPEN):
+        store.lock.acquire()
+        _LOCKED.append(store)
+        store.disconnect()
 
 
 def _after() -> None:
@@ -39,8 +47,9 @@ def _after() -> None:
 
 
 def _after_in_child() -> None:
-    for database in _LOCKED:
-        database.forget_other_threads()
+    for each in _IN_CHILD:
+        if (forget := each()) is not None:
+            forget()
     _after()
 
 

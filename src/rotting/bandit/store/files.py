@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import os
 from typing import NamedTuple
-from urllib.parse import quote
-
-from sqlalchemy.engine import URL
-
-from rotting.bandit.store.addresses import sqlite_file
 
 
 class Version(NamedTuple):
@@ -22,46 +17,42 @@ class Version(NamedTuple):
 class SqliteFile:
     """The file that an address names."""
 
-    def __init__(self, url: URL):
-        self._path = sqlite_file(url)
+    def __init__(self, name: str):
+        self.path = os.path.abspath(name)  # a process may change its folder while a bandit is open
 
     def is_missing(self) -> bool:
         """Say whether there is none, so that connecting would create it."""
-        return not os.path.exists(self._path)
+        return not os.path.exists(self.path)
 
     def identity(self) -> tuple[int, int] | None:
         """Return what identifies the file at this address, None if there is none."""
         try:
-            found = os.stat(self._path)
+            found = os.stat(self.path)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
         return found.st_dev, found.st_ino
 
     def owns(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this one, or one of those that SQLite keeps beside it."""
-        return os.path.realpath(path) in [os.path.realpath(self._path), *self._beside()]
+        return os.path.realpath(path) in [os.path.realpath(self.path), *self._beside()]
 
     def version(self) -> Version | None:
         """Return what tells whether the file has been written, None if there is none."""
         try:
-            found = os.stat(self._path)
+            found = os.stat(self.path)
         except OSError:
             return None
         return Version(found.st_mtime_ns, found.st_size, any(map(os.path.exists, self._beside())))
 
-    def read_only_url(self) -> URL | None:
-        """Return the address to read the file by without leaving a trace, if this user may not write it.
+    def version_to_read(self) -> Version | None:
+        """Return the version of the file if it must be read without leaving a trace: this user may not write it.
 
         Otherwise SQLite would make the files beside it, which its owner could not write: it would be locked out. While
         somebody has the database open, they are there, and it is read as usual.
         """
         version = self.version()
-        if version is None or version.is_open or os.access(self._path, os.W_OK):
-            return None
-        return URL.create(
-            "sqlite", database=f"file:{quote(self._path)}", query={"mode": "ro", "immutable": "1", "uri": "true"}
-        )
+        return None if version is None or version.is_open or os.access(self.path, os.W_OK) else version
 
     def _beside(self) -> list[str]:
-        own = os.path.realpath(self._path)
+        own = os.path.realpath(self.path)
         return [f"{own}-wal", f"{own}-shm", f"{own}-journal"]

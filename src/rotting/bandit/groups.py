@@ -1,0 +1,165 @@
+"""The tickets of one bandit that are carried out together: what to ask, what to append, what became of it."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.exchanging import plan, wanted
+from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.requests import Outcome
+from rotting.bandit.errors import BanditError, StorageError, TimedOut
+from rotting.bandit.line import Ticket
+from rotting.bandit.log.stored import Early, with_early
+from rotting.bandit.metrics import Measurement
+from rotting.bandit.store.contract import Batch
+from rotting.bandit.store.deadlines import Deadline
+
+if TYPE_CHECKING:
+    from rotting.bandit.log.event_log import EventLog
+
+NOTHING = Facts([], {}, {})
+Waiting: TypeAlias = "Ticket[EventLog, Deadline]"
+
+
+def doubted(error: BanditError, ticket: Waiting) -> BanditError:
+    """Return an error that says that something may have been written."""
+    if isinstance(error, TimedOut):
+        return ticket.deadline.error("the database", may_be_written=True)
+    if isinstance(error, StorageError):
+        error = copy.copy(error)
+        error.may_be_written = True
+    return error
+
+
+class Attempt(NamedTuple):
+    """What was given to the store: the events, and what their callers get once they are durable."""
+
+    events: list[Event]
+    outcomes: list[Outcome]
+    tickets: list[Waiting]
+
+
+class Group:
+    """Tickets of one log that are carried out in one transaction."""
+
+    def __init__(self, log: EventLog):
+        self.log = log
+        self.tickets: list[Waiting] = []
+        self.attempts: list[Attempt] = []  # to write it; the last one, or one that was thought to have failed, counts
+        self.facts = NOTHING
+        self.is_second_try = False
+        self.error: BanditError | None = None  # that concerns this log alone
+        self._attempt: Attempt | None = None  # of the transaction in progress, ...
+        self._found: Attempt | None = None  # ... and the one that the log has
+        self._expired = False
+        self._begun = self._turn = time.perf_counter()
+        self._settled, self._caught_up = 0, log.caught_up
+
+    # Before the transaction ends.
+
+    def claim(self, tickets: Sequence[Waiting]) -> None:
+        """Take tickets that nobody else has, and leave those whose callers have given up."""
+        self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
+        self.tickets += [ticket for ticket in tickets if ticket.claim()]
+
+    def question(self) -> tuple[Question, Early] | None:
+        """Return what must be asked of the store; None if the state says everything."""
+        self.error, self._attempt, self.facts = None, None, NOTHING
+        state = self.log.state
+        decisions, keys = wanted(state, (request for ticket in self.tickets for request in ticket.requests))
+        return self.log.stored.question(decisions, keys, state.sealed) if decisions or keys else None
+
+    def answer(self, facts: Facts, early: Early) -> None:
+        """Take note of what the store says."""
+        self.facts = with_early(facts, early, self.log.state.sealed)
+
+    def batch(self) -> Batch | None:
+        """Return what to append; None if there is nothing, or an earlier attempt is in the log."""
+        log, state = self.log, self.log.state
+        self._turn = self._turn if self.attempts else time.perf_counter()
+        self._found = next((each for each in self.attempts if self._is_in_log(each)), None)
+        if self._found is not None and self._only_settles(self._found):
+            self._found = None
+        if self._found is not None:
+            return None
+        requests = [request for ticket in self.tickets for request in ticket.requests]
+        made = plan(state, log.now(), log.identifiers, self.facts, requests, settle_overdue=not self._expired)
+        self._attempt = Attempt(made.events, made.outcomes, self.tickets)
+        if not made.events:
+            return None
+        self.attempts.append(self._attempt)
+        return Batch(made.events, state.seq, state.at)
+
+    def _only_settles(self, attempt: Attempt) -> bool:
+        """Say whether all that an attempt has written is the end of what was overdue; then it is planned again."""
+        if attempt.events[0].kind != "expired":
+            return False
+        self._expired, self.attempts = True, []
+        self._settled += len(attempt.events)
+        return True
+
+    def _is_in_log(self, attempt: Attempt) -> bool:
+        first = attempt.events[0]
+        there = first.seq <= self.log.state.seq
+        return there and list(self.log.stored.stream(first.seq - 1, first.seq)) == [first]
+
+    # After it.
+
+    def is_done(self, was_accepted: bool, lock: bool) -> bool:
+        """Say whether all that its callers get is known; what was accepted is applied to the state."""
+        attempt = self._attempt
+        if was_accepted:
+            assert attempt is not None
+            self.log.applied(attempt.events)
+            if self._only_settles(attempt):
+                return False
+            self._found = attempt
+        elif lock and self._found is None and attempt is not None and not attempt.events:
+            self._found = attempt  # nothing to write, and nobody has written anything meanwhile
+        elif attempt is not None and attempt.events:
+            self.attempts.remove(attempt)  # refused: it will never be there
+        return self._found is not None
+
+    def deliver(self) -> None:
+        """Give everybody the outcomes; those who have none, because they came too late, go on waiting."""
+        assert self._found is not None
+        done, start = self._found, 0
+        for ticket in done.tickets:
+            ticket.settle(done.outcomes[start : start + len(ticket.requests)])
+            start += len(ticket.requests)
+        self.release()
+
+    def fail(self, error: BanditError, tickets: Sequence[Waiting]) -> None:
+        """Give callers an error; it says so if an earlier attempt, whose answer was lost, may have been written."""
+        for ticket in tickets:
+            if not ticket.is_settled:
+                tried = any(ticket in attempt.tickets for attempt in self.attempts)
+                ticket.fail(doubted(error, ticket) if tried else error)
+
+    def release(self) -> None:
+        """Let others decide about the tickets that are not settled."""
+        for ticket in self.tickets:
+            if not ticket.is_settled:
+                ticket.unclaim()
+
+    def measurement(self, error: str | None) -> Measurement:
+        """Return what the transaction was like."""
+        found = self._found or Attempt([], [], self.tickets)
+        return Measurement(
+            bandit=self.log.name,
+            seconds=time.perf_counter() - self._begun,
+            lock_wait=self._turn - self._begun,
+            requests=len(found.outcomes),
+            refused=sum(isinstance(outcome, BanditError) for outcome in found.outcomes),
+            calls=len(found.tickets),
+            events=len(found.events) + self._settled,
+            expired=self._settled,
+            conflicts=max(0, len(self.attempts) - 1),
+            caught_up=self.log.caught_up - self._caught_up,
+            pending=len(self.log.state.pending),
+            error=error,
+        )

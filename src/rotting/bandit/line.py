@@ -1,0 +1,138 @@
+"""Who waits to write, and in which order: a state machine without I/O, clocks, threads or coroutines.
+
+A ticket is the requests of one caller. It is *waiting*, then *claimed* by whoever carries it out (or withdraws it),
+then *settled*: it has outcomes, or an error, or nobody wants them any more. Whoever calls in threads or coroutines is
+told by `wake`, which is given from outside, when a ticket is settled, or when its caller should carry out what waits.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from rotting.bandit.core.requests import Outcome, Request
+from rotting.bandit.errors import BanditError
+
+
+class Until(Protocol):
+    """A moment until which a caller waits."""
+
+    def is_over(self) -> bool:
+        """Say whether it has come."""
+        ...
+
+    def error(self, waited_for: str, may_be_written: bool = False) -> BanditError:
+        """Return the error that it has come."""
+        ...
+
+
+Log = TypeVar("Log")
+Deadline = TypeVar("Deadline", bound=Until)
+
+
+class Ticket(Generic[Log, Deadline]):
+    """The requests of one caller to one log. Without a log, it asks for a turn to do something else."""
+
+    __slots__ = ("_claim", "abandoned", "deadline", "error", "log", "outcomes", "requests", "wake")
+
+    def __init__(self, log: Log | None, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]):
+        self.log = log
+        self.requests = requests
+        self.deadline = deadline
+        self.wake = wake
+        self.outcomes: list[Outcome] | None = None
+        self.error: Exception | None = None
+        self.abandoned = False  # its caller no longer waits
+        # A lock, because taking it without waiting is one step, whatever a signal interrupts.
+        self._claim = threading.Lock()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nobody need do anything about it any more."""
+        return self.outcomes is not None or self.error is not None or self.abandoned
+
+    def claim(self) -> bool:
+        """Say whether the caller of this method may decide about the ticket."""
+        return self._claim.acquire(blocking=False)
+
+    def unclaim(self) -> None:
+        """Let others decide about the ticket, which nothing has been written for."""
+        self._claim.release()
+
+    def settle(self, outcomes: list[Outcome]) -> None:
+        """Give the caller its outcomes."""
+        self.outcomes = outcomes
+        self.wake()
+
+    def fail(self, error: Exception) -> None:
+        """Give the caller an error of its own."""
+        self.error = copy.copy(error)
+        self.error.__cause__ = error.__cause__
+        self.wake()
+
+    def result(self) -> list[Outcome]:
+        """Return the outcomes, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        assert self.outcomes is not None
+        return self.outcomes
+
+    def withdraw(self) -> BanditError | None:
+        """Return the error of a caller who gives up; None if somebody is carrying out the ticket right now."""
+        return self.deadline.error("other callers") if self.claim() else None
+
+
+class Line(Generic[Log, Deadline]):
+    """Tickets in the order in which they came. Whoever carries them out is the only one to remove any."""
+
+    def __init__(self) -> None:
+        self._tickets: deque[Ticket[Log, Deadline]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._tickets)
+
+    def add(self, ticket: Ticket[Log, Deadline]) -> None:
+        """Come last."""
+        self._tickets.append(ticket)
+
+    def first(self) -> Ticket[Log, Deadline] | None:
+        """Return the first ticket that is not settled."""
+        return next((ticket for ticket in self._tickets.copy() if not ticket.is_settled), None)
+
+    def waiting(self) -> dict[Log, list[Ticket[Log, Deadline]]]:
+        """Return the tickets that are not settled, by log, in the order in which they came."""
+        found: dict[Log, list[Ticket[Log, Deadline]]] = {}
+        for ticket in self._tickets.copy():
+            if ticket.log is not None and not ticket.is_settled:
+                found.setdefault(ticket.log, []).append(ticket)
+        return found
+
+    def drop_settled(self) -> None:
+        """Forget the settled tickets that are first."""
+        while self._tickets and self._tickets[0].is_settled:
+            self._tickets.popleft()
+
+    def send_back(self, ticket: Ticket[Log, Deadline]) -> None:
+        """Let others come before a ticket that cannot be carried out now."""
+        if ticket in self._tickets:
+            self._tickets.remove(ticket)
+        self._tickets.append(ticket)
+
+    def abandon(self) -> None:
+        """Forget all tickets: their callers are gone."""
+        for ticket in self._tickets:
+            ticket.abandoned = True
+        self._tickets.clear()
+
+
+def fair_share(tickets: Sequence[Ticket[Log, Deadline]], largest: int) -> list[Ticket[Log, Deadline]]:
+    """Return the first tickets that have so many requests together: at least one ticket."""
+    taken, size = [], 0
+    for ticket in tickets:
+        if size < largest:
+            taken.append(ticket)
+            size += len(ticket.requests)
+    return taken

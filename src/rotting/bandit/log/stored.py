@@ -1,0 +1,143 @@
+"""The log of one bandit as a block of its store sees it: what was compacted, and what was not, as one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rotting.bandit.core.events import RESTORE, Event
+from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.seals import Seal, damaged_seal
+from rotting.bandit.errors import DamagedLog
+from rotting.bandit.store.contract import NO_LIMIT, Snapshot, Store
+from rotting.policies._contract.agent import LARGEST_REWARD
+
+PORTION = 10_000  # events that are read at once
+
+
+Early = dict[int, list[Event]]  # what a seal says of decisions that waited when it was made
+
+
+def with_early(facts: Facts, early: Early, sealed: int) -> Facts:
+    """Return what a store says of decisions, with what a seal says of them before it."""
+    if not early:
+        return facts
+    about = {number: [event for event in events if event.seq > sealed] for number, events in facts.about.items()}
+    about |= {number: [*events, *about.get(number, [])] for number, events in early.items()}
+    return facts._replace(about=about)
+
+
+class StoredLog:
+    """The log of one bandit. Its methods are called within a block of the store."""
+
+    def __init__(self, store: Store, bandit_id: int):
+        self.store = store
+        self._id = bandit_id
+
+    def stream(self, after: int = 0, upto: int = NO_LIMIT) -> Iterator[Event]:
+        """Yield the events after one number and up to another, read in portions."""
+        while portion := self.store.events(self._id, after, upto, PORTION):
+            yield from portion
+            after = portion[-1].seq
+
+    def time_of(self, seq: int) -> float | None:
+        """Return the time of an event, None if it is not in the log."""
+        found = self.store.numbered(self._id, [seq]).get(seq)
+        return None if found is None else found.at
+
+    def question(self, decisions: Sequence[int], keys: Sequence[str], sealed: int) -> tuple[Question, Early]:
+        """Return what to ask the store about some decisions and keys, and what the newest seal says of them.
+
+        `sealed` is the last event that was compacted. Of decisions before it, only those are known that waited for
+        a reward then.
+        """
+        seal = self.newest_seal() if any(number <= sealed for number in decisions) else None
+        early = {} if seal is None else {each: seal.about(each) for each in decisions if each in seal.snapshot.pending}
+        return Question(None, [each for each in decisions if each > sealed or each in early], keys), early
+
+    def page(self, after: int, upto: int, arm: int | None, number: int) -> list[tuple[Event, str | None]]:
+        """Return so many events after `after`, of one arm or of all, and the identifiers of their targets."""
+        events = self.store.events(self._id, after, upto, number, arm)
+        targets = {event.target for event in events if event.target is not None}
+        known = {event.seq: event.decision for event in events} | {None: None}
+        found = self.store.numbered(self._id, sorted(targets - known.keys()))
+        known |= {seq: event.decision for seq, event in found.items()}
+        return [(event, known.get(event.target)) for event in events]
+
+    def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Return the arms and the values of all rewards up to an event, in the order in which they came."""
+        seals = self.seals()
+        earlier = [(seal.seqs > after) & (seal.seqs <= seq) for seal in seals]
+        after = max([after, *(seal.snapshot.seq for seal in seals)])
+        rows = self.store.rewards(self._id, after, seq)
+        for number, arm, value in rows:
+            if type(arm) is not int or arm < 0 or type(value) is not float or not abs(value) <= LARGEST_REWARD:
+                raise DamagedLog(
+                    "cannot be right",
+                    owner=f"event {number} of the log",
+                    name="arm, value",
+                    value=(arm, value),
+                    expected="the number of an arm and a finite reward",
+                    hint=RESTORE,
+                )
+        sealed = list(zip(seals, earlier, strict=True))
+        return (
+            np.concatenate([*(seal.arms[some] for seal, some in sealed), np.array([row[1] for row in rows], np.int64)]),
+            np.concatenate([*(seal.values[some] for seal, some in sealed), np.array([row[2] for row in rows], float)]),
+        )
+
+    def exposures_until(self, seq: int) -> dict[int, int]:
+        """Return for each arm how many decisions were shown up to an event; those with a reward must have been."""
+        seal = self.newest_seal()
+        counts, earlier = self.store.exposures(self._id, 0 if seal is None else seal.snapshot.seq, seq)
+        exposures = Counter(counts)
+        if seal is not None:
+            exposures.update(dict(enumerate(seal.exposures)))
+            # Decisions that waited for a reward then and had been shown are counted in the seal.
+            for arm, target in earlier:
+                if (waiting := seal.snapshot.pending.get(target)) is None:
+                    raise damaged_seal(f"does not have decision {target}, which waited for its reward")
+                exposures[arm] -= waiting.shown
+        return dict(exposures)
+
+    # Seals and snapshots.
+
+    def seals(self, newest: bool = False) -> list[Seal]:
+        """Return all seals in order, or only the newest one."""
+        rows = self.store.seals(self._id, newest)
+        if any(checksum(row.content) != row.checksum for row in rows):
+            raise damaged_seal("is not as it was written")
+        return [Seal.from_bytes(row.content) for row in rows]
+
+    def newest_seal(self) -> Seal | None:
+        """Return the newest seal, None without one."""
+        return next(iter(self.seals(newest=True)), None)
+
+    def sealed(self) -> tuple[int, float] | None:
+        """Return the number and the time of the last event that was compacted, None without one."""
+        return next(((row.seq, row.at) for row in self.store.seals(self._id, newest=True, content=False)), None)
+
+    def seal_checksums(self) -> dict[int, str]:
+        """Return for each seal the last event that it covers, and its checksum."""
+        return {row.seq: row.checksum for row in self.store.seals(self._id, content=False)}
+
+    def snapshot_seq(self) -> int:
+        """Return the last event that the newest snapshot includes, 0 without one."""
+        return self.store.snapshot_seq(self._id)
+
+    def get_snapshot(self) -> bytes | None:
+        """Return the newest snapshot, or None if there is none that is whole."""
+        row = self.store.snapshot(self._id)
+        return row.content if row is not None and _is_whole(row) else None
+
+
+def _is_whole(row: Snapshot) -> bool:
+    return isinstance(row.content, bytes) and checksum(row.content) == row.checksum
+
+
+def checksum(content: bytes) -> str:
+    """Return what reveals accidental damage of a snapshot. It has no key, so it is no protection against intent."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

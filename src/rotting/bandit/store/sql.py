@@ -1,0 +1,311 @@
+"""What databases have in common: statements. A question mark stands for a value in all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from rotting.bandit.core.events import Event
+from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.store import tables
+from rotting.bandit.store.connection import Connected
+from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot
+from rotting.bandit.store.deadlines import Deadline
+
+COLUMNS = ", ".join(Event._fields)
+_FULL = ", ".join(f"e.{column}" for column in Event._fields)
+_DELETED = "\n"  # what the name of a bandit that is being deleted begins with: no name of a user does
+ROWS_PER_STATEMENT = 500
+Rows = list[tuple[Any, ...]]
+
+
+class SqlStore(Connected):
+    """A store in a database that understands SQL; see `rotting.bandit.store.contract.Store`."""
+
+    MARK = "?"  # what stands for a value in a statement
+    _is_ready = False  # are the tables known to be good?
+    KINDS: Mapping[str, str]  # what the database calls kinds of columns that have several names
+
+    def rows(self, statement: str, *values: object) -> Rows:
+        """Return the rows of a statement, within a block."""
+        return self.driver.execute(_marked(statement, self.MARK), values).fetchall()  # type: ignore[no-any-return]
+
+    def execute(self, statement: str, *values: object) -> int:
+        """Execute a statement within a block; returns how many rows it has changed."""
+        return self.driver.execute(_marked(statement, self.MARK), values).rowcount  # type: ignore[no-any-return]
+
+    def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
+        """Insert rows."""
+        marks = ", ".join("?" * len(rows[0]))
+        statement = _marked(f"INSERT INTO {table} ({columns}) VALUES ({marks})", self.MARK)
+        cursor = self.driver.cursor()
+        cursor.executemany(statement, rows)
+
+    # The tables.
+
+    def columns(self) -> dict[str, set[str]]:
+        """Return the columns of all tables that there are."""
+        raise NotImplementedError
+
+    def prepare_alone(self) -> None:
+        """Keep other processes from preparing the tables at the same time."""
+        raise NotImplementedError
+
+    def add_columns_of_2(self, known: Sequence[str]) -> None:
+        """Add the columns of events that version 1, which had the known ones, did not have."""
+        raise NotImplementedError
+
+    def prepare(self, deadline: Deadline | None = None) -> None:
+        """Make the tables, or migrate older ones."""
+        self.write(lambda: tables.prepare(self), deadline)
+        self._is_ready = True
+
+    def condition(self) -> Condition:
+        """Say whether the tables are there, and those of this version."""
+        if not self._is_ready:
+            version = tables.version_of(self)
+            if version < tables.VERSION:
+                return "older" if version else "nothing"
+            self._is_ready = True
+        return "ready"
+
+    def check_writable(self, deadline: Deadline | None = None) -> None:
+        """Raise an error if nothing can be written."""
+        self.write(lambda: self.execute("UPDATE rotting_schema SET version = version"), deadline)
+
+    # Bandits.
+
+    def bandits(self, prefix: str = "") -> list[BanditRow]:
+        """Return the bandits whose names begin with a prefix, in the order in which they were made."""
+        found = self.rows(f"{_BANDITS} WHERE substr(name, 1, ?) = ? ORDER BY id", len(prefix), prefix)
+        return [BanditRow._make(row) for row in found if not row[1].startswith(_DELETED)]
+
+    def find(self, *, name: str | None = None, token: str | None = None) -> BanditRow | None:
+        """Return the bandit of that name or token, if there is one."""
+        column, value = ("name", name) if name is not None else ("token", token)
+        found = self.rows(f"{_BANDITS} WHERE {column} = ?", value)
+        return BanditRow._make(found[0]) if found and not found[0][1].startswith(_DELETED) else None
+
+    def has(self, bandit: int) -> bool:
+        """Say whether a bandit is there, and not deleted."""
+        found = self.rows("SELECT name FROM rotting_bandits WHERE id = ?", bandit)
+        return bool(found) and not found[0][0].startswith(_DELETED)
+
+    def add(self, row: BanditRow, events: Sequence[Event], deadline: Deadline | None = None) -> BanditRow:
+        """Add a bandit with the first events of its log; if there is one of that name, return that instead."""
+
+        def work() -> BanditRow:
+            if (found := self.find(name=row.name)) is not None:
+                return found
+            [[number]] = self.rows(
+                "INSERT INTO rotting_bandits (name, token, secret, settings) VALUES (?, ?, ?, ?) RETURNING id", *row[1:]
+            )
+            self.insert("rotting_events", f"bandit, {COLUMNS}", [(number, *event) for event in events])
+            return row._replace(id=number)
+
+        return self.write(work, deadline)
+
+    def take_name(self, bandit: int, deadline: Deadline | None = None) -> None:
+        """Begin to delete a bandit."""
+        statement = "UPDATE rotting_bandits SET name = ? || token WHERE id = ?"
+        self.write(lambda: self.execute(statement, _DELETED, bandit), deadline)
+
+    def delete_events(self, bandit: int, upto: int, number: int, deadline: Deadline | None = None) -> int:
+        """Delete the oldest events of a log; returns how many."""
+        oldest = "SELECT seq FROM rotting_events WHERE bandit = ? AND seq <= ? ORDER BY seq LIMIT ?"
+
+        def work() -> int:
+            [[last]] = self.rows(f"SELECT max(seq) FROM ({oldest}) AS oldest", bandit, upto, number)
+            return (
+                0
+                if last is None
+                else self.execute("DELETE FROM rotting_events WHERE bandit = ? AND seq <= ?", bandit, last)
+            )
+
+        return self.write(work, deadline)
+
+    def delete_rest(self, bandit: int, deadline: Deadline | None = None) -> None:
+        """Delete all else that there is of a bandit."""
+
+        def work() -> None:
+            for table, column in (("snapshots", "bandit"), ("seals", "bandit"), ("bandits", "id")):
+                self.execute(f"DELETE FROM rotting_{table} WHERE {column} = ?", bandit)
+
+        self.write(work, deadline)
+
+    # Logs.
+
+    def look_up(
+        self, questions: Mapping[int, Question], lock: bool = False, patience: float = math.inf
+    ) -> dict[int, Facts]:
+        """Answer questions about any number of bandits."""
+        locked, rows = self._lock_and_read(questions, patience) if lock else (questions.keys(), [])
+        questions = {bandit: asked for bandit, asked in questions.items() if bandit in locked}
+        facts = {bandit: Facts([], {}, {}) for bandit in questions}
+        known = [(bandit, asked.after) for bandit, asked in questions.items() if asked.after is not None]
+        for bandit, *row in rows if lock else self._asked(FROM, known):
+            if bandit in locked:
+                facts[bandit].events.append(Event._make(row))
+        for bandit, *row in self._asked(
+            _ABOUT, [(b, each) for b, asked in questions.items() for each in asked.decisions]
+        ):
+            event = Event._make(row)
+            target = event.seq if event.target is None else event.target
+            facts[bandit].about.setdefault(target, []).append(event)
+        for bandit, key, *row in self._asked(
+            _KEYED, [(b, key) for b, asked in questions.items() for key in asked.keys]
+        ):
+            facts[bandit].keyed.setdefault(key, []).append(Event._make(row))
+        for each in facts.values():
+            for events in (each.events, *each.about.values(), *each.keyed.values()):
+                events.sort(key=_number)
+        return facts
+
+    def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
+        """Begin a transaction that keeps other writers away; return the logs that are locked, and events of theirs."""
+        raise NotImplementedError
+
+    def _asked(self, statement: str, asked: Sequence[tuple[object, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a statement that joins a table `asked`, with these rows."""
+        for start in range(0, len(asked), ROWS_PER_STATEMENT):
+            some = asked[start : start + ROWS_PER_STATEMENT]
+            values = tuple(value for row in some for value in row)
+            yield from self.rows(_with_asked(statement, len(some), len(some[0])), *values)
+
+    def append(self, batches: Mapping[int, Batch]) -> set[int]:
+        """Append to logs; returns the bandits for which that was accepted."""
+        raise NotImplementedError
+
+    def _put_beside(self, batches: Mapping[int, Batch], accepted: set[int]) -> None:
+        """Put snapshots and seals beside the events that were appended with them."""
+        for bandit in accepted:
+            if (snapshot := batches[bandit].snapshot) is not None:
+                self._replace_snapshot(bandit, snapshot)
+            if (seal := batches[bandit].seal) is not None:
+                self.insert("rotting_seals", "bandit, seq, at, checksum, content", [(bandit, *seal)])
+
+    def events(
+        self, bandit: int, after: int = 0, upto: int = NO_LIMIT, limit: int = NO_LIMIT, arm: int | None = None
+    ) -> list[Event]:
+        """Return events in order."""
+        of_arm, values = ("", ()) if arm is None else (" AND arm = ?", (arm,))
+        statement = f"{_EVENTS} AND seq > ? AND seq <= ?{of_arm} ORDER BY seq LIMIT ?"
+        return [Event._make(row) for row in self.rows(statement, bandit, after, upto, *values, limit)]
+
+    def numbered(self, bandit: int, numbers: Sequence[int]) -> dict[int, Event]:
+        """Return the events of these numbers."""
+        found = self._asked(_NUMBERED, [(bandit, number) for number in numbers])
+        return {row[1]: Event._make(row[1:]) for row in found}
+
+    def last_seq(self, bandit: int) -> int:
+        """Return the number of the last event."""
+        [[last]] = self.rows("SELECT max(seq) FROM rotting_events WHERE bandit = ?", bandit)
+        return last or 0
+
+    def rewards(self, bandit: int, after: int, upto: int) -> list[tuple[int, int, float]]:
+        """Return number, arm and value of the events that have a value."""
+        where = "WHERE bandit = ? AND seq > ? AND seq <= ? AND value IS NOT NULL ORDER BY seq"
+        return self.rows(f"SELECT seq, arm, value FROM rotting_events {where}", bandit, after, upto)
+
+    def latest_rewards(self, bandit: int, number: int) -> list[tuple[float, int, float]]:
+        """Return time, arm and value of the latest rewards that were not imported."""
+        where = "WHERE bandit = ? AND value IS NOT NULL AND kind <> 'imported' ORDER BY seq DESC LIMIT ?"
+        return self.rows(f"SELECT at, arm, value FROM rotting_events {where}", bandit, number)
+
+    def exposures(self, bandit: int, after: int, upto: int) -> tuple[dict[int, int], list[tuple[int, int]]]:
+        """Return how many decisions were shown, and those of them that are not after `after`."""
+        shown = "(kind = 'shown' OR (value IS NOT NULL AND target IS NOT NULL))"
+        where = f"FROM rotting_events WHERE bandit = ? AND seq > ? AND seq <= ? AND {shown}"
+        counts = self.rows(f"SELECT arm, count(DISTINCT target) {where} GROUP BY arm", bandit, after, upto)
+        earlier = self.rows(f"SELECT DISTINCT arm, target {where} AND target <= ?", bandit, after, upto, after)
+        return dict(counts), earlier
+
+    # Snapshots and seals.
+
+    def snapshot(self, bandit: int) -> Snapshot | None:
+        """Return the snapshot of a bandit."""
+        found = self.rows("SELECT seq, checksum, content FROM rotting_snapshots WHERE bandit = ?", bandit)
+        return Snapshot._make(found[0]) if found else None
+
+    def snapshot_seq(self, bandit: int) -> int:
+        """Return the last event that the snapshot includes."""
+        found = self.rows("SELECT seq FROM rotting_snapshots WHERE bandit = ?", bandit)
+        return found[0][0] if found and isinstance(found[0][0], int) else 0
+
+    def put_snapshot(
+        self, bandit: int, snapshot: Snapshot, interval: int = 0, deadline: Deadline | None = None
+    ) -> None:
+        """Replace the snapshot, unless the one that is there is newer than so many events before."""
+
+        def work() -> None:
+            if self.snapshot_seq(bandit) <= snapshot.seq - interval:
+                self._replace_snapshot(bandit, snapshot)
+
+        self.write(work, deadline)
+
+    def _replace_snapshot(self, bandit: int, snapshot: Snapshot) -> None:
+        self.execute(
+            "INSERT INTO rotting_snapshots (bandit, seq, checksum, content) VALUES (?, ?, ?, ?) ON CONFLICT (bandit) "
+            "DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, content = excluded.content",
+            bandit,
+            *snapshot,
+        )
+
+    def seals(self, bandit: int, newest: bool = False, content: bool = True) -> list[Seal]:
+        """Return the seals of a bandit."""
+        columns = "seq, at, checksum, content" if content else "seq, at, checksum"
+        order = "ORDER BY seq DESC LIMIT 1" if newest else "ORDER BY seq"
+        found = self.rows(f"SELECT {columns} FROM rotting_seals WHERE bandit = ? {order}", bandit)
+        return [Seal._make(row if content else (*row, b"")) for row in found]
+
+    # Keys to the service.
+
+    def access_keys(self) -> list[Key]:
+        """Return all keys."""
+        if tables.ACCESS_KEYS not in self.columns():
+            return []
+        found = self.rows(f"SELECT {_KEY_COLUMNS} FROM {tables.ACCESS_KEYS} ORDER BY created")
+        return [Key._make(row) for row in found]
+
+    def put_access_key(self, row: Key, deadline: Deadline | None = None) -> None:
+        """Add a key, or replace one."""
+
+        def work() -> None:
+            tables.make(self, tables.ACCESS_KEYS)
+            self.execute(f"DELETE FROM {tables.ACCESS_KEYS} WHERE id = ?", row.id)
+            self.insert(tables.ACCESS_KEYS, _KEY_COLUMNS, [row])
+
+        self.write(work, deadline)
+
+
+_BANDITS = "SELECT id, name, token, secret, settings FROM rotting_bandits"
+_KEY_COLUMNS = ", ".join(Key._fields)
+_EVENTS = f"SELECT {COLUMNS} FROM rotting_events WHERE bandit = ?"
+# These join what is asked, first, to the events. CROSS JOIN keeps SQLite to that order: left to itself, it would rather
+# scan a whole log. Nothing is sorted by the database, for the same reason.
+_JOIN = "FROM asked CROSS JOIN rotting_events e WHERE e.bandit = asked.bandit"
+FROM = f"SELECT e.bandit, {_FULL} {_JOIN} AND e.seq >= asked.it"
+_NUMBERED = f"SELECT e.bandit, {_FULL} {_JOIN} AND e.seq = asked.it"
+_ABOUT = f"{_NUMBERED} AND e.kind = 'decided' UNION ALL SELECT e.bandit, {_FULL} {_JOIN} AND e.target = asked.it"
+_KEYED = f"""SELECT e.bandit, first.key, {_FULL} FROM asked CROSS JOIN rotting_events first CROSS JOIN rotting_events e
+WHERE first.bandit = asked.bandit AND first.key = asked.it AND e.bandit = first.bandit
+AND e.seq >= first.seq AND e.seq < first.seq + coalesce(first.batch, 1)"""
+
+
+def _number(event: Event) -> int:
+    return event.seq
+
+
+@lru_cache(maxsize=1024)
+def _marked(statement: str, mark: str) -> str:
+    return statement if mark == "?" else statement.replace("?", mark)
+
+
+@lru_cache(maxsize=1024)
+def _with_asked(statement: str, rows: int, columns: int) -> str:
+    """Return a statement with a table `asked` of so many rows: a bandit, what is asked about, and more."""
+    names = ("bandit", "it", "more")[:columns]
+    row = f"({', '.join('?' * columns)})"
+    return f"WITH asked({', '.join(names)}) AS (VALUES {', '.join([row] * rows)}) {statement}"

@@ -1,0 +1,112 @@
+"""The simulated world: our own seeds hold, a seed replays exactly, and bugs that are planted are found."""
+
+import pytest
+
+from rotting.bandit import groups
+from rotting.bandit.core import state as state_module
+from rotting.bandit.core.state import BanditState
+from rotting.bandit.log.event_log import EventLog
+from rotting.bandit.store.contract import Batch
+from rotting.bandit.store.memory import MemoryStore
+from rotting.testing import simulator
+
+SEEDS = 40
+ENOUGH = 300  # seeds within which a bug is found
+
+
+def test_seeds_hold():
+    assert [words for _, words, _ in simulator.failures(range(SEEDS)) if words is not None] == []
+
+
+@pytest.mark.soak
+def test_many_seeds_hold():
+    assert [seed for seed, words, _ in simulator.failures(range(20_000), jobs=2) if words is not None] == []
+
+
+def test_a_seed_replays_exactly_and_much_happens_in_it():
+    first, again = (simulator.play(7, simulator.steps_of(7)) for _ in range(2))
+    assert first == again
+    happened = sum((simulator.fails(seed)[2] for seed in range(20)), first[1])
+    assert {f"{what} at {point}" for what in ("crash", "fail") for point in ("append", "written")} <= set(happened)
+
+
+def acknowledges_early(monkeypatch):
+    """What is appended is acknowledged before it is there."""
+    monkeypatch.setattr(MemoryStore, "append", lambda self, batches: self.place.fault("append") or set(batches))
+
+
+def forgets_lost_answers(monkeypatch):
+    """Whether an earlier attempt is in the log is not looked at."""
+    monkeypatch.setattr(groups.Group, "_is_in_log", lambda self, attempt: False)
+
+
+def says_not_written(monkeypatch):
+    """An attempt whose answer was lost is forgotten in the error."""
+    monkeypatch.setattr(groups, "doubted", lambda error, ticket: error)
+
+
+def takes_expiry_for_decisions(monkeypatch):
+    """What settles the overdue is taken for what was asked."""
+    monkeypatch.setattr(groups.Group, "_only_settles", lambda self, attempt: False)
+
+
+def has_no_fence(monkeypatch):
+    """A writer who knows an old state is accepted."""
+    monkeypatch.setattr(MemoryStore, "_is_next", lambda self, bandit, batch: True)
+
+
+def applies_twice(monkeypatch):
+    """Events of our own are applied, and applied again."""
+    applied = EventLog.applied
+
+    def twice(log, events):
+        applied(log, events)
+        for event in events:
+            log.state.apply(event)
+
+    monkeypatch.setattr(EventLog, "applied", twice)
+
+
+def loses_a_reward(monkeypatch):
+    """A reward is acknowledged, and left out of the batch."""
+    batch = groups.Group.batch
+
+    def without_rewards(group):
+        made = batch(group)
+        if made is None or len(made.events) < 2:
+            return made
+        return Batch(made.events[:-1], made.seq, made.at)
+
+    monkeypatch.setattr(groups.Group, "batch", without_rewards)
+
+
+def miscounts_pulls(monkeypatch):
+    """A shown decision counts as another exposure in memory, and not in a replay."""
+    shown = BanditState._shown
+    calls = []
+
+    def sometimes(state, event):
+        calls.append(event)
+        shown(state, event)
+        if len(calls) % 3 == 0:
+            state.in_flight[event.arm] += 1
+
+    monkeypatch.setitem(state_module._APPLY, "shown", sometimes)
+
+
+MUTANTS = [
+    acknowledges_early,
+    forgets_lost_answers,
+    says_not_written,
+    takes_expiry_for_decisions,
+    has_no_fence,
+    applies_twice,
+    loses_a_reward,
+    miscounts_pulls,
+]
+
+
+@pytest.mark.parametrize("plant", MUTANTS, ids=lambda plant: plant.__name__)
+def test_a_planted_bug_is_found(monkeypatch, plant):
+    plant(monkeypatch)
+    assert any(words is not None for _, words, _ in simulator.failures(range(ENOUGH)))
