@@ -151,9 +151,7 @@ def test_what_a_stratum_makes_of_arms_is_taken_off():
     """The arm that moves down falls by a third without strata, and not at all with them."""
     log = moved()
     beside, plain = make_panel(log), make_panel(log, segments=False)
-    last_to_first = [
-        float(np.exp(panel.response[0, -1] - panel.response[0, 0])) for panel in (beside, plain)
-    ]
+    last_to_first = [float(np.exp(panel.response[0, -1] - panel.response[0, 0])) for panel in (beside, plain)]
     assert last_to_first[0] == pytest.approx(1.0, abs=0.2)
     assert last_to_first[1] == pytest.approx(0.55, abs=0.12)
     assert plain.shown[0] == pytest.approx(np.full(10, 2000.0))
