@@ -23,8 +23,8 @@ SLOPES = (0.05, 0.2, 0.5)
 COMMON = 1.0  # the spread, beforehand, of what a typical arm loses over its exposures
 MOST_WANDERINGS = 3
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
-CLEAR = 0.025  # the level at which all arms together are called
-ARM_CLEAR = 0.05  # and each of them
+CLEAR = 0.05  # the level at which all arms together are called
+ARM_CLEAR = 0.1  # and each of them
 KNOWN = 0.5  # a standard error of the common slope above which a log says nothing of it
 LIKELY = 0.8  # an explanation that is so likely is named
 
