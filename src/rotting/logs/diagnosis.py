@@ -169,10 +169,10 @@ def diagnose(
     Examples
     --------
     >>> import rotting
-    >>> log = rotting.logs.make_log(arms=2, exposures=400, start=0.4, end=0.05, seed=1)
+    >>> log = rotting.logs.make_log(arms=4, exposures=800, start=0.4, end=0.05, seed=1)
     >>> diagnosis = rotting.diagnose(log)
     >>> diagnosis.verdict, [arm.rotting for arm in diagnosis.arms]
-    ('rotting', [True, True])
+    ('rotting', [True, True, True, True])
     """
     seed, options = checked_seed(seed), ReadOptions(**reading)
     generator = np.random.default_rng(seed)

@@ -19,6 +19,7 @@ from rotting.logs.model.within import Within
 PLACEBOS, MANY_PLACEBOS = 199, 999
 STRETCHES = 4  # of an arm, at least: with fewer there is nothing to shuffle
 SEED = 1  # one log, one finding
+ROUNDING = 1e-9  # statistics no further apart are equal: where a log says nothing, they are all 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,10 +48,10 @@ def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
     for _ in range(PLACEBOS):
         drawn = luck.drawn(generator)
         z = -(within.column * fit.rest_of(drawn)).sum(axis=1) / spread
-        as_large += bool(np.max(z[within.testable], initial=-np.inf) >= largest)
+        as_large += bool(np.max(z[within.testable], initial=-np.inf) >= largest - ROUNDING)
         dealt = drawn[some] + generator.permutation(levels)[:, None] * (panel.shown[some] > 0)
         score = float((member.axis * member.fit.rest_of(dealt)).sum())
-        as_common += bool(-score / np.sqrt(float(member.slope.information) + COMMON**-2) >= common)
+        as_common += bool(-score / np.sqrt(float(member.slope.information) + COMMON**-2) >= common - ROUNDING)
     return Placebos(
         (1 + as_large) / (1 + PLACEBOS), (1 + as_common) / (1 + PLACEBOS), _equal_arms(fit, generator), luck.stretch
     )

@@ -64,7 +64,7 @@ def discoveries(p_values: np.ndarray, tested: np.ndarray, rate: float = FALSE_DI
     """Return which hypotheses are rejected at a false-discovery rate (Benjamini and Hochberg, 1995).
 
     >>> discoveries(np.array([0.001, 0.04, 0.3, 0.001]), np.array([True, True, True, False]))
-    array([ True, False, False, False])
+    array([ True,  True, False, False])
     """
     rejected = np.zeros(len(p_values), dtype=bool)
     order = np.flatnonzero(tested)[np.argsort(p_values[tested], kind="stable")]
@@ -79,7 +79,7 @@ def fewest_rewards(arms: int) -> float:
     An arm that loses all in a straight line, on m rewards, lies sqrt(m / 3) standard errors from a steady one.
 
     >>> round(fewest_rewards(1)), round(fewest_rewards(5)), round(fewest_rewards(38)), round(fewest_rewards(5000))
-    (8, 16, 27, 54)
+    (5, 13, 23, 51)
     """
     return float(3 * ndtri(FALSE_DISCOVERIES / arms) ** 2)
 
@@ -123,23 +123,32 @@ def learnt(panel: Panel, column: np.ndarray) -> list[tuple[float, Fit]]:
 def _jumps(panel: Panel, share: np.ndarray, fits: list[tuple[float, Fit]]) -> tuple[np.ndarray, ...]:
     """Return which arms jump rather than slope, which surely do, and where: a replaced creative, a new audience.
 
-    Slopes fall steadily, or at first; jumps may be anywhere. Each has its own spread beforehand.
+    Slopes fall steadily, or at first; jumps may be anywhere. Each has its own spread beforehand. A jump is sure only
+    beside slopes of all arms: what others lose on busy days must not look like a jump of one that rests.
     """
     there = panel.shown > 0
     straight, soon = share * there, np.exp(-(share + 0.5) / FADES) * there
-    slices = len(panel.time)
-    slope, jump = np.full(panel.arms, -np.inf), np.full((slices - 1, panel.arms), -np.inf)
+    slope = np.full(panel.arms, -np.inf)
     for chance, fit in fits:
         smooth = np.logaddexp(*(fit.own(each).log_evidence(SLOPES) for each in (straight, soon))) - np.log(2)
         slope = np.logaddexp(slope, np.log(chance) + smooth)
+    jump, at = _jump_evidence(panel, fits)
+    beside = [(chance, Fit(Arms(panel, fit.arms.assumed._replace(slope=SLOPES), straight))) for chance, fit in fits]
+    jumps, sure = jump > slope, np.minimum(jump, _jump_evidence(panel, beside)[0]) > np.log(STRONG)
+    return jumps, jumps & sure, at
+
+
+def _jump_evidence(panel: Panel, fits: list[tuple[float, Fit]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithm of the evidence for a jump of each arm, against none, and the likeliest place."""
+    there, slices = panel.shown > 0, len(panel.time)
+    jump = np.full((slices - 1, panel.arms), -np.inf)
+    for chance, fit in fits:
         for place in range(1, slices):
             found = fit.own(there * (np.arange(slices) >= place))
             known = np.where(found.information > FREE**-2, found.log_evidence(JUMPS), -np.inf)
             jump[place - 1] = np.logaddexp(jump[place - 1], np.log(chance) + known)
     places = np.maximum(np.isfinite(jump).sum(axis=0), 1)
-    evidence = np.logaddexp.reduce(jump, axis=0) - np.log(places)
-    jumps = evidence > slope
-    return jumps, jumps & (evidence > np.log(STRONG)), 1 + np.argmax(jump, axis=0)
+    return np.logaddexp.reduce(jump, axis=0) - np.log(places), 1 + np.argmax(jump, axis=0)
 
 
 def without_any_slice(within: Within, arm: int) -> float:
