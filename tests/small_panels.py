@@ -1,4 +1,4 @@
-"""Logs of a few cells, and panels of them, for the tests of the diagnosis: what is so is known, and chance has seeds."""
+"""Logs of a few cells, and panels of them, for the tests of the diagnosis: what is so is known, chance is seeded."""
 
 import dataclasses
 import functools

@@ -13,7 +13,6 @@ import rotting
 from browser import open_page
 from rotting.errors import BadValue
 from rotting.logs import Diagnosis, make_log
-from rotting.logs.tell import caveats
 from rotting.logs.tell.answers import in_order
 from rotting.logs.tell.figures import arms_figure
 from rotting.logs.tell.report import arm_rows, report_page
@@ -42,7 +41,12 @@ def test_wear_out_is_diagnosed(worn):
     assert worn.sigma == pytest.approx(1.0, rel=0.05)
     best = max((row for row in worn.gain if row.policy not in (KEEP, "oracle")), key=lambda row: row.gain.point)
     assert worn.recommended.played_as == best.policy
-    assert worn.summary.startswith("4 of 4 arms wear out, losing half their value in about ")
+    assert "wear out along their exposures" in worn.summary
+    assert "losing half their value in about " in worn.summary
+    assert "if newer arms are as good at first as older ones were" in worn.summary
+    assert {arm.evidence for arm in worn.arms} <= {"its own course", "launches"}
+    assert worn.placebos["which arm was launched when"] <= 0.02
+    assert worn.rivals
     for arm in worn.arms:
         assert arm.value_first > arm.value_last
         assert arm.value_lost == arm.value_first - arm.value_last
@@ -69,9 +73,15 @@ def test_gains_of_policies_that_were_not_played_are_refused(worn):
 
 
 def test_rising_arms_are_flagged():
-    found = rotting.diagnose(make_log(arms=2, exposures=2000, effect="wear-in", sigma=1.0, start=3.0, end=1.0, seed=3))
-    assert [arm.rising for arm in found.arms] == [True, True]
-    assert any("rise with exposure" in caveat and "promise nothing" in caveat for caveat in found.caveats)
+    frame = make_log(arms=5, exposures=1500, effect="none", pace="steady", sigma=1.0, start=3.0, end=3.0, seed=3)
+    own = frame["creative"] == "creative 2"
+    frame.loc[own, "value"] += np.linspace(0, 2, own.sum())
+    found = rotting.diagnose(frame)
+    assert [arm.arm for arm in found.arms if arm.rising] == ["creative 2"]
+    assert not any(arm.rising and arm.rotting for arm in found.arms)
+    assert any(
+        "An arm rises with exposure (creative 2)" in text and "promise nothing" in text for text in found.caveats
+    )
 
 
 def test_the_same_seed_gives_the_same_diagnosis():
@@ -138,17 +148,20 @@ def test_half_lives_within_the_log_are_not(worn):
 
 @pytest.mark.parametrize(("offset", "scale"), [(1e6, 1.0), (1e9, 0.001), (-1e6, 1.0)])
 def test_rewards_far_from_zero_say_the_same(offset, scale):
-    frame = make_log(arms=2, exposures=800, start=0.4, end=0.1, seed=6)
+    frame = make_log(arms=4, exposures=800, start=0.4, end=0.1, seed=6)
     earned = frame["click"].mean()
     found = rotting.diagnose(frame.assign(click=offset + scale * frame["click"]))
-    assert [arm.rotting for arm in found.arms] == [True, True]
+    plain = {arm.arm: arm.rotting for arm in rotting.diagnose(frame).arms}
+    assert {arm.arm: arm.rotting for arm in found.arms} == plain
+    assert sum(plain.values()) >= 3
     assert found.sigma == pytest.approx(scale * np.sqrt(earned * (1 - earned)), rel=0.1)
     for arm in found.arms:
         assert arm.half_life is None  # of a million, hardly anything is lost
         assert arm.value_first - offset == pytest.approx(0.4 * scale, rel=0.2)
-        assert arm.value_lost == pytest.approx(0.3 * scale, rel=0.3)
+        assert 0.15 * scale < arm.value_lost < 0.35 * scale
         assert offset < arm.curve["fit"][-1] < arm.curve["fit"][0] < offset + scale
-    assert found.replay[0].reward.point - 1000 * offset == pytest.approx(1000 * scale * earned, rel=0.1)
+    late = frame["timestamp"] >= frame["timestamp"].min() + 0.75 * np.ptp(frame["timestamp"])
+    assert found.earned_lately - offset == pytest.approx(scale * frame["click"][late].mean(), rel=0.01)
     assert 0 <= found.gain_of("oracle").gain.high < 100 * scale
     assert any("fall towards the smallest" in caveat for caveat in found.caveats)
     first, last = (float(text.split(" ")[0].replace(",", "")) for text in arm_rows(found)[0][6:8])
@@ -163,14 +176,7 @@ def test_arms_that_fall_at_once_are_mentioned():
     [dropped] = [arm for arm in found.arms if arm.drop_at is not None]
     assert dropped.arm == "creative 2"
     assert dropped.drop_at == pytest.approx(400, abs=8)
-    assert any("An arm falls at once" in caveat and "creative 2" in caveat for caveat in found.caveats)
-
-
-def test_arms_that_are_called_with_a_large_p_value_are_mentioned(worn):
-    unsure = dataclasses.replace(worn.arms[0], rotting=True, p_value=0.06)
-    said = " ".join(caveats._about_arms([unsure, *worn.arms[1:]]))
-    assert f"p-value above 0.05 ({unsure.arm}: 0.06)" in said
-    assert "p-value above" not in " ".join(caveats._about_arms([arm for arm in worn.arms if arm.p_value <= 0.05]))
+    assert any("An arm drops at once" in caveat and "creative 2" in caveat for caveat in found.caveats)
 
 
 def test_arms_that_fall_together_are_not_called_but_the_page_says_so():
@@ -181,7 +187,7 @@ def test_arms_that_fall_together_are_not_called_but_the_page_says_so():
     assert found.verdict == "falls, cause unclear"
     assert not any(arm.rotting for arm in found.arms)
     assert "cannot tell whether they wear out or everything falls with time" in found.summary
-    assert "launched together and shown at one pace" in found.driver_reason
+    assert "launched together or shown at one pace" in found.driver_reason
     assert any("launch a fresh one now" in caveat for caveat in found.caveats)
     assert {row[2] for row in arm_rows(found)} == {"cannot tell"}
     assert "no wear-out seen" not in report_page(found)

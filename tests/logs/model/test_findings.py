@@ -149,6 +149,28 @@ def test_a_steady_arm_beside_rising_ones_must_fall_by_itself_too():
     assert calls <= 11
 
 
+def test_steady_arms_launched_after_worn_ones_are_not_called_with_them():
+    """Three early arms fall, three late ones do not: seen from a site that rises they do, by themselves they do not.
+
+    Of 18 steady arms, more than 4 have probability 0.03 at 10 %.
+    """
+    shown, calls = staggered(6, SLICES, 2000), np.zeros(6)
+    fall = np.where(np.arange(6) < 3, 3.0, 0.0)[:, None]
+    for seed in range(6):
+        calls += found(0.1 * np.exp(-fall * before(shown) / 32_000), shown, seed).worn
+    assert calls[:3].sum() >= 4
+    assert calls[3:].sum() <= 4
+
+
+def test_p_values_of_arms_of_too_few_rewards_are_1():
+    shown = staggered(6, SLICES, 1000)
+    shown[5] = np.minimum(shown[5], 8)
+    findings = found(0.1 * np.exp(-1.5 * before(shown) / 16_000), shown, 1)
+    assert findings.together.tells
+    assert findings.together.falling[5] < 0.05
+    assert (findings.testable[5], findings.falling[5]) == (False, 1.0)
+
+
 def test_a_drop_at_once_is_no_wear():
     value = np.ones((5, SLICES))
     value[-1, 9:] = 0.3

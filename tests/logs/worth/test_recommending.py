@@ -1,5 +1,7 @@
 """What is advised: the first of the gains, or why not."""
 
+import dataclasses
+
 import pytest
 
 from rotting.logs.worth.gain import EQUAL, KEEP, ORACLE, Estimate, Gain
@@ -50,18 +52,39 @@ def test_without_gains_the_assumptions_decide():
 
 
 @pytest.mark.parametrize(
-    ("rotting", "recovering", "chance", "lost", "expected"),
+    ("worn", "chance", "lost", "differ", "expected"),
     [
-        (True, True, 0.5, 0.6, "rest"),
-        (True, False, 0.05, 0.3, "replace"),
-        (True, False, 0.9, 0.6, "replace"),
-        (True, False, 0.9, 0.2, "keep"),
-        (False, False, 0.05, 0.0, "retire"),
-        (False, False, 0.9, 0.0, "keep"),
+        (True, 0.05, 0.3, True, "replace"),
+        (True, 0.9, 0.6, True, "replace"),
+        (True, 0.9, 0.2, True, "keep"),
+        (False, 0.05, 0.0, True, "retire"),
+        (False, 0.05, 0.9, True, "retire"),
+        (False, 0.05, 0.0, False, "keep"),
+        (False, 0.9, 0.0, True, "keep"),
     ],
 )
-def test_what_to_do_with_an_arm(rotting, recovering, chance, lost, expected):
-    assert action_for(rotting, recovering, chance, lost, fresh_is_better=True).name == expected
+def test_what_to_do_with_an_arm(worn, chance, lost, differ, expected):
+    assert action_for(worn, chance, lost, fresh_is_better=True, differ=differ).name == expected
+
+
+def test_what_has_lost_much_is_kept_where_no_fresh_one_is_better():
+    assert action_for(True, 0.9, 0.6, fresh_is_better=False, differ=True).name == "keep"
+
+
+def test_nothing_is_advised_for_arms_that_differ_by_chance():
+    advice = recommend(dataclasses.replace(CLICKS, differ=False), ROWS)
+    assert advice.label == KEEP
+    assert "equal arms differ as much by chance" in advice.reason
+
+
+def test_what_gains_hardly_anything_is_not_advised():
+    """A sure gain of less than half a percent is no reason to change."""
+    kept = Gain(KEEP, Estimate(1000.0, 900.0, 1100.0), Estimate(0.0, 0.0, 0.0))
+    small, large = (
+        recommend(CLICKS, [kept, Gain("FEWA", Estimate(1010.0, 900.0, 1100.0), Estimate(10.0, low, 20.0))])
+        for low in (4.0, 6.0)
+    )
+    assert (small.label, large.label) == (KEEP, "FEWA")
 
 
 def test_large_gains_are_written_in_full():

@@ -115,7 +115,9 @@ def _tested(log: Log, segments: bool = True) -> Findings:
     own, falling, testable = _called_alone(log, within, placebos)
     launches = np.zeros(panel.arms, dtype=bool)
     if not log.per_unit and placebos.launches <= CLEAR:
-        launches = together.called(testable & ~(within.sure_jumps & (within.lost < 0)))
+        launches = together.called(testable & within.fall_by_themselves & ~(within.sure_jumps & (within.lost < 0)))
+    shared = testable & ~own & together.tells & (not log.per_unit)
+    falling = np.where(shared, np.minimum(falling, together.falling), falling)
     if sigma_of(log) == 0:  # nothing varies, and nothing can be said
         own, launches, falling = np.zeros_like(own), np.zeros_like(own), np.ones(panel.arms)
     first = USERS if log.per_unit else OWN
@@ -132,7 +134,7 @@ def _tested(log: Log, segments: bool = True) -> Findings:
         together=together,
         placebos=placebos,
         evidence=evidence,
-        falling=np.where(~own & together.tells & (not log.per_unit), np.minimum(falling, together.falling), falling),
+        falling=falling,
         testable=testable,
         rising=discoveries(within.rising, within.testable) & ~worn & ~within.sure_jumps,
         driver=driver,

@@ -16,11 +16,12 @@ from rotting.logs.model.panel import Panel
 
 FALSE_DISCOVERIES = 0.1
 LEAST_SLICES = 4  # of an arm: fewer show no slope
-MOST_LEARNT_FROM = 200  # arms from which wandering is learnt, and assumptions so much less likely than the best are left out
-HOPELESS = 0.01
+MOST_LEARNT_FROM = 200  # arms from which wandering is learnt
+HOPELESS = 0.01  # assumptions so much less likely than the best are left out
 # Spreads, beforehand, of how much arms lose over their exposures and of how much they jump, as logarithms.
 SLOPES, JUMPS = 1.0, 0.7
 STRONG = 10.0  # odds for a jump against nothing at which it is told
+LEAST_ADDED = 0.5  # odds for it beside slopes of all arms, below which it is none
 FADES = 0.25  # a fall that is over soon, as a share of the arm's exposures
 BY_ITSELF = 0.25  # beside arms that rise a steady one seems to fall: it must fall by itself, too, at this level
 SEEN_WITHOUT = 0.1  # a call must hold without any one slice of time, at this level
@@ -48,16 +49,20 @@ class Within:
         return max(self.fits, key=lambda pair: pair[0])[1]
 
     def called(self) -> np.ndarray:
-        """Return which arms fall at a false-discovery rate, and more likely in a slope than at once."""
-        fallen = discoveries(self.falling, self.testable)
+        """Return which arms fall at a false-discovery rate, and more likely in a slope than at once.
+
+        An arm must fall by itself, too, and beside the others whichever slice of time is left out.
+        """
+        fallen = discoveries(self.falling, self.testable) & ~self.jumps & self.fall_by_themselves
         for arm in np.flatnonzero(fallen).tolist():
-            fallen[arm] = not self.jumps[arm] and self._holds(arm)
+            fallen[arm] = without_any_slice(self, arm) < SEEN_WITHOUT
         return fallen
 
-    def _holds(self, arm: int) -> bool:
-        """Say whether an arm falls by itself, and beside the others whichever slice of time is left out."""
-        alone = sum(chance * ndtr(fit.own(self.column, calendar=False).z()[arm]) for chance, fit in self.fits)
-        return bool(alone < BY_ITSELF and without_any_slice(self, arm) < SEEN_WITHOUT)
+    @property
+    def fall_by_themselves(self) -> np.ndarray:
+        """Which arms fall as if time did nothing."""
+        alone = [chance * ndtr(fit.own(self.column, calendar=False).z()) for chance, fit in self.fits]
+        return np.asarray(np.sum(alone, axis=0) < BY_ITSELF)
 
 
 def discoveries(p_values: np.ndarray, tested: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.ndarray:
@@ -123,8 +128,8 @@ def learnt(panel: Panel, column: np.ndarray) -> list[tuple[float, Fit]]:
 def _jumps(panel: Panel, share: np.ndarray, fits: list[tuple[float, Fit]]) -> tuple[np.ndarray, ...]:
     """Return which arms jump rather than slope, which surely do, and where: a replaced creative, a new audience.
 
-    Slopes fall steadily, or at first; jumps may be anywhere. Each has its own spread beforehand. A jump is sure only
-    beside slopes of all arms: what others lose on busy days must not look like a jump of one that rests.
+    Slopes fall steadily, or at first; jumps may be anywhere. Each has its own spread beforehand. A jump must
+    be seen beside slopes of all arms, too: what others lose on busy days must not look like a jump of one that rests.
     """
     there = panel.shown > 0
     straight, soon = share * there, np.exp(-(share + 0.5) / FADES) * there
@@ -134,8 +139,9 @@ def _jumps(panel: Panel, share: np.ndarray, fits: list[tuple[float, Fit]]) -> tu
         slope = np.logaddexp(slope, np.log(chance) + smooth)
     jump, at = _jump_evidence(panel, fits)
     beside = [(chance, Fit(Arms(panel, fit.arms.assumed._replace(slope=SLOPES), straight))) for chance, fit in fits]
-    jumps, sure = jump > slope, np.minimum(jump, _jump_evidence(panel, beside)[0]) > np.log(STRONG)
-    return jumps, jumps & sure, at
+    added, _ = _jump_evidence(panel, beside)
+    jumps = (jump > slope) & (added > np.log(LEAST_ADDED))
+    return jumps, jumps & (np.minimum(jump, added) > np.log(STRONG)), at
 
 
 def _jump_evidence(panel: Panel, fits: list[tuple[float, Fit]]) -> tuple[np.ndarray, np.ndarray]:
