@@ -146,7 +146,7 @@ def test_half_lives_within_the_log_are_not(worn):
     assert not any(arm.half_life_beyond_log for arm in inside)
 
 
-@pytest.mark.parametrize(("offset", "scale"), [(1e6, 1.0), (1e9, 0.001), (-1e6, 1.0)])
+@pytest.mark.parametrize(("offset", "scale"), [(1e9, 0.001), (-1e6, 1.0)])
 def test_rewards_far_from_zero_say_the_same(offset, scale):
     frame = make_log(arms=4, exposures=800, start=0.4, end=0.1, seed=6)
     earned = frame["click"].mean()

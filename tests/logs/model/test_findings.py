@@ -65,16 +65,16 @@ def test_arms_that_fall_together_are_not_called_whatever_they_lose():
 
 
 def test_few_steady_logs_have_a_call():
-    """40 logs beside a falling site, half of them staggered. More than 8 calls have probability 0.015 at 10 %."""
+    """24 logs beside a falling site, half of them staggered. More than 6 calls have probability 0.01 at 10 %."""
     calls = 0
-    for seed in range(40):
+    for seed in range(24):
         shown = staggered(5, SLICES, 400) if seed % 2 else np.full((5, SLICES), 300)
         calls += bool(found(0.1 * LEVELS * SITE, shown, seed).worn.any())
-    assert calls <= 8
+    assert calls <= 6
 
 
 ARMS, SHOWN = 38, 16  # and slices: about 10 000 rows, as of a small archive
-CELLS = [(arm, piece) for arm in (0, 17, 37) for piece in (0, 1, 7, 15)]
+CELLS = [(arm, piece) for arm in (0, 37) for piece in (0, 1, 7, 15)]
 
 
 @pytest.mark.parametrize("rewards", [1, 2, 3])

@@ -24,26 +24,26 @@ def share_below(p_values, level):
 
 
 def test_logs_in_which_only_chance_differs_have_even_p_values():
-    """60 logs of arms with levels of their own, launched at any time, beside a falling site: 3.5 standard errors.
+    """40 logs of arms with levels of their own, launched at any time, beside a falling site: 3.5 standard errors.
 
     What a common slope is beforehand makes p-values of launches larger, not smaller.
     """
     shown, found = staggered(6, SLICES, 300), []
-    for seed in range(60):
+    for seed in range(40):
         level = np.exp(0.2 * np.random.default_rng([5, seed]).standard_normal(6))[:, None]
         found.append(placebos(drawn(0.1 * level * SITE, shown, seed)))
     for level in (0.1, 0.5):
-        error = 3.5 * np.sqrt(level * (1 - level) / 60)
+        error = 3.5 * np.sqrt(level * (1 - level) / 40)
         assert share_below([each.order for each in found], level) == pytest.approx(level, abs=error)
         assert share_below([each.launches for each in found], level) < level + error
 
 
 def test_equal_arms_differ_by_chance():
-    """60 logs of equal arms beside a falling site; and arms that differ by 30 % are told from them."""
+    """40 logs of equal arms beside a falling site; and arms that differ by 30 % are told from them."""
     shown = staggered(6, SLICES, 300)
-    equal = [placebos(drawn(0.1 * SITE + 0 * shown, shown, seed)).equal for seed in range(60)]
+    equal = [placebos(drawn(0.1 * SITE + 0 * shown, shown, seed)).equal for seed in range(40)]
     for level in (0.1, 0.5):
-        assert share_below(equal, level) == pytest.approx(level, abs=3.5 * np.sqrt(level * (1 - level) / 60))
+        assert share_below(equal, level) == pytest.approx(level, abs=3.5 * np.sqrt(level * (1 - level) / 40))
     others = np.array([1.0, 1.3, 0.75, 1.1, 0.9, 1.2])[:, None]
     assert placebos(drawn(0.1 * others * SITE, shown, 1)).equal <= 0.01
 

@@ -53,7 +53,8 @@ class Within:
 
         An arm must fall by itself, too, and beside the others whichever slice of time is left out.
         """
-        fallen = discoveries(self.falling, self.testable) & ~self.jumps & self.fall_by_themselves
+        seen = discoveries(self.falling, self.testable)
+        fallen = np.asarray(seen & ~self.jumps & self.fall_by_themselves)
         for arm in np.flatnonzero(fallen).tolist():
             fallen[arm] = without_any_slice(self, arm) < SEEN_WITHOUT
         return fallen
