@@ -78,7 +78,8 @@ class ResultAccessor:
         | **Oracle()** | **0.0 ± 0.0** | **0.0** | **0.0** | **best** |
         | Uniform() | 48.1 ± 4.6 | 41.1 | 54.0 | 48.1 ± 4.6 |
         <BLANKLINE>
-        ±: 95 % intervals over runs; 10 % and 90 %: quantiles of the runs.
+        ±: 95 % intervals over runs; 10 % and 90 %: quantiles of the runs; bold: the best, and what is not
+        behind it by more than chance.
         Regret against the oracle (greedy: optimal).
         """
         return comparison_sheet(self._dataset, times).written(form)
