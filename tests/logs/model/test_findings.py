@@ -1,10 +1,14 @@
 """Which arms are called, on which evidence, and what no log can say."""
 
+import dataclasses
+
 import numpy as np
 import pandas
 import pytest
 
 from rotting.logs import make_log
+from rotting.logs.model import findings as findings_module
+from rotting.logs.model import within as within_module
 from rotting.logs.model.findings import (
     LAUNCHES,
     NONE,
@@ -13,6 +17,7 @@ from rotting.logs.model.findings import (
     find_wear_out,
 )
 from rotting.logs.model.launches import CALENDAR, CANNOT_TELL, EXPOSURE
+from rotting.logs.model.placebos import play_placebos
 from rotting.logs.read.reading import read_log
 from small_panels import SLICES, before, clicks, log_of, staggered
 
@@ -160,6 +165,39 @@ def test_steady_arms_launched_after_worn_ones_are_not_called_with_them():
         calls += found(0.1 * np.exp(-fall * before(shown) / 32_000), shown, seed).worn
     assert calls[:3].sum() >= 4
     assert calls[3:].sum() <= 4
+
+
+@pytest.mark.parametrize("noise", [300, 900])
+def test_arms_that_stay_are_not_called_where_launches_call_those_that_fall(noise):
+    generator, parts = np.random.default_rng(2), []
+    for arm in range(6):
+        number = np.arange(3000)
+        level = 900.0 * (1.0 + 0.1 * arm) * (np.exp(-number / 900) if arm < 3 else 1.0)
+        reward = level + generator.normal(0, noise, 3000)
+        parts.append(pandas.DataFrame({"arm": f"a{arm}", "reward": reward, "time": number + 700 * arm}))
+    findings = find_wear_out(read_log(pandas.concat(parts).sort_values("time")), simple=True)
+    assert findings.together.called(findings.testable)[3:].all()  # as if a site that rises hid what they lose
+    assert findings.worn.tolist() == [True] * 3 + [False] * 3
+
+
+@pytest.mark.parametrize("unlikely", ["order", "launches"])
+def test_no_call_stands_that_placebos_do_as_well(unlikely, monkeypatch):
+    def as_by_chance(*given):
+        return dataclasses.replace(play_placebos(*given), **{unlikely: 0.2})
+
+    evidence = {"order": OWN, "launches": LAUNCHES}[unlikely]
+    shown = staggered(6, SLICES, 2000)
+    fall = np.where(np.arange(6) == 0, 2.4, 1.2)[:, None]
+    rate = 0.1 * np.exp(-fall * before(shown) / 32_000)
+    assert evidence in found(rate, shown, 1).evidence
+    monkeypatch.setattr(findings_module, "play_placebos", as_by_chance)
+    assert evidence not in found(rate, shown, 1).evidence
+
+
+def test_no_call_stands_that_one_slice_makes(monkeypatch):
+    assert one_of_five(1, 0.3).evidence[-1] == OWN
+    monkeypatch.setattr(within_module, "without_any_slice", lambda *_: 0.11)
+    assert one_of_five(1, 0.3).evidence[-1] != OWN
 
 
 def test_p_values_of_arms_of_too_few_rewards_are_1():
