@@ -72,7 +72,7 @@ class Diagnosis:
     gain_exposures: int  # how many exposures from now on
     earned_lately: float | None  # what an exposure earned in the last quarter of the log
     arms: tuple[ArmDiagnosis, ...]
-    detectable_loss: float | None  # the share that an arm must lose over the log to be called in 4 of 5 cases
+    detectable_loss: float | None  # the share that an arm must lose over the log to be called in about 2 of 3 cases
     fresh_arms_per_month: float | None  # that the observed half-lives ask for
     fresh_value: (
         Estimate | None

@@ -110,7 +110,7 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.detectable_loss is not None:
         yield (
             f"This log could have seen an arm lose {100 * diagnosis.detectable_loss:.0f} % of its value over its "
-            "exposures (in 4 of 5 cases); smaller losses may be there and not be seen."
+            "exposures (in about 2 of 3 cases); smaller losses may be there and not be seen."
         )
     elif diagnosis.per_unit:
         yield "How small a loss per user this log could have seen is not known."

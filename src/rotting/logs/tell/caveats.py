@@ -94,7 +94,7 @@ def _about_power(arms: Sequence[ArmDiagnosis], power: float | None) -> Iterator[
     typical = sorted(arm.exposures for arm in arms)[len(arms) // 2]
     yield (
         f"What this log can see of one arm: a loss of {power:.0%} over its exposures, beside others that do not "
-        f"lose, is called in about 4 of 5 cases (arms have about {typical:,} exposures). To see a loss of a quarter it "
+        f"lose, is called in about 2 of 3 cases (arms have about {typical:,} exposures). To see a loss of a quarter it "
         f"would take about {exposures_to_see(power, typical):,} per arm."
     )
     if any(arm.rotting and arm.half_life is None for arm in arms):
