@@ -28,7 +28,7 @@ SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cu
 # What a call rests on.
 OWN, LAUNCHES, USERS, NONE = "its own course", "launches", "its users", ""
 UNLIKELY = 0.05  # an explanation that is less likely is ruled out
-# Standard errors beyond the threshold of the false-discovery rate for 80 %; placebos, jumps and single slices leave 67 %.
+# Standard errors beyond the threshold: 80 % for the false-discovery rate alone, about 67 % with all that a call takes.
 POWER = 0.84
 
 
