@@ -2,6 +2,25 @@
 
 Whatever is slow to import (the compiler, xarray, matplotlib) is imported inside the commands, so that `rotting --help`
 answers at once.
+
+| module | what |
+|---|---|
+| `bandit` | `rotting bandit decide`, `reward`, `arms`, `report`, `verify`, `export` |
+| `bandit_settings` | `rotting bandit init` and `change`: the settings of a bandit, as options |
+| `bandit_upkeep` | `rotting bandit history`, `compact`, `delete`, `segments`: a bandit's life after the first day |
+| `compare` | `rotting compare` |
+| `diagnose` | `rotting diagnose` |
+| `options` | what commands ask the user for: shared options, and errors about what was given |
+| `output` | files that commands write, checked before the work begins |
+| `paper` | `rotting paper` |
+| `policies` | `rotting policies` |
+| `problems` | `rotting problems` |
+| `results` | `rotting results` |
+| `serve` | `rotting serve URL`, and `rotting serve keys` |
+| `sweep` | `rotting sweep` |
+| `tables` | tables on the terminal, and as Markdown or LaTeX for papers |
+| `tune` | `rotting tune` |
+| `warm_up` | `rotting warm-up` |
 """
 
 from __future__ import annotations

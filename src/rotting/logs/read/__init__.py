@@ -1,1 +1,23 @@
-"""From any table to counts: sources, shapes, columns, values, sanity."""
+"""From any table to counts: sources, shapes, columns, values, sanity.
+
+| module | what |
+|---|---|
+| `beside` | what the columns beside those that are used say |
+| `checking` | what a log says about itself before it is counted |
+| `clocks` | times as logs write them |
+| `columns` | which column is which: as given, or guessed from the names, as far as the values fit |
+| `counting` | the rows of a log as counts and sums: the internal form of everything after reading |
+| `covariates` | what else may change what an arm earns: position, slate, segments, campaign |
+| `moments` | which column says when an arm was shown: one of them, or several that are put together |
+| `names` | the names that columns have, in the languages of ad platforms |
+| `nested` | tables whose values hold tables themselves, as JSON and warehouses write them, made flat |
+| `numbers` | numbers as people and ad platforms write them: $3.20, 1.234,56, 1,234, 3.5 %, yes |
+| `options` | how a log is to be read: one value for Python, the command and bandits |
+| `overlaps` | exports that cover the same days |
+| `reading` | from a log to counts |
+| `reshaping` | event logs and wide tables, turned into one row per exposure or sums with their number of exposures |
+| `sources` | where logs come from: files, folders, tables in databases, frames. Each becomes a table of DuckDB |
+| `staging` | the rows of a log as one table: arm, unit, reward, time and, where rows are sums, impressions |
+| `tables` | tables of DuckDB as values: what changes a table gives another one, and nothing is found by its name |
+| `textfiles` | tables as texts, whatever their encoding, wrapping and first lines |
+"""
