@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
 import time
 import warnings
@@ -17,6 +18,14 @@ from typing import NamedTuple
 import rotting
 from rotting.policies import Policy
 from rotting.problems import Problem, ten_arm, two_arm
+
+# What the figures are of.
+MACHINE = {
+    "version": rotting.__version__,
+    "python": platform.python_version(),
+    "machine": platform.machine(),
+    "cores": os.cpu_count(),
+}
 
 
 class Line(NamedTuple):
@@ -86,7 +95,7 @@ def main() -> None:
             flush=True,
         )
     if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(json.dumps({"cores": os.cpu_count(), "lines": rows}, indent=1) + "\n")
+        Path(sys.argv[1]).write_text(json.dumps(MACHINE | {"lines": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

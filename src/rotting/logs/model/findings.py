@@ -17,7 +17,7 @@ from rotting.logs.model.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.model.launches import CANNOT_TELL, CLEAR, Together, look_at_launches
+from rotting.logs.model.launches import CALENDAR, CANNOT_TELL, CLEAR, Together, look_at_launches
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.panel import Panel, make_panel
 from rotting.logs.model.placebos import Placebos, play_placebos
@@ -49,7 +49,7 @@ class Findings:
     driver_reason: str
     common_fall: float  # of all arms, as if time did nothing, in standard errors
     bursts: tuple[Burst, ...] = ()
-    starts_fade: bool = False  # rewards come often at launch, and fade: kept, as wear-out
+    starts_fade: bool = False  # rewards come often at launch, and fade: kept
     late: LateRewards | None = None
     otherwise: dict[str, int] = dataclasses.field(default_factory=dict)  # calls without a treatment, by its name
 
@@ -163,17 +163,18 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str
         return ("exposure" if worn else CANNOT_TELL), log.counted.users.sentence
     if panel.arms == 1:
         return CANNOT_TELL, "one arm alone does not tell its exposures, its age and the time apart"
+    left = f"levels of arms and slices of time leave {together.left:.1%} of what is known of a fall that all share"
     if not together.tells:
         reason = (
-            "arms were launched together or shown at one pace, or earned too few rewards, so exposures, age and time "
-            "are one thing here"
+            "arms were launched together or shown at one pace, or earned too few rewards, so exposures, age and time"
         )
-        return CANNOT_TELL, reason
+        return CANNOT_TELL, f"{reason} are one thing here: {left}"
     likely = ", ".join(f"{each} {share:.0%}" for each, share in together.probabilities.items())
     if together.driver == CANNOT_TELL:
-        return CANNOT_TELL, f"the log does not tell the explanations apart ({likely})"
+        return CANNOT_TELL, f"the log does not tell the explanations apart ({likely}): {left}"
+    changes = f", which changes by {np.expm1(together.trend):+.0%} over the log" if together.driver == CALENDAR else ""
     assumed = "if newer arms are as good as older ones"
-    return together.driver, f"{together.driver} explains the log best ({likely}), {assumed}"
+    return together.driver, f"{together.driver}{changes}, explains the log best ({likely}), {assumed}"
 
 
 def _common_fall(within: Within) -> float:

@@ -79,7 +79,7 @@ class Together:
 def look_at_launches(panel: Panel, within: Within) -> Together:
     """Compare arms that were launched at different times."""
     axes = {EXPOSURE: panel.exposure / panel.typical_exposures, AGE: panel.age / panel.typical_age}
-    some = np.unique(np.linspace(0, panel.arms - 1, min(panel.arms, MOST_LEARNT_FROM)).astype(int))
+    some = panel.some(MOST_LEARNT_FROM)
     members = {name: _members(panel, some, axis, within) for name, axis in axes.items()}
     logs = {name: np.array([each.with_slope for each in own]) for name, own in members.items()}
     evidence = {name: np.logaddexp.reduce(own) for name, own in logs.items()}

@@ -63,6 +63,10 @@ class Panel:
         """What each arm earned, in events."""
         return np.asarray(self.earned.sum(axis=1))
 
+    def some(self, most: int) -> np.ndarray:
+        """Return at most so many arms, from the most shown to the least: to learn from what would take long for all."""
+        return np.unique(np.linspace(0, self.arms - 1, min(self.arms, most)).astype(int))
+
     def of(self, arms: np.ndarray) -> Panel:
         """Return the panel of some arms."""
         own = ("shown", "earned", "exposure", "age", "response", "weight", "exposures", "launch", "end")

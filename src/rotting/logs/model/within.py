@@ -110,7 +110,7 @@ def look_within(panel: Panel) -> Within:
 
 def learnt(panel: Panel, column: np.ndarray) -> list[tuple[float, Fit]]:
     """Return how likely each kind of wandering is, given any slopes of arms, with fits without slopes."""
-    some = np.unique(np.linspace(0, panel.arms - 1, min(panel.arms, MOST_LEARNT_FROM)).astype(int))
+    some = panel.some(MOST_LEARNT_FROM)
     sample, axis = panel.of(some), column[some]
     logs = [
         Fit(Arms(sample, Assumed(slope=FREE, wander=spread, length=length), axis)).log_likelihood + np.log(prior)

@@ -72,8 +72,8 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         )
     if findings.starts_fade:
         yield (
-            "Rewards come far more often in the first exposures of an arm, and fade rather than stop: they were kept, "
-            "as wear-out. If they were tests before the launch, leave those rows out and ask again."
+            "Rewards come far more often in the first exposures of an arm, and fade rather than stop: they were kept. "
+            "If they were tests before the launch, leave those rows out and ask again."
         )
     if log.counted.strata:
         columns = " and ".join(map(repr, log.counted.strata))

@@ -130,7 +130,7 @@ def draw_values(findings: Findings, generator: np.random.Generator, ratio: float
 def _weighed(findings: Findings) -> dict[_Explanation, float]:
     """Return the logarithms of evidence times prior of all explanations, learnt from some of the arms."""
     panel = findings.panel
-    some = np.unique(np.linspace(0, panel.arms - 1, min(panel.arms, MOST_LEARNT_FROM)).astype(int))
+    some = panel.some(MOST_LEARNT_FROM)
     panel = panel.of(some)
     wanderings = sorted(findings.within.fits, key=lambda pair: -pair[0])[:MOST_WANDERINGS]
     seasons = calendars(panel.time)
