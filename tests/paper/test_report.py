@@ -30,7 +30,7 @@ def test_it_tells_everything(small):
 
 def test_a_part_of_it(small):
     only = {name: small.figures[name] for name in ("appendix",)}
-    part = Reproduction(Settings(only=("appendix",)), {}, {}, {}, only, [], small.versions)
+    part = Reproduction(Settings(only=("appendix",)), {}, {}, only, [], small.versions)
     page = report.report(part)
     assert page.count("<img") == 1
     assert "Verdicts" not in page

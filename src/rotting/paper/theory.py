@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rotting._output.style import COLOURS, add_title, line_style, new_figure, thousands, tidy
+from rotting._output.style import COLOURS, line_style, thousands
 from rotting.paper.experiment import Block, Experiment, ReportTable, Results, Row, Tables
 from rotting.paper.two_arm import LARGE
 from rotting.policies import FEWA, EffFEWA, Greedy, Policy
 from rotting.problems import Problem, ten_arm, two_arm
-from rotting.simulation.figures import draw_runs
+from rotting.simulation.figures import draw_runs, panels
 from rotting.theory import decompose, fewa_bound, high_probability_delta0, largest_decay
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def report_table(results: Results) -> ReportTable:
 
 def figure(results: Results) -> Figure:
     """Return regret over time below its bound, and the pulls too many and too few per arm."""
-    canvas = new_figure(11.0, 4.8)
-    regrets, pulls = canvas.subplots(1, 2)
+    canvas, [regrets, pulls] = panels(["Regret and its bound", "Ten arms, FEWA 5: where pulls go"], 5.5, 4.8)
     for index, (name, problem) in enumerate(NOISY.items()):
         dataset = results[name]
         runs = dataset["regret"].isel(policy=0).transpose("run", "round").values
@@ -114,14 +113,12 @@ def figure(results: Results) -> Figure:
         limit = [bound(problem, int(t)) for t in rounds]
         regrets.plot(rounds, limit, color=style["color"], linestyle=":", linewidth=1.5)
     regrets.set_yscale("symlog", linthresh=10, linscale=0.5)
-    regrets.yaxis.set_major_formatter(thousands())
     regrets.set_xscale("log")
-    regrets.xaxis.set_major_formatter(thousands())
+    for axis in (regrets.xaxis, regrets.yaxis):
+        axis.set_major_formatter(thousands())
     regrets.set_xlabel("round")
     regrets.set_ylabel("regret of FEWA 5; dotted: Theorem 1")
-    add_title(regrets, "Regret and its bound")
     regrets.legend(frameon=False, fontsize="small")
-    tidy(regrets)
     _draw_pulls(pulls, results)
     return canvas
 
@@ -136,12 +133,10 @@ def _draw_pulls(axes: Axes, results: Results) -> None:
     axes.set_xticks(arms, labels, fontsize="small")
     axes.set_xlabel(r"arm, by $\Delta_i$")
     axes.set_ylabel("pulls more or less than the oracle's, mean")
-    add_title(axes, "Ten arms, FEWA 5: where pulls go")
     axes.set_yscale("symlog", linthresh=100)
     axes.yaxis.set_major_formatter(thousands())
     axes.axhline(0, color="0.3", linewidth=0.8)
     axes.legend(frameon=False, fontsize="small")
-    tidy(axes)
 
 
 EXPERIMENT = Experiment(

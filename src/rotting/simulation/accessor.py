@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import xarray
 
 from rotting.errors import BadValue
-from rotting.simulation.figures import regret_figure
+from rotting.simulation.figures import differences_figure, regret_figure
 from rotting.simulation.replay import Replay, replay_of
-from rotting.simulation.replay_figures import differences_figure, drops_figure, pulls_figure
+from rotting.simulation.replay_figures import drops_figure, pulls_figure
 from rotting.simulation.significance import Difference, significance
 from rotting.simulation.summary import PolicySummary, final_regret, finished_runs, summarise
 from rotting.simulation.tables import comparison_sheet, differences_sheet
