@@ -174,6 +174,16 @@ class Plan:
         return [recorded_rounds(chosen, problem.horizon) for problem in self.problems]
 
     @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many regrets and how many counts of pulls are kept of a run, [problem, 2]."""
+        return np.array([(len(rounds), each.n_arms) for rounds, each in zip(self.recorded, self.problems, strict=True)])
+
+    def offset(self, number: int) -> np.ndarray:
+        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
+        of_problem = len(self.policies) * self.runs
+        return np.clip(number - of_problem * np.arange(len(self.problems)), 0, of_problem) @ self.sizes
+
+    @cached_property
     def policy_labels(self) -> list[str]:
         """What the policies are called: in short where that is clear, in full where it is not."""
         return _labels(self.policies, repr)

@@ -134,7 +134,7 @@ def run_plan(
         with contextlib.closing(played_blocks(plan, missing, on, earlier.gaps, earlier.content, tally.add)) as finished:
             for block, content in finished:
                 report.show()
-                folder.write(block, encode(plan, block, content))
+                folder.write(block, encode(content))
         folder.forget_earlier()
     return tally
 
