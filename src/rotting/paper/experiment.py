@@ -37,16 +37,6 @@ class Block:
 
 
 @dataclass(frozen=True)
-class ReportTable:
-    """A table below a figure of the report."""
-
-    introduction: str
-    columns: list[str]
-    rows: list[list[str]]
-    numbers: set[int]  # which columns hold numbers, counted from 0
-
-
-@dataclass(frozen=True)
 class Experiment:
     """A figure of the paper, or beyond it: what is played, and all that is shown of it.
 
@@ -67,8 +57,6 @@ class Experiment:
     tables
         The numbers behind the figure, by the names of their files: rows, which are the same every time, become CSV, and
         what depends on the clock JSON.
-    report_table
-        A table that the report shows below the figure.
     """
 
     name: str
@@ -80,7 +68,6 @@ class Experiment:
     runs: int = 0
     runs_of: str | None = None
     tables: Callable[[Results], Tables] = lambda results: {}
-    report_table: Callable[[Results], ReportTable] | None = None
 
     @property
     def source(self) -> str:

@@ -34,10 +34,9 @@ def figure(results: Results) -> Figure:
     axes = canvas.add_subplot()
     positions = np.arange(len(PUBLISHED))[::-1]
     for offset, times, colour, name in ((0.19, PUBLISHED, "0.6", "the paper"), (-0.19, ours, COLOURS[0], "here")):
-        axes.barh(positions + offset, list(times.values()), height=0.36, color=colour, label=name)
-        for position, seconds in zip(positions, times.values(), strict=True):
-            shown = f" {seconds:,.0f} s" if seconds >= 1 else f" {1000 * seconds:.2g} ms"
-            axes.text(seconds, position + offset, shown, va="center", fontsize="small")
+        bars = axes.barh(positions + offset, list(times.values()), height=0.36, color=colour, label=name)
+        shown = [f" {each:,.0f} s" if each >= 1 else f" {1000 * each:.2g} ms" for each in times.values()]
+        axes.bar_label(bars, shown, fontsize="small")
     axes.set_yticks(positions, list(PUBLISHED))
     axes.set_xscale("log")
     axes.set_xlim(right=3e4)

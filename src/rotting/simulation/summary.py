@@ -70,15 +70,30 @@ def summaries(labels: Sequence[str], regret: np.ndarray, nanoseconds: np.ndarray
     """Return the statistics of each policy, given regret[policy, run] and times per decision, if there are any."""
     means = regret.mean(axis=1)
     best = int(np.argmin(means))
-    quantiles = np.quantile(regret, QUANTILES, axis=1).T
+    lowest, highest = np.quantile(regret, QUANTILES, axis=1)
     behind = _behind(regret, best)
     nanoseconds = np.full(len(labels), np.nan) if nanoseconds is None else nanoseconds
     rows = []
     for index, label in enumerate(labels):
         more = regret[index] - regret[best]
-        own = float(means[index]), *mean_interval(regret[index]), *map(float, quantiles[index])
-        to_best = float(more.mean()), *mean_interval(more), behind[index]
-        rows.append(PolicySummary(label, *own, index == best, *to_best, float(nanoseconds[index]), regret.shape[1]))
+        (mean_low, mean_high), (low, high) = mean_interval(regret[index]), mean_interval(more)
+        rows.append(
+            PolicySummary(
+                label,
+                float(means[index]),
+                mean_low,
+                mean_high,
+                float(lowest[index]),
+                float(highest[index]),
+                index == best,
+                float(more.mean()),
+                low,
+                high,
+                behind[index],
+                float(nanoseconds[index]),
+                regret.shape[1],
+            )
+        )
     return rows
 
 

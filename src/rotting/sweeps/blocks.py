@@ -32,7 +32,6 @@ MAX_FULL_BLOCKS = 4500
 MAX_BYTES = 32 << 20
 # A rough guess of what a run costs, right within a factor of a few for every policy of the package.
 _NS_PER_RUN, _NS_PER_ROUND, _NS_PER_ROUND_AND_ARM = 100_000, 100, 8
-_INDICES = "problem", "policy", "run"  # of each run, so that others can read a block
 _CHECKSUM_PREFIX = b"sha256:"
 _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
@@ -173,9 +172,10 @@ def oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
 
 def encode(content: Content) -> bytes:
     """Return the bytes of a block: the same for the same results, wherever and whenever they were computed."""
-    runs = dict(zip(_INDICES, content.plan.numbering.indices(content.block), strict=True))
+    problem, policy, run = content.plan.numbering.indices(content.block)
+    regret, pulls, digest = content.regret, content.pulls, np.array(content.plan.digest)
     archive = io.BytesIO()
-    np.savez(archive, plan=np.array(content.plan.digest), **runs, regret=content.regret, pulls=content.pulls)
+    np.savez(archive, plan=digest, problem=problem, policy=policy, run=run, regret=regret, pulls=pulls)
     body = archive.getvalue()[:-2]  # a zip file ends with the length of its comment, here 0
     return body + _checksum(body)
 
@@ -193,7 +193,7 @@ def decode(plan: Plan, block: range, encoded: bytes) -> Content:
         if str(archive["plan"]) != plan.digest:
             raise DamagedFile("it belongs to another plan")
         found = Content(plan, block, archive["regret"], archive["pulls"])
-        start = plan.numbering.number(*(int(archive[name][0]) for name in _INDICES))
+        start = plan.numbering.number(*(int(archive[name][0]) for name in ("problem", "policy", "run")))
     if start != block.start or (len(found.regret), len(found.pulls)) != found.sizes:
         raise DamagedFile("it holds other runs than its name says")
     return found

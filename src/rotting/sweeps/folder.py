@@ -49,7 +49,7 @@ class Folder:
             reason = f"plan.json: {error.strerror or error}"
             raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
         try:
-            return cls(path, Plan.as_written(text))
+            return cls(path, Plan.from_text(text))
         except MissingModule as error:
             hint = f"{{imports}} {path / 'imports' / module_file(error.module)}"
             raise SweepError(error.problem, owner=str(path), hint=f"as it was: {hint}") from None
@@ -197,8 +197,8 @@ class Folder:
 
 def kept_modules(plan: Plan, out: Path) -> list[Path]:
     """Return the files in a plan's folder to be imported, for its classes of the user's own."""
-    named = set(plan.own_modules)
-    return [out / "imports" / module_file(each.name, each.is_package) for each in plan.imports if each.name in named]
+    wanted = [source for source in plan.imports if source.name in plan.own_modules]
+    return [out / "imports" / module_file(each.name, each.is_package) for each in wanted]
 
 
 def module_file(name: str, is_package: bool = False) -> Path:

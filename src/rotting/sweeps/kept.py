@@ -38,7 +38,7 @@ class Kept:
         regret, pulls = np.full((len(runs), rounds), np.nan), np.zeros((len(runs), arms), np.int64)
         first = self.plan.numbering.number(problem, policy, runs.start)
         for index in np.flatnonzero((self._starts < first + len(runs)) & (self._stops > first)):
-            block = self.blocks[index]
+            block = self.blocks[int(index)]
             there = range(max(block.start, first), min(block.stop, first + len(runs)))
             own = slice(there.start - first, there.stop - first)
             regret[own], pulls[own] = self._read(index).of(there)

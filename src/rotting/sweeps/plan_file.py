@@ -84,9 +84,9 @@ def _content(text: str, name: str) -> dict[str, Any]:
         last = max(len(text.rstrip().splitlines()), 1)
         # Before Python 3.14 the standard library gives the line only in its message.
         found = re.fullmatch(r"(.*) \(at (?:line (\d+).*|end of document)\)", str(error))
-        problem, line = found.groups() if found else (str(error), None)
-        problem, line = getattr(error, "msg", problem), getattr(error, "lineno", line or last)
-        raise PlanError.at(name, min(int(line), last), BadValue(problem)) from None
+        problem, line = (found[1], int(found[2] or last)) if found else (str(error), last)
+        problem, line = getattr(error, "msg", problem), getattr(error, "lineno", line)
+        raise PlanError.at(name, min(line, last), BadValue(problem)) from None
 
 
 class _Reader:
@@ -110,13 +110,18 @@ class _Reader:
         """Return the patterns that lead to a mistake."""
         return [*self._at, *([_key(error.name)] if error.name in self._beyond else [])]
 
-    def _given(self, key: str, default: Any = None) -> Any:
+    def _look_at(self, key: str) -> None:
         self._at, self._beyond = [_key(key)], set()
+
+    def _given(self, key: str, default: Any = None) -> Any:
+        self._look_at(key)
         return self.content.get(key, default)
 
     def plan(self) -> Plan:
+        """Return the plan."""
         for key in self.content:
-            if self._given(key) is not None and key not in _KEYS:
+            self._look_at(key)
+            if key not in _KEYS:
                 raise BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS), hint=_ELSEWHERE.get(key))
         for key in _REQUIRED:
             if key not in self.content:
@@ -130,7 +135,8 @@ class _Reader:
         rounds = self._given("rounds")
         for problem in problems:
             _check_rounds(rounds, problem)
-        for problem, (policy, self._at) in itertools.product(problems, policies):
+        for problem, (policy, place) in itertools.product(problems, policies):
+            self._at = place
             check_fit(policy, problem)
         self._at, self._beyond = [], {"policies", "problems"}  # what is left: an entry given twice
         return Plan(tuple(policy for policy, _ in policies), tuple(problems), runs, seed, rounds)
@@ -155,6 +161,7 @@ class _Reader:
         if not isinstance(entries, list) or not entries:
             raise BadValue(name=key, expected="a list of texts and tables")
         for entry in entries:
+            self._look_at(key)
             table = {word: entry} if isinstance(entry, str) else entry
             if not isinstance(table, dict) or not isinstance(table.get(word), str):
                 expected = f'a text, or a table with {word} = "..."'

@@ -94,7 +94,7 @@ def sweep(
     """
     for module in imports:
         imported.load(module)
-    plan = Plan.of(policies, problems, runs, seed, rounds, horizon).on(device)
+    plan = Plan.of(policies, problems, runs, seed, rounds, horizon, device)
     for problem in plan.problems:
         for policy in plan.policies:
             check_fit(policy, problem)

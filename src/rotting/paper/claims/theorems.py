@@ -12,7 +12,6 @@ from rotting.paper.claims.judging import Estimate, Finding, claim, exactly, mean
 from rotting.paper.experiment import Results, final_regret
 from rotting.problems import Problem
 from rotting.theory import (
-    decompose,
     deterministic_lower_bound,
     eff_fewa_bound,
     eff_fewa_problem_bound,
@@ -154,9 +153,8 @@ def _corollaries_2_and_3(results: Results) -> Finding:
 def _overpulls(results: Results) -> Finding:
     shares = {}
     for name, problem in theory.NOISY.items():
-        pulls = results[name]["pulls"].sel(policy="FEWA 5").transpose("run", "arm").values
         limits = overpull_limits(problem, problem.horizon).overpulls
-        for arm, share in enumerate(decompose(problem, pulls).overpulls.mean(axis=0) / limits):
+        for arm, share in enumerate(theory.decomposed(results, name).overpulls.mean(axis=0) / limits):
             shares[f"arm {arm} of {name}"] = float(share)
     found, where = _largest(shares)
     return Finding(found, f"most on {where}: {100 * found.value:.0f} % of h+.")
