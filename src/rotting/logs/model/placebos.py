@@ -43,13 +43,13 @@ def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
     largest = float(np.max((-falls.score / spread)[within.testable], initial=-np.inf))
     member = together.likeliest
     common, some = float(-member.slope.z(COMMON)), member.sample
-    levels = luck.levels(member)
+    levels, spreads = luck.levels(member)
     as_large, as_common = 0, 0
     for _ in range(PLACEBOS):
         drawn = luck.drawn(generator)
         z = -(within.column * fit.rest_of(drawn)).sum(axis=1) / spread
         as_large += bool(np.max(z[within.testable], initial=-np.inf) >= largest - ROUNDING)
-        dealt = drawn[some] + generator.permutation(levels)[:, None] * (panel.shown[some] > 0)
+        dealt = drawn[some] + (generator.permutation(levels) * spreads)[:, None] * (panel.shown[some] > 0)
         score = float((member.axis * member.fit.rest_of(dealt)).sum())
         as_common += bool(-score / np.sqrt(float(member.slope.information) + COMMON**-2) >= common - ROUNDING)
     return Placebos(
@@ -106,12 +106,17 @@ class Luck:
             wanted = most
         return cls(panel, wider * left * np.sqrt(panel.weight), min(wanted, most))
 
-    def levels(self, member: Member) -> np.ndarray:
-        """Return the levels of the arms of a member, seen from the others."""
+    def levels(self, member: Member) -> tuple[np.ndarray, np.ndarray]:
+        """Return the levels of the arms of a member in units of their spreads, and those.
+
+        Of arms that were hardly shown, levels are hardly known: dealt to others, they must not be worth as much.
+        """
         own = member.fit.panel
-        left = own.response - member.fit.slices
         weight = np.maximum(own.weight.sum(axis=1), 1e-12)
-        return np.asarray((own.weight * left).sum(axis=1) / weight)
+        level = (own.weight * (own.response - member.fit.slices)).sum(axis=1) / weight
+        spread = np.sqrt(member.fit.arms.assumed.level**2 + 1 / weight)
+        centre = np.average(level, weights=spread**-2)
+        return np.asarray((level - centre) / spread), spread
 
     def drawn(self, generator: np.random.Generator) -> np.ndarray:
         """Return responses in which stretches of each arm's luck stand in another order."""

@@ -99,11 +99,13 @@ def _about(diagnosis: Diagnosis) -> str:
 def _arms(diagnosis: Diagnosis) -> list[str]:
     shown = in_order(diagnosis.arms)[:SHOWN_ROWS]
     rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
-    curve = "" if diagnosis.per_unit else " Dashed: the curve behind half-lives and gains."
+    line = "Line: what the model behind half-lives and gains makes of them"
+    if diagnosis.per_unit:
+        line = "Band: what their counts leave open"
     counted = " of one user" if diagnosis.per_unit else ""
     caption = (
-        f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
-        f"{curve} Orange: called worn. Look at the scales: panels may differ.{rest}"
+        f"Dots: mean rewards of bins of exposures{counted}. {line}, with a 90 % band."
+        f" Orange: called worn. Look at the scales: panels may differ.{rest}"
     )
     findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}

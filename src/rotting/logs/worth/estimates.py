@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+TAILS = (0.05, 0.95)  # the quantiles that bound every 90 % interval and band
+
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
