@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -38,6 +37,8 @@ class Panel:
     exposures: np.ndarray  # of each arm in all
     launch: np.ndarray  # of each arm, 0 to 1
     end: np.ndarray  # when it was shown last
+    typical_exposures: float  # how often an arm was shown: the mean over exposures, not over arms
+    typical_age: float  # how old arms got, weighted likewise
     event: float  # what an event is worth
     mean: float  # what an exposure earns at the response 0, in rewards
     rate: float  # the same; where effects add up, what they are measured in
@@ -47,16 +48,6 @@ class Panel:
     def arms(self) -> int:
         """The number of arms."""
         return len(self.exposures)
-
-    @functools.cached_property
-    def typical_exposures(self) -> float:
-        """How often an arm was shown: the mean over exposures, not over arms."""
-        return float((self.exposures**2).sum() / self.exposures.sum())
-
-    @functools.cached_property
-    def typical_age(self) -> float:
-        """How old arms got, weighted likewise."""
-        return max(float(self.exposures @ (self.end - self.launch) / self.exposures.sum()), 1e-6)
 
     @property
     def events(self) -> np.ndarray:
@@ -87,8 +78,8 @@ class Panel:
         return dataclasses.replace(self, response=response, weight=np.minimum(expected, MOST_WEIGHT))
 
 
-def make_panel(log: Log, segments: bool = True) -> Panel:
-    """Return the panel of a log; without `segments` as if there were none."""
+def make_panel(log: Log) -> Panel:
+    """Return the panel of a log."""
     arm = np.repeat(np.arange(len(log.arms)), [len(own.cells.count) for own in log.arms])
     count, total, time = (
         np.concatenate([getattr(own.cells, name) for own in log.arms]) for name in ("count", "capped", "time")
@@ -108,7 +99,7 @@ def make_panel(log: Log, segments: bool = True) -> Panel:
     slice_time = (shown * own_time).sum(axis=0) / shown.sum(axis=0)
     launch, end = (np.array([limit(own.cells.time) for own in log.arms]) for limit in (np.min, np.max))
     expected = np.ones(shape)
-    if segments and len(log.counted.segments) > 1 and not additive:
+    if len(log.counted.segments) > 1 and not additive:
         expected = _expected(log, place, shape)
     exposures = shown.sum(axis=1)
     if additive:
@@ -121,6 +112,8 @@ def make_panel(log: Log, segments: bool = True) -> Panel:
     panel = Panel(
         shown=shown * expected, earned=earned, exposure=exposure, age=age,
         time=slice_time, response=response, weight=weight, exposures=exposures, launch=launch, end=end,
+        typical_exposures=float((exposures**2).sum() / exposures.sum()),
+        typical_age=max(float(exposures @ (end - launch) / exposures.sum()), 1e-6),
         event=event, mean=float(total.sum() / count.sum()), rate=rate, additive=additive,
     )  # fmt: skip
     return panel if additive else panel.seen_from(_levels(panel))
