@@ -26,7 +26,8 @@ COMMON = 1.0  # the spread, beforehand, of what a typical arm loses over its exp
 NOTHING_FALLS = 0.5  # beforehand
 MOST_WANDERINGS, MOST_LEARNT_FROM = 3, 100
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
-CLEAR = 0.1  # the level at which each arm must fall with the others, and all together
+# Levels at which all arms together must fall (1.5 standard errors; placebos are asked besides), and each with them.
+CLEAR, ARM_CLEAR = 0.067, 0.1
 KNOWN = 0.5  # a standard error of the common slope above which a log says nothing of it
 LIKELY = 0.8  # an explanation that is so likely is named
 
@@ -103,7 +104,7 @@ class Together:
     def called(self, tested: np.ndarray) -> np.ndarray:
         """Return which arms are called worn with the others."""
         clear = self.tells and self.p_value < CLEAR
-        return np.asarray(tested & (self.falling < CLEAR) & clear)
+        return np.asarray(tested & (self.falling < ARM_CLEAR) & clear)
 
     @property
     def driver(self) -> str:
@@ -118,7 +119,11 @@ def look_at_launches(panel: Panel, within: Within) -> Together:
     found = tuple(_explanations(sample, within))
     own, aging = ([each for each in found if each.falls and each.way == (along, STRAIGHT)] for along in (EXPOSURE, AGE))
     logs = np.array([each.evidence for each in own])
-    evidence = {EXPOSURE: logs, AGE: [each.evidence for each in aging], CALENDAR: [each.weight for each in own]}
+    evidence = {
+        EXPOSURE: logs.tolist(),
+        AGE: [each.evidence for each in aging],
+        CALENDAR: [each.weight for each in own],
+    }
     likely = weights(np.array([np.logaddexp.reduce(each) for each in evidence.values()]))
     chances = weights(logs)
     known = np.array([float(each.slope.information) for each in own])

@@ -15,7 +15,9 @@ MOST_SLICES, FEWEST_SLICES, REWARDS_PER_CELL = 32, 4, 5.0
 MANY_ARMS, SLICES_OF_MANY = 300, 14
 SAME_TIME = 1e-8  # of the log's time: cells that are no further apart have one time
 MOST_WEIGHT = 1e6  # of a cell: nothing is known to a thousandth, whatever the log says
-ROUNDS_OF_LEVELS, ROUNDS_OF_STRATA = 40, 60
+ROUNDS_OF_LEVELS = 40
+# Where places follow exposures closely, strata settle slowly; left too early, they would leave their fall to the arms.
+MOST_ROUNDS, SETTLED = 1000, 1e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,12 +187,15 @@ def _expected(log: Log, place: np.ndarray, shape: tuple[int, int]) -> np.ndarray
     )
     levels = [np.ones((shape[0], 1, 1)), np.ones((1, shape[1], 1)), np.ones((1, 1, strata))]
     prior = 0.5 * totals.sum() / counts.sum()
-    for _ in range(ROUNDS_OF_STRATA):
+    for _ in range(MOST_ROUNDS):
+        last = levels[2]
         for axis in range(3):
             others = levels[axis - 1] * levels[axis - 2]
             beside = tuple(each for each in range(3) if each != axis)
             known = (counts * others).sum(axis=beside, keepdims=True)
             levels[axis] = (totals.sum(axis=beside, keepdims=True) + prior) / np.maximum(known + 0.5, 1e-300)
+        if np.abs(np.log(levels[2] / last)).max() < SETTLED:
+            break
     factor = levels[2][0, 0]
     factor = factor / ((counts.sum(axis=(0, 1)) @ factor) / counts.sum())
     shown = counts.sum(axis=2)
