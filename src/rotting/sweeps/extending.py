@@ -8,7 +8,7 @@ played now, so the folder ends up as if it had been made at once, bit for bit.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,28 +18,29 @@ from rotting.sweeps.blocks import Content, played_blocks
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.kept import Kept
+from rotting.sweeps.plan import Plan
 
 # Regret of another version may be added up in another order.
 _ROUNDING = 1e-9
 
 
 class Earlier:
-    """The results of earlier plans in a folder, under the numbers of its present plan.
+    """The results of earlier plans, under the numbers of the present one.
 
     Parameters
     ----------
-    folder
-        The folder, with its present plan.
+    plan, folders
+        The present plan, and the folders of the earlier ones.
     note
         Told about blocks that are damaged: what they held is played again.
     """
 
-    def __init__(self, folder: Folder, note: Callable[[str], None]):
-        self.plan = folder.plan
+    def __init__(self, plan: Plan, folders: Sequence[Folder], note: Callable[[str], None]):
+        self.plan = plan
         self._has = np.zeros(self.plan.total_runs, bool)
         self._samples: dict[tuple[int, int], range] = {}  # by cell, a run that another version has played
         self._sources: list[tuple[Kept, list[int], list[int]]] = []  # and where its problems and policies are now
-        for old in folder.earlier():
+        for old in folders:
             kept = Kept(old, [block for block in old.blocks() if _is_sound(old, block, note)])
             places = _places(old.plan.problems, self.plan.problems), _places(old.plan.policies, self.plan.policies)
             self._sources.append((kept, *places))
