@@ -116,12 +116,10 @@ def test_a_killed_server_has_kept_what_it_answered_and_keys_give_the_same_decisi
 def test_a_terminated_server_carries_out_what_waits(sqlite):
     make_bandit(sqlite)
     port = free_port()
-    page = f"http://127.0.0.1:{port}/bandits/hero/stream"
     with server_process(sqlite, port) as process, Load(port) as load:
         load.wait_for(30)
-        with httpx.stream("GET", page, timeout=60.0):  # a page that is open does not hold it up
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=60) == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
     assert load.refused == []
     load.check(sqlite)
 
@@ -156,9 +154,13 @@ def test_several_processes_share_one_address_on_postgresql(postgres):
     load.check(postgres)
 
 
-def test_slow_and_half_open_clients_keep_nobody_waiting(client, monkeypatch):
-    monkeypatch.setattr("rotting.serve.app.BODY_SECONDS", 0.5)
-    monkeypatch.setattr("rotting.serve.protocol.HEAD_SECONDS", 0.5)
+def test_slow_and_half_open_clients_keep_nobody_waiting(sqlite):
+    make_bandit(sqlite)
+    with serving(sqlite, patience=0.5) as client:
+        check_slow_clients(client)
+
+
+def check_slow_clients(client):
     address = (client.base_url.host, client.base_url.port)
     head = b"POST /v1/bandits/hero/decisions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     beginnings = [b"", b"POST /v1", head, head + b"Content-Length: 100\r\n\r\n", head + b"Content-Length: 100\r\n\r\n{"]
@@ -225,11 +227,12 @@ def test_a_clock_that_jumps_does_no_harm(client, monkeypatch):
         bandit.verify()
 
 
-def test_a_queue_that_is_full_refuses_instead_of_growing(client, monkeypatch):
-    monkeypatch.setattr("rotting.serve.writer.LONGEST_QUEUE", 0)
-    reply = client.post("/v1/bandits/hero/decisions")
+def test_a_queue_that_is_full_refuses_instead_of_growing(sqlite):
+    make_bandit(sqlite)
+    with serving(sqlite, longest_queue=0) as client:
+        reply = client.post("/v1/bandits/hero/decisions")
+        flag = client.post("/ofrep/v1/evaluate/flags/hero")
     assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
-    flag = client.post("/ofrep/v1/evaluate/flags/hero")
     assert (flag.status_code, flag.headers["retry-after"]) == (429, "1")
 
 

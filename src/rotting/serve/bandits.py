@@ -30,14 +30,6 @@ class Directory:
         self._tokens: dict[str, Entry] = {}
         self._looked = 0.0
 
-    def knows(self, name: str) -> bool:
-        """Say whether a bandit is known without a look at the database."""
-        return name in self._names
-
-    def knows_decision(self, decision: str) -> bool:
-        """Say whether the bandit of a decision is known without a look at the database."""
-        return decision.partition("-")[0] in self._tokens
-
     def refresh(self, at_once: bool = False) -> None:
         """Read the list again, unless that was done just now."""
         with self._lock:
@@ -54,16 +46,24 @@ class Directory:
         """Return the names of all bandits that are known."""
         return list(self._names)
 
+    def entry(self, name: str) -> Entry | None:
+        """Return a bandit by its name, if it is known without a look at the database."""
+        return self._names.get(name)
+
+    def entry_of(self, decision: str) -> Entry | None:
+        """Return the bandit that a decision belongs to, if it is known without a look at the database."""
+        return self._tokens.get(decision.partition("-")[0])
+
     def find(self, name: str) -> Entry:
         """Return a bandit by its name."""
-        found = self._names.get(name)
+        found = self.entry(name)
         if found is None:
             raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
         return found
 
-    def of_decision(self, decision: str) -> Entry:
+    def find_of(self, decision: str) -> Entry:
         """Return the bandit that a decision belongs to."""
-        found = self._tokens.get(decision.partition("-")[0])
+        found = self.entry_of(decision)
         if found is None:
             raise UnknownDecision(
                 f"no bandit took a decision {quoted(decision)}", value=decision, expected="the id of a decision"
