@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import time
 
 import httpx
 import pytest
@@ -52,6 +53,14 @@ def make_key(url, role, bandit=None):
 
 def bearer(key):
     return {"Authorization": f"Bearer {key}"}
+
+
+def wait_until(condition, seconds=60.0):
+    """Wait until a condition holds, which is asked for twenty times a second."""
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        pause.wait(0.05)
 
 
 def free_port():

@@ -8,14 +8,27 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import httpx
 import pytest
 
-from bandit.tables import limit_pages
 from rotting import Bandit
+from rotting.bandit import open_store
 from rotting.bandit.core import clocks
-from serving import client, free_port, make_bandit, postgres, postgres_server, serving, sqlite
+from rotting.serve import keys
+from serving import (
+    bearer,
+    client,
+    free_port,
+    make_bandit,
+    make_key,
+    postgres,
+    postgres_server,
+    serving,
+    sqlite,
+    wait_until,
+)
 
 
 @contextlib.contextmanager
@@ -24,12 +37,8 @@ def server_process(url, port, *options):
     command = [sys.executable, "-m", "rotting", "serve", url, "--port", str(port), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        for _ in range(600):
-            assert process.poll() is None, process.stderr.read()
-            with contextlib.suppress(httpx.TransportError):
-                httpx.get(f"http://127.0.0.1:{port}/livez")
-                break
-            time.sleep(0.1)
+        process.stdout.readline()  # it says when it answers
+        assert process.poll() is None, process.stderr.read()
         yield process
     finally:
         if process.poll() is None:
@@ -67,14 +76,10 @@ class Load:
                     if http.put(f"/v1/decisions/{choice['id']}/reward", json={"value": value}).status_code == 201:
                         self.rewarded[choice["id"]] = value
                     continue
-                time.sleep(0.05)
+                self._stop.wait(0.05)
 
     def wait_for(self, decisions):
-        for _ in range(1200):
-            if len(self.decided) >= decisions:
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"only {len(self.decided)} decisions")
+        wait_until(lambda: len(self.decided) >= decisions)
 
     def __enter__(self):
         return self
@@ -136,8 +141,7 @@ def test_two_servers_share_one_postgresql(postgres):
         [choice] = one.post("/v1/bandits/hero/decisions").json()["decisions"]
         assert other.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1}).status_code == 201
         one.put("/v1/bandits/later", json={"arms": ["x", "y"]})
-        time.sleep(1.1)  # names that are not known are looked for once a second
-        assert other.post("/v1/bandits/later/decisions").status_code == 201
+        wait_until(lambda: other.post("/v1/bandits/later/decisions").status_code == 201)
         assert "hero" in other.get("/").text
     here.check(postgres)
     there.check(postgres)
@@ -195,12 +199,26 @@ def test_a_head_that_does_not_end_is_refused(client):
     assert large.status_code == 201
 
 
-def test_a_full_disk_is_said_and_survived(client, caplog, monkeypatch):
+def limit_room(*stores):
+    """Let SQLite stores say that the disk is full soon; returns the limit, which may be changed."""
+    with stores[0].lock:
+        room = [stores[0].driver.execute("PRAGMA page_count").fetchone()[0] + 10]
+
+    def limited(dial, deadline):
+        made = dial(deadline)
+        made.execute(f"PRAGMA max_page_count = {room[0]}")
+        return made
+
+    for store in stores:
+        store._dial = partial(limited, store._dial)
+        store.disconnect()
+    return room
+
+
+def test_a_full_disk_is_said_and_survived(client, caplog):
     client.post("/v1/bandits/hero/decisions")
     store = client.service.writer.bandits._commits[0].store
-    room = [store.driver.execute("PRAGMA page_count").fetchone()[0] + 10]
-    limit_pages(monkeypatch, store, lambda: room[0])
-    store.driver.execute(f"PRAGMA max_page_count = {room[0]}")
+    room = limit_room(store)
     replies = [client.post("/v1/bandits/hero/decisions", json={"n": 1000}) for _ in range(3)]
     full = [reply for reply in replies if reply.status_code != 201]
     assert {reply.status_code for reply in full} == {503}
@@ -213,6 +231,35 @@ def test_a_full_disk_is_said_and_survived(client, caplog, monkeypatch):
     assert client.post("/v1/bandits/hero/decisions", json={"n": 1000}).status_code == 201
     with Bandit.open(client.service.options.url, "hero") as bandit:
         assert bandit.verify().decisions == 1 + 1000 * (1 + sum(reply.status_code == 201 for reply in replies))
+
+
+def test_readiness_ends_when_the_disk_is_full(client):
+    """The probe needs the room that a decision needs, not a row that is there already."""
+    ask = {"url": "/v1/bandits/hero/decisions", "json": {"n": 20}}
+    service = client.service
+    assert (client.post(**ask).status_code, client.get("/readyz").status_code) == (201, 200)
+    limit_room(service.writer.bandits._commits[0].store, service.probing.store)
+    assert 503 in (client.post(**ask).status_code for _ in range(200))
+    service.shared.forget()
+    assert client.get("/readyz").json() == {"status": "failing"}
+    with Bandit.open(service.options.url, "hero") as bandit:
+        bandit.verify()
+
+
+def test_reports_hold_up_neither_probes_nor_keys(sqlite):
+    make_bandit(sqlite)
+    key, done = make_key(sqlite, "client"), threading.Event()
+    with serving(sqlite, keys_seconds=0.05) as client:
+        for _ in range(8):  # as reports on a long log would
+            client.service._threads.submit(done.wait)
+        try:
+            ask = {"url": "/v1/bandits/hero/decisions", "headers": bearer(key)}
+            assert (client.post(**ask).status_code, client.get("/readyz").status_code) == (201, 200)
+            with contextlib.closing(open_store(sqlite)) as store:
+                keys.revoke_key(store, key.split("_")[1])
+            wait_until(lambda: client.post(**ask).status_code == 401)
+        finally:
+            done.set()
 
 
 def test_a_clock_that_jumps_does_no_harm(client, monkeypatch):

@@ -8,7 +8,7 @@ from rotting.serve import keys
 from rotting.serve.access import Access, RateLimit
 from rotting.serve.errors import TooManyRequests
 from rotting.serve.running import check_listening
-from serving import bearer, client, make_bandit, make_key, serving, sqlite
+from serving import bearer, client, make_bandit, make_key, serving, sqlite, wait_until
 
 # Something that each role is for, with the role.
 ASKED = {
@@ -87,16 +87,6 @@ def test_a_revoked_key_is_refused_and_the_last_one_does_not_open_the_server(sqli
         store.close()
 
 
-def wait_until(condition):
-    import time
-
-    for _ in range(200):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never happened")
-
-
 def test_the_database_holds_no_key(sqlite, tmp_path):
     key = make_key(sqlite, "admin")
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
@@ -117,6 +107,8 @@ def test_without_keys_other_sites_cannot_use_a_browser_on_this_machine(client):
     assert client.post(path, headers={"Origin": "https://evil.example"}).status_code == 403
     assert client.post(path, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert client.post(path, headers={"Host": "evil.example"}).status_code == 403  # a name that leads here
+    for name, nonsense in (("Host", "["), ("Origin", "http://["), ("Origin", "null")):
+        assert client.post(path, headers={name: nonsense}).status_code == 403
     own = f"http://{client.base_url.netloc.decode()}"
     assert client.post(path, headers={"Origin": own, "Sec-Fetch-Site": "same-origin"}).status_code == 201
 

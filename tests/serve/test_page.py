@@ -151,6 +151,14 @@ def test_a_key_becomes_a_cookie_and_forms_are_only_believed_from_our_pages(sqlit
         assert client.get("/v1/bandits/hero", headers=bearer(keys["admin"])).json()["arms"][0]["available"] is False
 
 
+def test_a_page_is_sent_again_when_it_has_changed(shop):
+    first = shop.get("/bandits/hero")
+    seen = {"If-None-Match": first.headers["etag"]}
+    assert (shop.get("/bandits/hero", headers=seen).status_code, shop.get("/", headers=seen).status_code) == (304, 200)
+    shop.patch("/v1/bandits/hero/arms", json={"retire": ["red"]})
+    assert "Restore red" in shop.get("/bandits/hero", headers=seen).text
+
+
 def test_mistakes_have_a_page_too(shop):
     reply = shop.get("/bandits/nobody")
     assert (reply.status_code, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Work beside the event loop: lanes, each a thread with a connection of its own, and what is made for many at once."""
+"""Work beside the event loop: threads with connections of their own, and what is made for many at once."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ class Lane:
 class Shared:
     """What is made for whoever asks: once a second at most, and once for all who ask meanwhile."""
 
-    def __init__(self) -> None:
+    def __init__(self, fresh: float = FRESH) -> None:
+        self._fresh = fresh
         self._made: dict[Hashable, tuple[float, object, asyncio.Task[Any]]] = {}
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Result]], version: object = None) -> Result:
         """Return what is made for a key: anew if it was made a second ago, or for another version if there are any."""
         at, known, task = self._made.get(key, (0.0, None, None))
-        is_old = time.monotonic() >= at + FRESH if version is None else version != known
+        is_old = time.monotonic() >= at + self._fresh if version is None else version != known
         if task is None or (task.done() and is_old):
             task = asyncio.ensure_future(make())
             self._made[key] = time.monotonic(), version, task

@@ -1,4 +1,4 @@
-"""What an operator watches, for Prometheus. Bandits' own numbers come from their logs, so they survive restarts."""
+"""What an operator watches, for Prometheus. Numbers of bandits come from their logs, and survive restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page says of a bandit: which arms are worn, what is shown instead, and whether anything needs somebody."""
+"""What the page says of a bandit: which arms are worn, what is shown instead, what needs somebody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP connections that wait neither for ever nor for everything: a request's head has limits of time and size.
+"""HTTP connections that do not wait for ever: a request's head has limits of time and size.
 
 uvicorn limits neither. It has an upper bound in pyproject.toml for this: tests/serve/test_uvicorn.py lists what
 is used of it.

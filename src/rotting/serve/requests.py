@@ -1,4 +1,4 @@
-"""Bodies of requests and replies: the one definition that checks what arrives and that `/openapi.json` is made of."""
+"""Bodies of requests and replies: one definition that checks what arrives, and describes the API."""
 
 from __future__ import annotations
 

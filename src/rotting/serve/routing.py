@@ -1,4 +1,4 @@
-"""Routes: what is served where, to whom, and with which bodies. The same table answers requests and describes the API.
+"""Routes: what is served where, to whom, and with which bodies. They answer requests and describe the API.
 
 Starlette finds the route of a request. Names of bandits may hold any visible character, so paths are matched before
 they are decoded: a bandit called `a/b` is at `/v1/bandits/a%2Fb`.

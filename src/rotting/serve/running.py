@@ -1,4 +1,4 @@
-"""Listening: uvicorn with our limits, one process or several, and what `rotting serve` says when it is ready."""
+"""Listening: uvicorn with our limits, one process or several, and what is said when it is ready."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from rotting.bandit import Bandits, Choice, Measurement, Outcome, Request, UnknownBandit, is_shared
+from rotting.bandit import Bandits, Choice, DamagedLog, Measurement, Outcome, Request, UnknownBandit, is_shared
 from rotting.serve.errors import Busy
 from rotting.serve.metrics import Metrics
 
@@ -35,7 +35,7 @@ class Writer:
         try:
             try:
                 outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
-            except UnknownBandit:  # it was deleted, and nothing was written; there may be another of that name
+            except (DamagedLog, UnknownBandit):  # it was deleted, and perhaps made again; nothing was written
                 outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
         finally:
             self.waiting -= len(requests)
