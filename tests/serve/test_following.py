@@ -85,6 +85,11 @@ def test_the_fit_never_rises_and_ends_near_that_of_the_report():
     assert levels[-1] == pytest.approx(reported[-1], abs=0.05)
 
 
+def test_the_fit_does_not_end_with_the_mean_of_a_few_rewards():
+    values = np.concatenate([np.tile([0.0, 1.0], 500), np.zeros(3)])
+    assert overview.fit_of(curve_of(values))[-1][1] > 0.4
+
+
 def test_worn_arms_are_found_and_steady_ones_are_not():
     """The test's level: of 400 steady arms, about 0.6 % would be called worn."""
     random = np.random.default_rng(3)

@@ -157,7 +157,7 @@ async def make_bandit(service: Service, request: HttpRequest) -> tuple[int, bodi
 
     async with service.making:
         await service.refresh(at_once=True)
-        is_new = service.directory.entry(name) is None
+        is_new = name not in service.directory.by_name
         await service.in_thread(make)
         await service.refresh(at_once=True)
     return HTTPStatus.CREATED if is_new else HTTPStatus.OK, await show_bandit(service, request)

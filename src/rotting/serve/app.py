@@ -27,7 +27,7 @@ from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit import Bandit, BanditError, open_store, warm_up
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
-from rotting.serve.bandits import Directory, Entry
+from rotting.serve.bandits import Directory, Entry, token_of
 from rotting.serve.errors import NoSuchPage, WrongMethod
 from rotting.serve.following import Follower
 from rotting.serve.keys import Key, read_keys
@@ -99,11 +99,11 @@ class Service:
         self.follower = Follower(self.options.url, self.directory)
         self.writer = Writer(self.options.url, self.options.longest_queue, self.metrics, self.follower.want)
         self.metrics.watch(lambda: self.writer.waiting, self.follower)
-        for name in self.directory.names():
+        for name in self.directory.by_name:
             self.follower.want(name)
         self._tasks.append(asyncio.create_task(self._keep_reading_keys()))
         await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
-        for name in self.directory.names()[:WARMED_BANDITS]:
+        for name in list(self.directory.by_name)[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
                 bandit = await self.in_thread(partial(self.writer.bandits.get, name))
                 await self.in_thread(partial(warm_up, bandit.policy))
@@ -118,11 +118,9 @@ class Service:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for close in (self.writer.close, self.follower.close, self._threads.shutdown, *self._lanes()):
-            await asyncio.to_thread(close)
-
-    def _lanes(self) -> list[Callable[[], None]]:
-        return [self.quick.close, self.probing.close]
+        for each in (self.writer, self.follower, self.quick, self.probing):
+            await asyncio.to_thread(each.close)
+        self._threads.shutdown()
 
     async def _keep_reading_keys(self) -> None:
         while True:
@@ -151,13 +149,13 @@ class Service:
 
     async def entry(self, bandit: str) -> Entry:
         """Return a bandit by its name."""
-        if self.directory.entry(bandit) is None:
+        if bandit not in self.directory.by_name:
             await self.refresh()
         return self.directory.find(bandit)
 
     async def entry_of(self, decision: str) -> Entry:
         """Return the bandit of a decision."""
-        if self.directory.entry_of(decision) is None:
+        if token_of(decision) not in self.directory.by_token:
             await self.refresh()
         return self.directory.find_of(decision)
 
@@ -165,7 +163,7 @@ class Service:
         """Return the names of the bandits that a key may see."""
         await self.refresh()
         only = None if key is None else key.bandit
-        return [name for name in self.directory.names() if only is None or name == only]
+        return [name for name in self.directory.by_name if only is None or name == only]
 
     # ASGI.
 

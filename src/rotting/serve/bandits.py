@@ -26,8 +26,8 @@ class Directory:
     def __init__(self, store: Store):
         self._store = store
         self._lock = threading.Lock()
-        self._names: dict[str, Entry] = {}
-        self._tokens: dict[str, Entry] = {}
+        self.by_name: dict[str, Entry] = {}
+        self.by_token: dict[str, Entry] = {}
         self._looked = 0.0
 
     def refresh(self, at_once: bool = False) -> None:
@@ -38,34 +38,27 @@ class Directory:
             with self._store.lock, self._store.reading():
                 rows = self._store.bandits() if self._store.condition() == "ready" else []
             entries = sorted((Entry(row.id, row.name, row.token) for row in rows), key=lambda entry: entry.name)
-            self._names = {entry.name: entry for entry in entries}
-            self._tokens = {entry.token: entry for entry in entries}
+            self.by_name = {entry.name: entry for entry in entries}
+            self.by_token = {entry.token: entry for entry in entries}
             self._looked = time.monotonic()
-
-    def names(self) -> list[str]:
-        """Return the names of all bandits that are known."""
-        return list(self._names)
-
-    def entry(self, name: str) -> Entry | None:
-        """Return a bandit by its name, if it is known without a look at the database."""
-        return self._names.get(name)
-
-    def entry_of(self, decision: str) -> Entry | None:
-        """Return the bandit that a decision belongs to, if it is known without a look at the database."""
-        return self._tokens.get(decision.partition("-")[0])
 
     def find(self, name: str) -> Entry:
         """Return a bandit by its name."""
-        found = self.entry(name)
+        found = self.by_name.get(name)
         if found is None:
             raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
         return found
 
     def find_of(self, decision: str) -> Entry:
         """Return the bandit that a decision belongs to."""
-        found = self.entry_of(decision)
+        found = self.by_token.get(token_of(decision))
         if found is None:
             raise UnknownDecision(
                 f"no bandit took a decision {quoted(decision)}", value=decision, expected="the id of a decision"
             )
         return found
+
+
+def token_of(decision: str) -> str:
+    """Return the token of the bandit that took a decision."""
+    return decision.partition("-")[0]

@@ -199,8 +199,7 @@ class Follower:
         """Read the logs that have changed, and forget those that were deleted."""
         self._directory.refresh()
         for bandit, tally in list(self.tallies.items()):
-            entry = self._directory.entry(bandit)
-            if entry != tally.entry:
+            if self._directory.by_name.get(bandit) != tally.entry:
                 with self.lock:
                     del self.tallies[bandit]
                 self.want(bandit)
@@ -213,7 +212,7 @@ class Follower:
                 self.want(bandit)
 
     def _follow(self, bandit: str) -> None:
-        while self._directory.entry(bandit) and not self._closing.is_set():
+        while bandit in self._directory.by_name and not self._closing.is_set():
             with self.lock:
                 tally = self._read(bandit, PORTION)
             if tally.is_complete:

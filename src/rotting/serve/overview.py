@@ -104,8 +104,8 @@ def is_worn(curve: Bins) -> bool:
     The test is that of a straight line's slope, which finds any shape of wear-out: it must lie so many standard errors
     below zero.
     """
-    whole = curve.sums[curve.sums[:, 0] == curve.step]  # the last mean may be of fewer rewards
-    if curve.sums[:, 0].sum() < FEWEST_REWARDS or len(whole) < 4:
+    whole = _whole(curve)
+    if whole[:, 0].sum() < FEWEST_REWARDS or len(whole) < 4:
         return False
     number, total, squares = whole.sum(axis=0)
     variance = max(0.0, squares / number - (total / number) ** 2)  # of one reward
@@ -137,9 +137,15 @@ def _dots(curve: Bins) -> Points:
 
 def _blocks(curve: Bins, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return sizes and means of so many blocks of rewards in a row."""
-    blocks = [block.sum(axis=0) for block in np.array_split(curve.sums, min(most, len(curve.sums)))]
+    whole = _whole(curve)
+    blocks = [block.sum(axis=0) for block in np.array_split(whole, min(most, len(whole)))]
     sizes, sums, _ = np.transpose(blocks)
     return sizes, sums / sizes
+
+
+def _whole(curve: Bins) -> np.ndarray:
+    """Return the curve without its last mean, if that is of fewer rewards than the others: it says little."""
+    return curve.sums[curve.sums[:, 0] == curve.step]
 
 
 # Sentences.
