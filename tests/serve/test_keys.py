@@ -153,8 +153,8 @@ def test_a_limited_key_is_told_to_come_back(sqlite):
 
 
 def test_access_is_closed_unless_told_otherwise():
-    assert not Access(open_to_all=False, rate_limit=0, origins=(), secret=b"").is_open
-    assert Access(open_to_all=True, rate_limit=0, origins=(), secret=b"").is_open
+    assert not Access(open_to_all=False, rate_limit=0, origins=()).is_open
+    assert Access(open_to_all=True, rate_limit=0, origins=()).is_open
 
 
 def test_commands_make_list_and_revoke_keys(sqlite, capsys):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import ipaddress
 import time
 from functools import lru_cache
@@ -43,12 +41,11 @@ class Access:
     loopback only.
     """
 
-    def __init__(self, open_to_all: bool, rate_limit: float, origins: tuple[str, ...], secret: bytes):
+    def __init__(self, open_to_all: bool, rate_limit: float, origins: tuple[str, ...]):
         self.ring = KeyRing()
         self.needs_keys = not open_to_all
         self._origins = origins
         self._rates = RateLimit(rate_limit)
-        self._secret = secret
 
     @property
     def is_open(self) -> bool:
@@ -92,19 +89,6 @@ class Access:
         same = origin is None or origin.partition("://")[2] == request.header(b"host")
         if not same or request.header(b"sec-fetch-site") in ("cross-site", "same-site"):
             raise NotAllowed("this request comes from a page of another site", hint="allow it with --allow-origin")
-
-    # Forms on pages.
-
-    def form_token(self, request: Request) -> str:
-        """Return what a form must hold to be believed: only pages of this server can know it."""
-        key = self._secret if request.key is None else request.key.digest.encode()
-        return hmac.new(key, b"form", hashlib.sha256).hexdigest()
-
-    def check_form(self, request: Request, token: str) -> None:
-        """Refuse a form that was not made by a page of this server for this key."""
-        self.check_origin(request)
-        if not hmac.compare_digest(token.encode(), self.form_token(request).encode()):
-            raise NotAllowed("the form is not from this page", hint="load the page again")
 
 
 def check_bandit(key: Key | None, bandit: str) -> None:

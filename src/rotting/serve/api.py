@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncGenerator, Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -210,35 +211,23 @@ async def log(service: Service, request: HttpRequest) -> Any:
     """Read the log: a page of it as JSON, or all of the rest as lines."""
     name = (await service.entry(request.params["bandit"])).name
     query: bodies.LogQuery = request.query()
-    if query.format == "json":
-        size = min(query.limit or LARGEST_PAGE, LARGEST_PAGE)
-        rows = [row async for portion in _portions(service, name, query.after, size) for row in portion]
-        following = rows[-1].seq if len(rows) == size else None
-        return bodies.LogPage(events=[bodies.LoggedEvent(*row) for row in rows], next=following)
-    found = _portions(service, name, query.after, query.limit)
-    first: list[LogRow] = await anext(found, [])  # what cannot be read is refused now, not in the middle
-    return StreamingResponse(_lines(first, found, query.format), media_type=_KINDS[query.format])
+    is_page = query.format == "json"
+    size = min(query.limit or LARGEST_PAGE, LARGEST_PAGE)
+    portions = _portions(service.options.url, name, query.after, size if is_page else query.limit)
+    first = await service.in_thread(lambda: next(portions, []))  # what cannot be read is refused now, ...
+    if is_page:
+        following = first[-1].seq if len(first) == size else None
+        return bodies.LogPage(events=[bodies.LoggedEvent(*row) for row in first], next=following)
+    make = _as_csv if query.format == "csv" else _as_lines
+    head = _as_csv([LogRow._fields]) if query.format == "csv" else b""
+    written = itertools.chain([head + make(first)], map(make, portions))  # ... not in the middle
+    return StreamingResponse(written, media_type=_KINDS[query.format])
 
 
-async def _portions(service: Service, name: str, after: int | None, limit: int | None) -> AsyncGenerator[list[LogRow]]:
+def _portions(url: str, name: str, after: int | None, limit: int | None) -> Iterator[list[LogRow]]:
     """Yield a log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
-    bandit = await service.in_thread(lambda: Bandit.open(service.options.url, name))
-    try:
-        found = bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
-        while portion := await service.in_thread(lambda: next(found, None)):
-            yield portion
-    finally:
-        bandit.close()
-
-
-async def _lines(first: list[LogRow], rest: AsyncGenerator[list[LogRow]], form: str) -> AsyncGenerator[bytes]:
-    make = _as_csv if form == "csv" else _as_lines
-    try:
-        yield make([LogRow._fields] if form == "csv" else []) + make(first)
-        async for portion in rest:
-            yield make(portion)
-    finally:
-        await rest.aclose()
+    with Bandit.open(url, name) as bandit:
+        yield from bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
 
 
 def _as_csv(rows: Sequence[Sequence[object]]) -> bytes:

@@ -8,7 +8,6 @@ import dataclasses
 import gc
 import os
 import re
-import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -59,7 +58,6 @@ class Options:
     patience: float = 10.0  # seconds in which the head of a request must arrive, and its body
     keys_seconds: float = 1.0  # after which a key that was added or revoked elsewhere is known here
     longest_queue: int = 10_000  # requests that may wait for the database
-    secret: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
 
 class Service:
@@ -72,7 +70,7 @@ class Service:
         self.options = options
         self._say_started = started
         self.metrics = Metrics(str(os.getpid()) if options.workers > 1 else "")
-        self.access = Access(options.open_to_all, options.rate_limit, options.origins, options.secret)
+        self.access = Access(options.open_to_all, options.rate_limit, options.origins)
         self.quick = Lane(open_store(options.url))  # for keys and names, ...
         self.probing = Lane(open_store(options.url))  # ... for probes: neither waits for reports, nor for the other
         self.directory = Directory(self.quick.store)

@@ -145,7 +145,8 @@ def _blocks(curve: Bins, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _whole(curve: Bins) -> np.ndarray:
     """Return the curve without its last mean, if that is of fewer rewards than the others: it says little."""
-    return curve.sums[curve.sums[:, 0] == curve.step]
+    whole: np.ndarray = curve.sums[curve.sums[:, 0] == curve.step]
+    return whole
 
 
 # Sentences.

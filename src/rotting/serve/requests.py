@@ -130,8 +130,8 @@ class LogQuery(Body):
     format: Annotated[Literal["json", "csv", "jsonl"], Meta(description="JSON in pages, or lines of all.")] = "json"
 
 
-class Confirm(Body):
-    """A change of an arm that is to be confirmed."""
+class ArmForm(Body):
+    """A change of an arm, as the form of a page sends it."""
 
     action: Literal["add", "retire", "restore"]
     arm: str

@@ -9,7 +9,7 @@ import numpy as np
 from rotting.serve.following import RECENT
 from rotting.serve.overview import STANDARD_ERRORS, ArmOverview, Overview, duration, lead
 from rotting.serve.page import charts
-from rotting.serve.page.html import Html, bandit_path, details, form, page, table
+from rotting.serve.page.html import Html, bandit_path, details, page, table
 
 _WORTH = (
     '<p class="soft">Worth: the ends of a fit to the arm’s rewards that never rises. Worn: they fall with its '
@@ -19,7 +19,7 @@ _WORTH = (
 _DOTS = (
     '<p class="soft">Dots: means of rewards in a row. Line: the fit that never rises. All arms have the same scale.</p>'
 )
-CONFIRM = {
+_MEANING = {
     "retire": "It is no longer shown. Its history is kept, late rewards are accepted, and it can be restored.",
     "restore": "It is available again, with its history.",
     "add": "It is shown at once, until enough is known of it. An arm cannot be deleted, only retired.",
@@ -71,15 +71,24 @@ def _arms(found: Overview, changeable: bool) -> str:
 
 def _change_form(bandit: str, arm: ArmOverview, place: int) -> Html:
     action = "retire" if arm.available else "restore"
-    label = f'aria-label="{action.capitalize()} {escape(arm.name)}"'
-    button = f'<button class="quiet" id="change-{place}" {label}>{action.capitalize()}…</button>'
-    return form(bandit_path(bandit, "/confirm"), {"action": action, "arm": arm.name}, button)
+    return _form(
+        bandit, action, f"change-{place}", f'<input type="hidden" name="arm" value="{escape(arm.name)}">', arm.name
+    )
 
 
 def _add_form(bandit: str) -> str:
     field = '<label for="new-arm">A new arm</label><input id="new-arm" name="arm" required maxlength="200"'
-    shown = f'{field} autocomplete="off"><button>Add…</button>'
-    return form(bandit_path(bandit, "/confirm"), {"action": "add"}, shown)
+    return _form(bandit, "add", "add-arm", f'{field} autocomplete="off">', "an arm")
+
+
+def _form(bandit: str, action: str, identifier: str, field: str, what: str) -> Html:
+    """Return a form that is folded away, so that changing an arm takes two steps."""
+    said = action.capitalize()
+    return Html(
+        f'<details id="{identifier}"><summary aria-label="{said} {escape(what)}">{said}…</summary>'
+        f'<p>{_MEANING[action]}</p><form class="row" method="post" action="{bandit_path(bandit, "/arms")}">'
+        f'<input type="hidden" name="action" value="{action}">{field}<button>{said} it</button></form></details>'
+    )
 
 
 def _wear(found: Overview) -> str:
@@ -159,11 +168,3 @@ def _health(found: Overview) -> str:
     }
     inside = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs.items())
     return f'<h2>Health</h2><dl class="numbers">{inside}</dl>'
-
-
-def confirm_page(bandit: str, action: str, arm: str, token: str) -> bytes:
-    """Return the page that asks whether an arm shall really be changed."""
-    buttons = f'<button>{action.capitalize()} it</button> <a href="{bandit_path(bandit)}">No, go back</a>'
-    asked = form(bandit_path(bandit, "/arms"), {"token": token, "action": action, "arm": arm}, buttons, "post")
-    body = f"<h1>{action.capitalize()} “{escape(arm)}”?</h1><p>{CONFIRM[action]}</p>{asked}"
-    return page(f"{action.capitalize()} {arm}? · {bandit}", body)

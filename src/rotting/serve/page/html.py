@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -64,12 +64,6 @@ def details(identifier: str, inside: str) -> str:
     return f'<details id="{identifier}"><summary>The same as a table</summary>{inside}</details>'
 
 
-def form(where: str, hidden: Mapping[str, str], shown: str, method: str = "get") -> Html:
-    """Return a form with hidden fields, and what is shown of it."""
-    fields = "".join(f'<input type="hidden" name="{name}" value="{escape(each)}">' for name, each in hidden.items())
-    return Html(f'<form class="row" method="{method}" action="{where}">{fields}{shown}</form>')
-
-
 def link(where: str, content: object) -> Html:
     """Return a link."""
     return Html(f'<a href="{escape(where)}">{text(content)}</a>')
@@ -78,8 +72,8 @@ def link(where: str, content: object) -> Html:
 def bandit_path(name: str, rest: str = "") -> str:
     """Return the address of a bandit's page.
 
-    >>> bandit_path("a/b", "/confirm")
-    '/bandits/a%2Fb/confirm'
+    >>> bandit_path("a/b", "/arms")
+    '/bandits/a%2Fb/arms'
     """
     return f"/bandits/{quote(name, safe='')}{rest}"
 

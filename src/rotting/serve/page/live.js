@@ -25,8 +25,8 @@
   });
   show();
 
-  // Somebody who is typing, or has opened a table, keeps what they have.
-  const inUse = (part) => part.contains(document.activeElement) && document.activeElement.matches("input, summary");
+  // What somebody is using, by keyboard or hand, stays as it is.
+  const inUse = (part) => part.contains(document.activeElement);
 
   async function update() {
     try {
@@ -48,10 +48,8 @@
       const part = fresh.getElementById(old.id);
       if (!part || inUse(old) || old.innerHTML === part.innerHTML) continue;
       const open = [...old.querySelectorAll("details[open]")].map((each) => each.id);
-      const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
       old.replaceWith(part);
       for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-      if (focused) document.getElementById(focused)?.focus();
     }
   }
 

@@ -18,10 +18,10 @@ from rotting.serve.errors import BadBody, NotAuthenticated
 from rotting.serve.keys import ALLOWS
 from rotting.serve.overview import lead, make_overview
 from rotting.serve.page import html
-from rotting.serve.page.bandit import bandit_page, confirm_page
+from rotting.serve.page.bandit import bandit_page
 from rotting.serve.page.reference import reference_page
 from rotting.serve.problems import problem_of, status_of
-from rotting.serve.requests import ArmChanges, Confirm, Login
+from rotting.serve.requests import ArmChanges, ArmForm, Login
 from rotting.serve.routing import HTML, Request, Route
 
 if TYPE_CHECKING:
@@ -83,22 +83,14 @@ def _live(request: Request, content: bytes) -> Response:
 # Changing arms.
 
 
-async def confirm(service: Service, request: Request) -> Response:
-    """Ask whether an arm shall really be changed."""
-    asked: Confirm = request.query()
-    name = (await service.entry(request.params["bandit"])).name
-    return _page(confirm_page(name, asked.action, asked.arm.strip(), service.access.form_token(request)))
-
-
 async def change_arm(service: Service, request: Request) -> Response:
     """Change an arm, as a form says."""
-    form = _form(request)
-    service.access.check_form(request, form.pop("token", ""))
+    service.access.check_origin(request)
     try:
-        asked = msgspec.convert(form, Confirm)
+        asked = msgspec.convert(_form(request), ArmForm)
     except msgspec.ValidationError as error:
         raise BadBody(f"the form: {error}") from None
-    await change(service, request.params["bandit"], ArmChanges(**{asked.action: [asked.arm]}))
+    await change(service, request.params["bandit"], ArmChanges(**{asked.action: [asked.arm.strip()]}))
     return _redirect(html.bandit_path(request.params["bandit"]))
 
 
@@ -123,7 +115,8 @@ def _login_page(following: str, problem: str = "") -> bytes:
         '<label for="key">Key</label><input id="key" name="key" type="password" required size="50"'
         ' autocomplete="current-password"><button>Log in</button>'
     )
-    asked = html.form("/login", {"next": following}, fields, "post")
+    fields += f'<input type="hidden" name="next" value="{escape(following)}">'
+    asked = f'<form class="row" method="post" action="/login">{fields}</form>'
     whose = "<p>With a key of the role reader or admin: <code>rotting serve keys add</code>.</p>"
     return html.page("Log in · rotting", f"<h1>Log in</h1>{said}{whose}{asked}")
 
@@ -187,7 +180,6 @@ _BANDIT = "/bandits/{bandit}"
 ROUTES = (
     Route("GET", "/", index, "reader", style="page"),
     Route("GET", _BANDIT, show_bandit, "reader", style="page"),
-    Route("GET", f"{_BANDIT}/confirm", confirm, "admin", query=Confirm, style="page"),
     Route("POST", f"{_BANDIT}/arms", change_arm, "admin", style="page"),
     Route("GET", "/login", login, None, query=Login, style="page"),
     Route("POST", "/login", log_in, None, style="page"),

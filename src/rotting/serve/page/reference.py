@@ -42,13 +42,21 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], schemas: Ma
     if asked:
         rows += [[name, "body", _meaning(field)] for name, field in _fields(asked["schema"], schemas).items()]
     given = table(f"{summary}: what to send", ["name", "where", "meaning"], rows) if rows else ""
-    replies = [[status, each["description"], _body(each, schemas)] for status, each in operation["responses"].items()]
+    responses: dict[str, Any] = operation["responses"]
+    good = [f"{status} {_shape(each, schemas)}" for status, each in responses.items() if status < "400"]
+    bad = [status for status in responses if status >= "400"]
     return (
         f'<section id="{operation["operationId"]}"><h2>{escape(summary)}</h2>'
         f'<p><span class="method">{method}</span> <code>{escape(path)}</code> · {operation["description"]}</p>{given}'
-        f"{table(f'{summary}: replies', ['status', 'meaning', 'body'], replies)}"
+        f"<p>Replies: {'; '.join(good)}. Errors: {', '.join(bad) or 'none'}.</p>"
         f'<pre tabindex="0">{escape(_curl(method, path, "security" in operation, asked))}</pre></section>'
     )
+
+
+def _shape(response: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    """Return the fields of a reply."""
+    fields = [", ".join(_fields(each["schema"], schemas)) for each in response.get("content", {}).values()]
+    return f"<code>{{{escape(fields[0])}}}</code>" if fields else "without a body"
 
 
 def _fields(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,12 +68,6 @@ def _meaning(field: Mapping[str, Any]) -> Html:
     """Return what is said of a parameter or field, and its schema as it is."""
     schema = {name: each for name, each in field.get("schema", field).items() if name != "description"}
     return Html(f"{escape(field.get('description', ''))} <code>{escape(json.dumps(schema))}</code>")
-
-
-def _body(response: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
-    kinds: dict[str, Any] = response.get("content", {})
-    fields = next((", ".join(_fields(each["schema"], schemas)) for each in kinds.values()), "")
-    return "problem details" if any("problem" in kind for kind in kinds) else f"{{{fields}}}" if kinds else ""
 
 
 def _curl(method: str, path: str, needs_key: bool, asked: Mapping[str, Any] | None) -> str:
