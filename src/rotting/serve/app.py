@@ -34,7 +34,7 @@ from rotting.serve.lanes import Lane, Shared
 from rotting.serve.metrics import Metrics
 from rotting.serve.page import pages
 from rotting.serve.problems import note, problem_reply
-from rotting.serve.routing import Endpoint, Request, Route, finished
+from rotting.serve.routing import Endpoint, Request, finished
 from rotting.serve.writer import Writer
 
 Result = TypeVar("Result")
@@ -118,7 +118,7 @@ class Service:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for each in (self.writer, self.follower, self.quick, self.probing):
             await asyncio.to_thread(each.close)
-        self._threads.shutdown()
+        await asyncio.to_thread(self._threads.shutdown)
 
     async def _keep_reading_keys(self) -> None:
         while True:
@@ -198,20 +198,19 @@ class Service:
 
     async def _lost(self, request: AnyRequest, error: Exception) -> Response:
         """Answer where there is nothing, or not for this method."""
-        assert isinstance(error, HTTPException)
-        if error.headers is None:
-            return finished(
-                self.refusal(None, None, NoSuchPage("there is nothing at this address", hint="see /reference"))
-            )
-        path = request.scope["route"].path
+        path = getattr(request.scope.get("route"), "path", "")
         allowed = ", ".join(sorted(route.method for route in ROUTES if route.path == path))
-        response = self.refusal(None, None, WrongMethod("this method is not allowed here", expected=allowed))
+        if not allowed:
+            nothing = NoSuchPage("there is nothing at this address", hint="see /reference")
+            return finished(self.refusal("unknown", None, nothing))
+        wrong = WrongMethod("this method is not allowed here", expected=allowed)
+        response = finished(self.refusal("unknown", None, wrong))
         response.headers["allow"] = allowed
-        return finished(response)
+        return response
 
-    def refusal(self, route: Route | None, request: Request | None, error: Exception) -> Response:
+    def refusal(self, path: str, request: Request | None, error: Exception) -> Response:
         """Return the reply to a request that failed, in the style of its route, and note it."""
-        note(error, "unknown" if route is None else route.path)
+        note(error, path)
         self.metrics.refused(type(error).__name__)
         if request is not None and request.route.style == "ofrep":
             return ofrep.error_reply(request.params.get("key", ""), error)

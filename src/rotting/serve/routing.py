@@ -152,7 +152,7 @@ class Endpoint:
                 await request.read(service.options.patience)
             response = self._response(await self.route.handler(service, request))
         except Exception as error:
-            response = service.refusal(self.route, request, error)
+            response = service.refusal(path, request, error)
         await finished(response)(scope, receive, send)
         service.metrics.replied(path, scope["method"], response.status_code, time.perf_counter() - began)
 
