@@ -135,6 +135,7 @@ def test_two_servers_share_one_postgresql(postgres):
     with serving(postgres) as one, serving(postgres) as other:
         first, second = one.post(**ask).json(), other.post(**ask).json()
         assert first["decisions"][0]["id"] == second["decisions"][0]["id"]
+        assert [each.get("/readyz").status_code for each in (one, other)] == [200, 200]
         with Load(one.base_url.port, clients=2) as here, Load(other.base_url.port, clients=2) as there:
             here.wait_for(20)
             there.wait_for(20)

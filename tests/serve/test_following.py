@@ -10,7 +10,7 @@ from rotting import Bandit, EffFEWA
 from rotting.bandit.report.reporting import wear_fit
 from rotting.bandit.store.addresses import open_store
 from rotting.serve import overview
-from rotting.serve.bandits import Directory, Entry
+from rotting.serve.bandits import Directory
 from rotting.serve.following import MOST_PERIODS, MOST_POINTS, ArmTally, Bins, Follower, Tally
 from serving import sqlite
 
@@ -146,8 +146,7 @@ def names(tally):
 def tally_of(url, most=20_000):
     """Return the tally of a bandit called hero, read in portions."""
     with contextlib.closing(open_store(url)) as store, store.lock, store.reading():
-        row = store.find(name="hero")
-        tally = Tally(Entry(row.id, row.name, row.token))
+        tally = Tally(store.find(name="hero"))
         while not tally.seq or not tally.is_complete:
             tally.read(store, most)
         return tally

@@ -24,9 +24,10 @@ from starlette.types import Receive, Scope, Send
 
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit import Bandit, BanditError, open_store, warm_up
+from rotting.bandit.store import BanditRow
 from rotting.serve import api, health, ofrep
 from rotting.serve.access import Access
-from rotting.serve.bandits import Directory, Entry, token_of
+from rotting.serve.bandits import Directory, token_of
 from rotting.serve.errors import NoSuchPage, WrongMethod
 from rotting.serve.following import Follower
 from rotting.serve.keys import Key, read_keys
@@ -145,13 +146,13 @@ class Service:
         """Look which bandits there are."""
         await self.quick.run(lambda store: self.directory.refresh(at_once))
 
-    async def entry(self, bandit: str) -> Entry:
+    async def entry(self, bandit: str) -> BanditRow:
         """Return a bandit by its name."""
         if bandit not in self.directory.by_name:
             await self.refresh()
         return self.directory.find(bandit)
 
-    async def entry_of(self, decision: str) -> Entry:
+    async def entry_of(self, decision: str) -> BanditRow:
         """Return the bandit of a decision."""
         if token_of(decision) not in self.directory.by_token:
             await self.refresh()
@@ -198,8 +199,8 @@ class Service:
 
     async def _lost(self, request: AnyRequest, error: Exception) -> Response:
         """Answer where there is nothing, or not for this method."""
-        path = getattr(request.scope.get("route"), "path", "")
-        allowed = ", ".join(sorted(route.method for route in ROUTES if route.path == path))
+        found: Endpoint | None = request.scope.get("endpoint")
+        allowed = ", ".join(sorted(route.method for route in ROUTES if found and route.path == found.route.path))
         if not allowed:
             nothing = NoSuchPage("there is nothing at this address", hint="see /reference")
             return finished(self.refusal("unknown", None, nothing))

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import NamedTuple
 
 from rotting.bandit import Store, UnknownBandit, UnknownDecision
+from rotting.bandit.store import BanditRow
 from rotting.errors import quoted
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
-
-
-class Entry(NamedTuple):
-    """A bandit that the database has."""
-
-    id: int
-    name: str
-    token: str  # what the identifiers of its decisions start with
 
 
 class Directory:
@@ -26,8 +18,8 @@ class Directory:
     def __init__(self, store: Store):
         self._store = store
         self._lock = threading.Lock()
-        self.by_name: dict[str, Entry] = {}
-        self.by_token: dict[str, Entry] = {}
+        self.by_name: dict[str, BanditRow] = {}
+        self.by_token: dict[str, BanditRow] = {}
         self._looked = 0.0
 
     def refresh(self, at_once: bool = False) -> None:
@@ -37,19 +29,18 @@ class Directory:
                 return
             with self._store.lock, self._store.reading():
                 rows = self._store.bandits() if self._store.condition() == "ready" else []
-            entries = sorted((Entry(row.id, row.name, row.token) for row in rows), key=lambda entry: entry.name)
-            self.by_name = {entry.name: entry for entry in entries}
-            self.by_token = {entry.token: entry for entry in entries}
+            self.by_name = {row.name: row for row in sorted(rows, key=lambda row: row.name)}
+            self.by_token = {row.token: row for row in rows}
             self._looked = time.monotonic()
 
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> BanditRow:
         """Return a bandit by its name."""
         found = self.by_name.get(name)
         if found is None:
             raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
         return found
 
-    def find_of(self, decision: str) -> Entry:
+    def find_of(self, decision: str) -> BanditRow:
         """Return the bandit that a decision belongs to."""
         found = self.by_token.get(token_of(decision))
         if found is None:

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from rotting.bandit import BanditError, Event, Store, open_store
-from rotting.serve.bandits import Directory, Entry
+from rotting.bandit.store import BanditRow
+from rotting.serve.bandits import Directory
 from rotting.serve.problems import note
 
 MOST_POINTS = 200
@@ -73,8 +74,8 @@ class ArmTally:
 class Tally:
     """What the page and the metrics show of one bandit, after `seq` events."""
 
-    def __init__(self, entry: Entry):
-        self.entry = entry
+    def __init__(self, row: BanditRow):
+        self.row = row
         self.seq = 0
         self.log_seq = 0  # of the last event in the log, when it was last looked at
         self.start = self.at = 0.0  # of the first decision, of the last event
@@ -103,12 +104,12 @@ class Tally:
 
     def read(self, store: Store, most: int = PORTION) -> None:
         """Add the next events of the log, so many at most."""
-        events = store.events(self.entry.id, self.seq, limit=most)
-        self.log_seq = store.last_seq(self.entry.id)
+        events = store.events(self.row.id, self.seq, limit=most)
+        self.log_seq = store.last_seq(self.row.id)
         if not events:
             return
         late = [event for event in events if event.kind == "rewarded"][-DELAYS:]
-        decisions = store.numbered(self.entry.id, sorted({event.target or 0 for event in late}))
+        decisions = store.numbered(self.row.id, sorted({event.target or 0 for event in late}))
         self.delays.extend(event.at - decisions[event.target].at for event in late if event.target in decisions)
         self.rewarded_at = late[-1].at if late else self.rewarded_at
         self._add(events)
@@ -170,10 +171,10 @@ class Follower:
             return copy.deepcopy(tally)
 
     def _read(self, bandit: str, most: int) -> Tally:
-        entry = self._directory.find(bandit)
+        row = self._directory.find(bandit)
         tally = self.tallies.get(bandit)
-        if tally is None or tally.entry != entry:  # it is new, or was deleted and made again
-            tally = self.tallies[bandit] = Tally(entry)
+        if tally is None or tally.row != row:  # it is new, or was deleted and made again
+            tally = self.tallies[bandit] = Tally(row)
         with self._store.lock, self._store.reading():
             tally.read(self._store, most)
         if not tally.is_complete:
@@ -199,7 +200,7 @@ class Follower:
         """Read the logs that have changed, and forget those that were deleted."""
         self._directory.refresh()
         for bandit, tally in list(self.tallies.items()):
-            if self._directory.by_name.get(bandit) != tally.entry:
+            if self._directory.by_name.get(bandit) != tally.row:
                 with self.lock:
                     del self.tallies[bandit]
                 self.want(bandit)

@@ -28,7 +28,7 @@ _MEANING = {
 
 def bandit_page(found: Overview, changeable: bool, leave: bool) -> bytes:
     """Return the page, with forms if its reader may change arms."""
-    name = found.tally.entry.name
+    name = found.tally.row.name
     sections = {
         "summary": _summary(found),
         "arms": _arms(found, changeable),
@@ -53,7 +53,7 @@ def _summary(found: Overview) -> str:
         rest += f'<p class="soft">The log is still being read: this is the first {part:.0%} of it.</p>'
     if sealed:
         rest += f'<p class="soft">The log was compacted: pictures begin after event {sealed:,}.</p>'
-    return f'<h1>{escape(tally.entry.name)}</h1><p class="lead">{escape(lead(found.arms))}</p>{rest}'
+    return f'<h1>{escape(tally.row.name)}</h1><p class="lead">{escape(lead(found.arms))}</p>{rest}'
 
 
 def _arms(found: Overview, changeable: bool) -> str:
@@ -64,7 +64,7 @@ def _arms(found: Overview, changeable: bool) -> str:
         worth = [f"{arm.fit[end][1]:.3g}" if arm.fit else "" for end in (0, -1)]
         state = Html(f'<span class="state">{arm.state}</span>')
         row: list[object] = [name, state, f"{arm.share:.0%}", f"{arm.decisions:,}", f"{arm.rewards:,}", *worth]
-        rows.append([*row, _change_form(found.tally.entry.name, arm, place)] if changeable else row)
+        rows.append([*row, _change_form(found.tally.row.name, arm, place)] if changeable else row)
     columns = [*columns, "change"] if changeable else columns
     return f"<h2>Arms</h2>{table('Arms', columns, rows, '  nnnnn')}{_WORTH}"
 
