@@ -35,7 +35,7 @@ def test_shares_hold_every_decision_in_at_most_120_periods():
     arms = random.integers(0, 3, 5000)
     for start in range(0, 5000, 777):
         some = slice(start, start + 777)
-        shares.add(times[some], np.eye(3)[arms[some]])
+        shares.add(times[some], arms[some], 1.0)
     assert len(shares.sums) <= MOST_PERIODS
     expected = np.zeros_like(shares.sums)
     np.add.at(expected, ((times / shares.step).astype(int), arms), 1)
@@ -45,10 +45,10 @@ def test_shares_hold_every_decision_in_at_most_120_periods():
 def test_shares_survive_long_silences():
     shares = Bins(MOST_PERIODS, 0)
     for at in (0.0, 7e6, 7e6 + 1):
-        shares.add(np.array([at]), np.ones((1, 1)))
+        shares.add(np.array([at]), np.array([0]), 1.0)
     assert shares.sums.sum() == 3
     fresh = Bins(MOST_PERIODS, 0)
-    fresh.add(np.array([0.0, 7e6]), np.ones((2, 1)))
+    fresh.add(np.array([0.0, 7e6]), np.array([0, 0]), 1.0)
     assert fresh.sums.sum() == 2
 
 

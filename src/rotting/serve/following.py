@@ -29,24 +29,25 @@ PAUSE = 1.0  # seconds between looks at a log
 
 
 class Bins:
-    """Sums of rows over places from 0 on, in equal steps: when there are too many, neighbours become one."""
+    """Sums in columns over places from 0 on, in equal steps: when there are too many, neighbours become one."""
 
     def __init__(self, most: int, columns: int):
         self.step = 1.0
         self.sums = np.zeros((0, columns))
         self._most = most
 
-    def add(self, places: np.ndarray, rows: np.ndarray) -> None:
-        """Add a row at each of these places."""
+    def add(self, places: np.ndarray, columns: np.ndarray, values: np.ndarray | float) -> None:
+        """Add values at these places, in these columns."""
         if len(places) == 0:
             return
         while places.max() // self.step >= self._most:
             padded = np.pad(self.sums, ((0, len(self.sums) % 2), (0, 0)))
             self.sums, self.step = padded[0::2] + padded[1::2], 2 * self.step
         steps = (places // self.step).astype(np.int64)
-        more = (max(0, steps.max() + 1 - len(self.sums)), max(0, rows.shape[1] - self.sums.shape[1]))
-        self.sums = np.pad(self.sums, [(0, number) for number in more])
-        np.add.at(self.sums, steps, rows)
+        needed = (int(steps.max()) + 1, int(columns.max()) + 1)
+        more = [(0, max(0, least - there)) for least, there in zip(needed, self.sums.shape, strict=True)]
+        self.sums = np.pad(self.sums, more)
+        np.add.at(self.sums, (steps, columns), values)
 
 
 class ArmTally:
@@ -65,7 +66,8 @@ class ArmTally:
     def add(self, decided: int, expired: int, rewards: np.ndarray) -> None:
         """Add the next events."""
         places = np.arange(self.rewarded, self.rewarded + len(rewards), dtype=float)
-        self.curve.add(places, np.stack([np.ones(len(rewards)), rewards, rewards**2], axis=1))
+        values = np.stack([np.ones(len(rewards)), rewards, rewards**2], axis=1)
+        self.curve.add(places[:, None], np.arange(3), values)
         self.decided += decided
         self.expired += expired
         self.rewarded += len(rewards)
@@ -130,7 +132,7 @@ class Tally:
         if decided.any():
             self.start = self.start or float(at[decided][0])
             places = np.maximum(at[decided] - self.start, 0.0)
-            self.shares.add(places, np.eye(len(self.arms))[arm[decided]])
+            self.shares.add(places, arm[decided], 1.0)
         self.settled += int((expired | (kind == "rewarded")).sum())
         self.last_decisions.extend([each for each in events if each.kind == "decided"][-LAST_DECISIONS:])
         self.recent_arms.extend(arm[decided][-RECENT:].tolist())
