@@ -36,6 +36,19 @@ def test_without_versions_time_decides():
     assert asked(None, None, None, fresh=0.0) == 3
 
 
+def test_no_more_is_kept_than_there_is_room_for():
+    async def make():
+        return 1
+
+    async def ask():
+        shared = lanes.Shared()
+        for number in range(3 * lanes.MOST_MADE):
+            await shared.get(number, make)
+        return len(shared._made)
+
+    assert asyncio.run(ask()) <= lanes.MOST_MADE
+
+
 def test_what_fails_is_tried_again():
     async def fail():
         raise ValueError("no")

@@ -156,6 +156,12 @@ def test_a_page_is_sent_again_when_it_has_changed(shop):
     assert "Restore red" in shop.get("/bandits/hero", headers=seen).text
 
 
+def test_a_bandit_may_be_called_as_the_probe_is(shop):
+    """What is made for many is told apart by what it is, not by a name that somebody else may choose."""
+    shop.put("/v1/bandits/readyz", json={"arms": ["red"]})
+    assert [shop.get(path).status_code for path in ("/bandits/readyz", "/readyz", "/bandits/readyz")] == [200] * 3
+
+
 def test_mistakes_have_a_page_too(shop):
     reply = shop.get("/bandits/nobody")
     assert (reply.status_code, reply.headers["content-type"]) == (404, "text/html; charset=utf-8")

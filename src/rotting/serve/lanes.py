@@ -13,6 +13,7 @@ from rotting.bandit import Store
 Result = TypeVar("Result")
 
 FRESH = 1.0  # seconds for which something that was made is given to others
+MOST_MADE = 200  # that are kept
 
 
 class Lane:
@@ -48,6 +49,8 @@ class Shared:
         at, known, task = self._made.get(key, (0.0, None, None))
         is_old = time.monotonic() >= at + self._fresh if version is None else version != known
         if task is None or (task.done() and is_old):
+            if len(self._made) >= MOST_MADE:
+                self.forget()
             task = asyncio.ensure_future(make())
             self._made[key] = time.monotonic(), version, task
         found: Result = await asyncio.shield(task)

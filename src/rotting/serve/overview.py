@@ -73,7 +73,7 @@ async def make_overview(service: Service, bandit: str) -> Overview:
         reasons = {choice.id: choice.why for choice in tuple(service.writer.reasons.get(bandit, ()))}
         return overview(service.follower.read_now(bandit, found.available, READ_AT_ONCE), found, reasons)
 
-    return await service.shared.get(bandit, lambda: service.in_thread(read))
+    return await service.shared.get(("overview", bandit), lambda: service.in_thread(read))
 
 
 def overview(tally: Tally, found: Standing, reasons: Mapping[str, str]) -> Overview:
