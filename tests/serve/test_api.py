@@ -123,6 +123,7 @@ def test_one_of_those_who_make_a_bandit_at_once_has_made_it(client):
 def test_a_bandit_that_was_made_again_elsewhere_is_served_and_counted(client):
     url, service = client.service.options.url, client.service
     decide(client)
+    service.follower.look()  # afterwards, nothing more is to be read of it
     Bandit.delete(url, "hero")
     Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["black", "white"]).close()
     service.directory.refresh(at_once=True)
