@@ -178,7 +178,7 @@ def diagnose(
         read = read_log(log, options, progress.stage)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
-        draws = values_of(findings, seed)
+        draws = values_of(read, findings, seed)
         gains: list[Gain] = []
         sigma = sigma_of(read)
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:

@@ -123,7 +123,7 @@ def _tested(log: Log) -> Findings:
         for alone, with_others in zip(own.tolist(), launches.tolist(), strict=True)
     )
     worn = own | launches
-    driver, reason = _driver(log, panel, together, bool(worn.any()))
+    driver, reason = _driver(log, panel, together, bool(worn.any()), testable)
     return Findings(
         log=log,
         panel=panel,
@@ -153,12 +153,14 @@ def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[np.ndar
     return discoveries(falling, users.known) & (users.placebo <= FALSE_DISCOVERIES), falling, users.known
 
 
-def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str, str]:
+def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: np.ndarray) -> tuple[str, str]:
     """Return what values follow, if the log can tell, and why it can or cannot."""
     if log.per_unit and log.counted.users is not None:
         return ("exposure" if worn else CANNOT_TELL), log.counted.users.sentence
     if panel.arms == 1:
         return CANNOT_TELL, "one arm alone does not tell its exposures, its age and the time apart"
+    if not testable.any():
+        return CANNOT_TELL, "no arm has rewards enough for any loss to be seen"
     left = f"levels of arms and slices of time leave {together.left:.1%} of what is known of a fall that all share"
     if not together.tells:
         reason = (
@@ -169,15 +171,25 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str
     if together.driver == CANNOT_TELL:
         return CANNOT_TELL, f"the log does not tell the explanations apart ({likely}): {left}"
     changes = f", which changes by {np.expm1(together.trend):+.0%} over the log" if together.driver == CALENDAR else ""
-    assumed = "if newer arms are as good as older ones"
-    return together.driver, f"{together.driver}{changes}, explains the log best ({likely}), {assumed}"
+    name = together.driver + (f"{changes}," if changes else "")
+    return together.driver, f"{name} explains the log best ({likely}), if {assumption(together)}"
+
+
+def assumption(together: Together) -> str:
+    """Return what a common fall is taken from, where no arm by itself shows it."""
+    if together.staggered:
+        return "newer arms are as good at first as older ones were"
+    return "arms that were shown more would otherwise have kept up with the others"
 
 
 def _common_fall(within: Within) -> float:
-    """Return how far all arms together fall along their exposures, as if time did nothing, in standard errors."""
-    fit = within.likeliest
-    weighed = fit.arms.weighed(within.column)
-    return float(-(within.column * fit.arms.response).sum() / np.sqrt(max((within.column * weighed).sum(), 1e-9)))
+    """Return how far arms fall along their exposures, as if time did nothing, in standard errors.
+
+    Without the one that falls most, if there are others: one arm is not all of them.
+    """
+    own = within.likeliest.own(within.column, calendar=False)
+    others = np.arange(len(own.score)) != np.argmin(own.z()) if len(own.score) > 1 else np.ones(1, dtype=bool)
+    return float(-own.score[others].sum() / np.sqrt(max(own.information[others].sum(), 1e-9)))
 
 
 def detectable_loss(findings: Findings) -> float | None:

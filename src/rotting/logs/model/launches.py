@@ -29,6 +29,10 @@ EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot te
 # Levels at which all arms together must fall (1.5 standard errors; placebos are asked besides), and each with them.
 CLEAR, ARM_CLEAR = 0.067, 0.1
 KNOWN = 0.5  # a standard error of the common slope above which a log says nothing of it
+# The share of the information of a common fall that levels and slices must leave: of less, a calendar or a shape that
+# is a little wrong is all there is.
+LEAST_LEFT = 0.04
+STAGGERED = 0.1  # launches this far apart, as a share of how old arms get: closer ones are one launch
 LIKELY = 0.8  # an explanation that is so likely is named
 
 
@@ -92,6 +96,7 @@ class Together:
     level_spread: float  # how much levels of arms differ, as logarithms
     probabilities: dict[str, float]  # of exposure, age and the calendar alone
     trend: float  # of the calendar over the whole log, were arms not to fall
+    staggered: bool  # launches tell, not only paces
     left: float  # the share of what is known of the common slope that levels and slices leave
     explanations: tuple[Explanation, ...]
     likeliest: Explanation  # of those in which arms fall straight along their exposures
@@ -99,7 +104,7 @@ class Together:
     @property
     def tells(self) -> bool:
         """Whether this log can tell a fall that all arms share from the calendar."""
-        return self.error < KNOWN
+        return self.error < KNOWN and self.left >= LEAST_LEFT
 
     def called(self, tested: np.ndarray) -> np.ndarray:
         """Return which arms are called worn with the others."""
@@ -144,6 +149,7 @@ def look_at_launches(panel: Panel, within: Within) -> Together:
         level_spread=float(chances @ [each.assumed.level for each in own]),
         probabilities=dict(zip(evidence, likely.tolist(), strict=True)),
         trend=_trend(steady.fit(sample)[0]),
+        staggered=bool(np.ptp(panel.launch) > STAGGERED * panel.typical_age),
         left=float(chances @ known) / max(raw, TINY),
         explanations=found,
         likeliest=own[int(np.argmax(chances))],

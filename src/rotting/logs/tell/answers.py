@@ -104,7 +104,7 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
         rate = 1 / FALSE_DISCOVERIES
         yield f"Of arms called on evidence of their own, at most about 1 in {rate:.0f} is a false alarm by chance."
     if together:
-        yield "That items wear out rests on when arms were launched: see what would undo it."
+        yield "That items wear out rests on launches, or on how fast arms were shown: see what would undo it."
     if chance:
         dealt = "; ".join(f"{name}: p = {share}" for name, share in chance.items())
         yield f"How often placebos, which are this log with one thing left to chance, say as much: {dealt}."
@@ -126,8 +126,8 @@ def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         return
     if diagnosis.verdict == FALLS_TOGETHER:
         yield (
-            "Launch a fresh one",
-            "beside what is shown now, and ask again in two weeks: how it begins tells why rewards fall.",
+            "Launch a fresh one, or rest one",
+            "beside what is shown now, and ask again in some weeks: how it begins, or comes back, tells why.",
         )
     if diagnosis.verdict == FALLS_WITH_CALENDAR:
         yield "Do not replace arms for this", "fresh ones would fall alike: find out what changed for all of them."

@@ -16,6 +16,7 @@ from rotting.logs.worth.curves import curves
 from rotting.logs.worth.estimates import TAILS, Estimate
 from rotting.logs.worth.outlook import Draw, wearing_out
 from rotting.logs.worth.recommending import (
+    CHANCE,
     KEEP_IT,
     Action,
     Recommendation,
@@ -93,10 +94,12 @@ def diagnose_arms(log: Log, findings: Findings, draws: list[Draw]) -> list[ArmDi
     chance, fresh = chances(values.ahead), float(np.mean(values.first))
     told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings)
     events, jumps, differ = findings.panel.events, drops(findings), not findings.alike
+    # An arm that earned next to nothing where others would have earned enough is known to be worse.
+    expected = findings.panel.exposures * findings.panel.mean / findings.panel.event
     result = []
     for index, (arm, curve, own) in enumerate(zip(log.arms, curves(log, findings, draws), told, strict=True)):
         is_rotting, enough = bool(findings.evidence[index] != NONE), bool(findings.testable[index])
-        if not enough:
+        if not enough and not (expected[index] >= findings.within.fewest and chance[index] < CHANCE):
             action = Action(KEEP_IT, too_little(float(events[index]), findings))
         elif log.per_unit:
             action = action_per_unit(is_rotting)
@@ -136,7 +139,10 @@ def drops(findings: Findings) -> list[int | None]:
 
 def too_little(rewards: float, findings: Findings) -> str:
     """Return why nothing is said of an arm."""
-    needed = "" if findings.log.per_unit else f" of at least {findings.within.fewest:.0f} that a call takes"
+    fewest = findings.within.fewest
+    if rewards >= fewest and not findings.log.per_unit:
+        return "too little to say: nothing tells its exposures from the calendar"
+    needed = "" if findings.log.per_unit else f" of at least {fewest:.0f} that a call takes"
     return f"too little to say: {rewards:.0f} rewards{needed}, or too few days"
 
 

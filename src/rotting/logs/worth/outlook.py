@@ -28,8 +28,9 @@ class Draw:
     start: np.ndarray  # logarithms without the slope, at an arm's launch
     now: np.ndarray  # and at its end
     season: np.ndarray  # what each slice does to all
-    ratio: float  # what a reward is worth in units of those that the model was fitted to
+    ratio: np.ndarray  # of each arm: what its rewards are worth in units of those that the model was fitted to
     highest: float  # no value is more
+    scale: float = 1.0  # what values from now on are multiplied by, so that arms earn what they earned lately
     faster: float = 0.0  # by how much arms fall beyond the log, besides, over a typical arm's exposures
 
     @property
@@ -51,7 +52,8 @@ class Draw:
         level = self.start[arm] + share * (self.now[arm] - self.start[arm])
         beyond = np.maximum(exposures - panel.exposures[arm], 0.0) / panel.typical_exposures
         logarithm = level + self.slope[arm] * shaped(place, self.way[1]) + self._season(time) - self.faster * beyond
-        return np.minimum(self.ratio * panel.values(logarithm), self.highest)
+        scale = self.ratio[arm] * np.where(time >= 1, self.scale, 1.0)
+        return np.asarray(np.minimum(scale * panel.values(logarithm), self.highest))
 
     def _season(self, time: np.ndarray) -> np.ndarray:
         """Return what a time does to all arms; after the log, what its last quarter does."""
@@ -65,7 +67,8 @@ class Draw:
         """Return what each arm was worth over its first exposures, in the last quarter's calendar."""
         arms = np.arange(self.panel.arms)
         if self.along == AGE:
-            return np.minimum(self.ratio * self.panel.values(self.start + self._season(np.array(1.0))), self.highest)
+            values = self.panel.values(self.start + self._season(np.array(1.0)))
+            return np.asarray(np.minimum(self.scale * self.ratio * values, self.highest))
         steps = np.linspace(0, exposures, 5)
         return np.asarray(np.mean([self.values(arms, np.full(len(arms), step)) for step in steps], axis=0))
 
@@ -82,29 +85,24 @@ class Draw:
         return np.asarray(place * (panel.typical_exposures if self.along == EXPOSURE else panel.typical_age * pace))
 
 
-def draw_values(findings: Findings, generator: np.random.Generator, ratio: float, times: int = DRAWS) -> list[Draw]:
-    """Return draws of the values of all arms.
-
-    `ratio` is what a reward is worth in units of the capped rewards that the model was fitted to.
-    """
+def draw_values(findings: Findings, generator: np.random.Generator, times: int = DRAWS) -> list[Draw]:
+    """Return draws of the values of all arms."""
     panel = findings.panel
     explanations = findings.together.explanations
     chances = weights(np.array([each.evidence for each in explanations]))
     most = LIKELIEST if panel.arms <= MANY_ARMS else LIKELIEST_OF_MANY
     best = np.argsort(-chances)[:most]
     counts = generator.multinomial(times, chances[best] / chances[best].sum())
-    highest = 1.0 if findings.log.binary else np.inf
     draws = []
     for index, count in zip(best.tolist(), counts.tolist(), strict=True):
         if count:
-            draws += _drawn(panel, explanations[index], count, generator, ratio, highest)
+            draws += _drawn(findings, explanations[index], count, generator)
     return [draws[place] for place in generator.permutation(len(draws))]
 
 
-def _drawn(
-    panel: Panel, explanation: Explanation, count: int, generator: np.random.Generator, ratio: float, highest: float
-) -> list[Draw]:
+def _drawn(findings: Findings, explanation: Explanation, count: int, generator: np.random.Generator) -> list[Draw]:
     """Return draws of slices, slopes and levels, given one explanation."""
+    panel, ratio, highest = findings.panel, _capped_ratios(findings), 1.0 if findings.log.binary else np.inf
     prior, assumed, seen = COMMON if explanation.falls else 1e-6, explanation.assumed, panel
     fit, axis = explanation.fit(seen)
     for _ in range(STEPS):
@@ -132,6 +130,19 @@ def _drawn(
             own[:, :2] = 0.0  # exactly alike
         draws.append(Draw(panel, explanation.way, falls, total, own[:, 0], own[:, 1], slices, ratio, highest))
     return draws
+
+
+def _capped_ratios(findings: Findings) -> np.ndarray:
+    """Return what rewards of each arm are worth in units of the capped ones that the model was fitted to.
+
+    Of few rewards, it is more like that of all arms.
+    """
+    log = findings.log
+    totals, capped = (np.array([getattr(arm.cells, kind).sum() for arm in log.arms]) for kind in ("total", "capped"))
+    if log.counted.cap is None or capped.sum() <= 0:
+        return np.ones(len(totals))
+    usual, few = totals.sum() / capped.sum(), findings.within.fewest * findings.panel.event
+    return np.asarray((totals + few * usual) / (capped + few))
 
 
 def _ends(panel: Panel, assumed: Assumed, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
