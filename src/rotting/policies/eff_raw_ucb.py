@@ -12,6 +12,7 @@ from rotting._core.parameters import parameter
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
 from rotting.policies._contract.told import sigma_parameter
+from rotting.policies._windows.bonus import width_of
 from rotting.policies._windows.windows import (
     DyadicWindows,
     GridWindows,
@@ -21,7 +22,6 @@ from rotting.policies._windows.windows import (
     push,
     reserve_grid,
 )
-from rotting.policies.raw_ucb import index_at, index_width
 
 
 class EffRAWUCBState(NamedTuple):
@@ -34,7 +34,7 @@ class EffRAWUCBState(NamedTuple):
 
 def select(state, t, word):
     """Return the arm with the largest index (lowest number on ties); arms never pulled come first."""
-    width = index_width(state.settings, t)
+    width = width_of(state.settings, float(t))
     best, best_index = 0, -np.inf
     for arm in range(len(state.pulls)):
         if state.pulls[arm] == 0:
@@ -58,7 +58,7 @@ def stored_index(windows, arm, width):
         size = windows.sizes[level]
         if size > windows.pulls[arm]:
             break
-        bound = index_at(windows.sums[level, arm], size, windows.roots[level], width)
+        bound = windows.sums[level, arm] / size + width / windows.roots[level]
         if bound < index:
             index, window = bound, size
     return index, window
@@ -67,7 +67,7 @@ def stored_index(windows, arm, width):
 @entry
 def _look_up(state, arm, t):
     """Return an arm's index and window (for explanations)."""
-    return stored_index(state.windows, arm, index_width(state.settings, t))
+    return stored_index(state.windows, arm, width_of(state.settings, float(t)))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import entry, helper
-from rotting.policies._windows.share_bonus import ShareParameters, bonus_of
+from rotting.policies._windows.bonus import ShareParameters, bonus_of
 from rotting.policies._windows.windows import DyadicWindows, GridWindows
 from rotting.policies.eff_raw_ucb import EffRAWUCB, update
 
