@@ -13,8 +13,8 @@ from rotting.errors import KernelError
 from rotting.play.arena import Arena
 from rotting.play.cell import Cell
 from rotting.play.faults import fault
-from rotting.play.late import TRACES, delay_keys, new_pending, new_trace
-from rotting.play.loop import FINE, STOPPED, Rows, new_journal, play_runs, streams_of, streams_of_many
+from rotting.play.late import TRACES, new_pending, new_trace
+from rotting.play.loop import FINE, STOPPED, Rows, new_ahead, new_journal, play_runs, streams_of, streams_of_many
 from rotting.play.trial import try_kernels
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
@@ -43,7 +43,7 @@ class CompiledTable:
         self._arena = self._new_arena()
         self._compiled = play_runs.compiled_for(self._arena.arrays[0], cell.problem.arrays)
         reset = self._arena.reset.now.nbytes
-        journal = self._arena.arrays[2]
+        journal = self._arena.arrays[3]
         package_only = all(map(is_package_only, (self._arena.arrays[0], cell.problem.arrays, journal.memory)))
         self._reusable = package_only and reset <= _MOST_BYTES
         with compile_errors_in_short(policy):
@@ -68,14 +68,13 @@ class CompiledTable:
 
     def _call(self, arena: Arena, runs: range, rows: Rows, trace: Any, stop: np.ndarray) -> float:
         """Play runs by one call of the compiled loop; return the seconds of processor time that it took."""
-        cell, numbers = self._cell, np.array(runs, np.int64)
-        keys = streams_of_many(cell.seed, numbers, cell.problem.n_arms)
-        delays = delay_keys(cell.seed, numbers, cell.problem.n_arms if cell.is_late else 0)
-        state, streams, journal, late = arena.arrays
+        cell = self._cell
+        keys = streams_of_many(cell.seed, np.array(runs, np.int64), cell.problem.n_arms, cell.is_late)
+        state, streams, ahead, journal, late = arena.arrays
         at_once = max(1, min(self.at_once, _ARMS_AT_ONCE // cell.problem.n_arms))
         began = time.thread_time()  # not the clock on the wall, which others slow down
         ended, good, t, arm = self._compiled(
-            state, cell.problem.arrays, streams, journal, late, trace, arena.reset, keys, delays, rows,
+            state, cell.problem.arrays, streams, ahead, journal, late, trace, arena.reset, keys, rows,
             cell.horizon, at_once, stop,
         )  # fmt: skip
         seconds = time.thread_time() - began
@@ -98,7 +97,8 @@ class CompiledTable:
         # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
         state = self._policy.reserve(self._first_state(), cell.horizon)
         late = new_pending(cell.delay, n_arms, cell.horizon) if cell.is_late else None
-        return Arena((state, streams_of(cell.seed, 0, n_arms), new_journal(self._rounds, cell.problem), late))
+        streams, ahead = streams_of(cell.seed, 0, n_arms, cell.is_late), new_ahead(cell.problem)
+        return Arena((state, streams, ahead, new_journal(self._rounds, cell.problem), late))
 
     def _new_rows(self, runs: int) -> Rows:
         return Rows(np.empty((runs, len(self._rounds))), np.empty((runs, self._cell.problem.n_arms), np.int64))

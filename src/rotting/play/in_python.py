@@ -13,8 +13,8 @@ import numpy as np
 from rotting.errors import BadValue
 from rotting.play.cell import Cell
 from rotting.play.faults import fault
-from rotting.play.late import delay_keys, new_pending, new_trace
-from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, trace_and_send
+from rotting.play.late import new_pending, new_trace
+from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, streams_of, trace_and_send
 from rotting.play.run import Run
 
 ROUNDS_AT_ONCE = 256  # between two looks at Ctrl-C
@@ -65,7 +65,7 @@ class PythonTable:
         cell, n_arms, late = self._cell, self._cell.problem.n_arms, None
         if cell.is_late:
             late = new_pending(cell.delay, n_arms, cell.horizon)
-            late.keys[:] = delay_keys(cell.seed, np.array([run.number]), n_arms)[0]
+        delays = streams_of(cell.seed, run.number, n_arms, late=True).delay
         agent = self._start(n_arms, run.key)
         follow = None if late is None and trace is None else trace_and_send.compiled_for(run.journal)
         chosen = np.zeros(n_arms, np.int64)
@@ -78,7 +78,7 @@ class PythonTable:
             mean, reward = run.mean_and_reward(arm)
             if not math.isfinite(mean) or not math.isfinite(reward):
                 self._refuse(BAD_REWARD if math.isfinite(mean) else BAD_MEAN, run, arm)
-            place = -1 if follow is None else follow(run.journal, late, trace, arm, reward, t)
+            place = -1 if follow is None else follow(run.journal, late, trace, delays[arm], arm, reward, t)
             if late is None:
                 agent.update(arm, reward)
                 continue

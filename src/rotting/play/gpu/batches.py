@@ -150,7 +150,7 @@ def to_device(cells: Sequence[Cell], lanes: int, team: int, stream: Stream) -> t
     streams = Streams(*map(np.concatenate, zip(*each, strict=True)))
     batch = Batch(
         states=making.assembled([first_state(cell) for cell in cells], _layouts(cells[0])),
-        streams=Streams(*map(making.woven, streams)),
+        streams=Streams(*map(making.woven, streams._replace(delay=streams.start))),  # no rewards are late
         journals=Journal(
             rounds=making.common(rounds),
             earned=stream.zeros((runs, rounds.shape[1]), np.dtype(np.float64)),
