@@ -76,6 +76,11 @@ def new_trace(wanted: tuple[str, ...], runs: int, n_arms: int, horizon: int, rec
     return Trace(np.zeros(1, np.int64), *rows)
 
 
+def traces_of(trace: Trace | None, wanted: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Return what was written down, by name."""
+    return {name: getattr(trace, name) for name in wanted}
+
+
 def trace_bytes(trace: Iterable[str], players: int, runs: int, n_arms: int, horizon: int, recorded: int) -> int:
     """Return how much memory traces take, and about how much a file of them does.
 

@@ -10,7 +10,8 @@ from rotting._core.compiling import entry, helper, outlined
 from rotting._core.defining import written_first
 from rotting._core.randomness import CHOICE, DELAY, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
-from rotting.play.late import arriving, send, write_down
+from rotting.play.cell import Cell
+from rotting.play.late import Trace, arriving, new_trace, send, write_down
 from rotting.policies._contract.kernel import select, update
 from rotting.problems import Problem
 from rotting.problems.kernel import (
@@ -79,6 +80,13 @@ class Reset(NamedTuple):
 
     now: np.ndarray  # int64
     first: np.ndarray  # int64
+
+
+def new_rows(cell: Cell, runs: int) -> tuple[Rows, Trace | None]:
+    """Return room for what runs of a cell come to, and for what is written down of them."""
+    n_arms, recorded = cell.problem.n_arms, len(cell.rounds)
+    rows = Rows(np.empty((runs, recorded)), np.empty((runs, n_arms), np.int64))
+    return rows, new_trace(cell.trace, runs, n_arms, cell.horizon, recorded) if cell.trace else None
 
 
 def new_journal(rounds: np.ndarray, problem: Problem) -> Journal:
@@ -196,26 +204,26 @@ def _learn_what_arrives(state, late, t):
 
 
 @entry
-def play_runs(state, problem, streams, ahead, journal, late, trace, reset, keys, rows, horizon, at_once, stop):
+def play_runs(state, problem, streams, ahead, journal, late, trace, reset, keys, rows, of_runs, horizon, at_once, stop):
     """Play many runs of so many rounds, one after the other, without the interpreter's lock.
 
     Parameters
     ----------
     state, problem, streams, ahead, journal, late, trace
         What `play_rounds` needs. Before each run, `reset` makes all of it what it was before the first.
-    keys
-        Where the random numbers of each run start.
-    rows
-        Where the results go: its length says how many runs there are.
+    keys, rows
+        Where the random numbers of each run start, and where its results go.
+    of_runs
+        The places of the first of these runs to play, and of the first not to.
     at_once
         How many rounds are played between two looks at `stop`, which is 1 once somebody has asked to stop.
 
     Returns
     -------
-    How it ended, the number of runs that ended well, and of the next one the round and the arm at fault.
+    How it ended, the place of the run that ended badly, the round, and the arm at fault.
     """
     n_arms = len(journal.memory.pulls)
-    for run in range(len(rows.earned)):
+    for run in range(of_runs[0], of_runs[1]):
         for place in range(len(reset.first)):
             reset.now[place] = reset.first[place]
         for arm in range(n_arms):
@@ -236,7 +244,7 @@ def play_runs(state, problem, streams, ahead, journal, late, trace, reset, keys,
             rows.earned[run, place] = journal.earned[place]
         for arm in range(n_arms):
             rows.pulls[run, arm] = journal.memory.pulls[arm]
-    return FINE, len(rows.earned), 0, 0
+    return FINE, 0, 0, 0
 
 
 @helper
