@@ -16,6 +16,7 @@ from rotting.policies._contract.told import sigma_parameter
 from rotting.policies._windows.bonus import Bonus, add_bonuses, begin_round, bonus_at, new_bonus
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import (
+    UNPULLED,
     History,
     append,
     check_history,
@@ -47,7 +48,7 @@ def select(state, t, word):
     upper bound is the answer if all its windows lie above `level`, the largest upper bound of the others. What is not
     surely above (see `_windows/index_proofs.py`) is computed: it lowers the arm's upper bound, or it is the answer.
     """
-    if state.history.used[1] > 0:
+    if state.history.used[UNPULLED] > 0:
         return first_unpulled(state.pulls)
     begin_round(state.bonus, state.settings, t, len(state.pulls))
     bound, divided = state.bound, -1  # the arm whose windows were divided last: levels only fall, so that stays good

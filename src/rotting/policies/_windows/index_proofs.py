@@ -26,8 +26,8 @@ from rotting.policies._windows.bonus import LOW_SHARE, RATIO, RECENT, SCALE, SHA
 from rotting.policies._windows.history import (
     ROUNDING,
     ROW,
+    outline_of,
     place_of,
-    rise_above_line,
     rough_prefix,
     rounding,
     total_of,
@@ -228,7 +228,7 @@ def _add_stretches(history, proofs, arm):
 @outlined
 def _write(history, roofs, arm, stretch, start, size):
     """Write the roof over a stretch."""
-    rise = rise_above_line(history, arm, start, size)
+    _, rise = outline_of(history, arm, start, size)
     roofs[arm, FIRST, stretch], roofs[arm, LAST_START, stretch] = start, start + size
     roofs[arm, HEIGHT, stretch] = rough_prefix(history, arm, start) + rise
     roofs[arm, LAST_HEIGHT, stretch] = rough_prefix(history, arm, start + size) + rise
