@@ -38,14 +38,13 @@ class CompiledTable:
         self._cell, self._policy, self._label = cell, policy, label
         self._rounds = cell.rounds.view()
         self._rounds.flags.writeable = False
-        if not is_package_only(cell.problem.arrays) or not is_package_only(self._first_state()):
-            try_kernels(cell, policy)
         self._arena = self._new_arena()
-        self._compiled = play_runs.compiled_for(self._arena.arrays[0], cell.problem.arrays)
-        reset = self._arena.reset.now.nbytes
-        journal = self._arena.arrays[3]
-        package_only = all(map(is_package_only, (self._arena.arrays[0], cell.problem.arrays, journal.memory)))
-        self._reusable = package_only and reset <= _MOST_BYTES
+        state, _, _, journal, _ = self._arena.arrays
+        ours = all(map(is_package_only, (state, cell.problem.arrays, journal.memory)))
+        if not ours:
+            try_kernels(cell, policy)
+        self._compiled = play_runs.compiled_for(state, cell.problem.arrays)
+        self._reusable = ours and self._arena.reset.now.nbytes <= _MOST_BYTES
         with compile_errors_in_short(policy):
             self.play(range(0), np.zeros(1, np.int64))
 
@@ -85,13 +84,10 @@ class CompiledTable:
             )
         return seconds
 
-    def _first_state(self) -> Any:
-        return fresh_state(self._policy, self._cell.problem.n_arms)
-
     def _new_arena(self) -> Arena:
         cell, n_arms = self._cell, self._cell.problem.n_arms
         # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
-        state = self._policy.reserve(self._first_state(), cell.horizon)
+        state = self._policy.reserve(fresh_state(self._policy, n_arms), cell.horizon)
         late = new_pending(cell.delay, n_arms, cell.horizon) if cell.is_late else None
         streams, ahead = streams_of(cell.seed, 0, n_arms, cell.is_late), new_ahead(cell.problem)
         return Arena((state, streams, ahead, new_journal(self._rounds, cell.problem), late))

@@ -94,18 +94,12 @@ def width_of(settings, x):
 
 
 @helper
-def bonus_of(settings, t, n_arms, h, root):
-    """Return RAW-UCB++'s bonus at window h, whose square root is given."""
-    return width_of(settings, t / (n_arms * h) if settings[SHARED] > 0.0 else t) / root
-
-
-@helper
 def bonus_at(bonus, h):
     """Return the bonus at window h."""
     numbers, root = bonus.numbers, math.sqrt(h)
     if numbers[SHARED] == 0.0:
         return numbers[WIDTH] / root
-    return bonus_of(numbers, numbers[ROUND], numbers[ARMS], float(h), root)
+    return width_of(numbers, numbers[ROUND] / (numbers[ARMS] * float(h))) / root
 
 
 @helper
