@@ -33,7 +33,7 @@ def few(monkeypatch):
 
 def drawn(frame):
     log = read_log(frame)
-    findings = find_wear_out(log, simple=True)
+    findings = find_wear_out(log)
     return log, values_of(findings, 0)
 
 

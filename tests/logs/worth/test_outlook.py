@@ -24,7 +24,7 @@ SITE = np.linspace(1.2, 0.7, SLICES)
 
 def findings_of(rate, shown, seed=1):
     rate, shown = np.broadcast_arrays(rate, shown)
-    return find_wear_out(log_of(shown, clicks(rate, shown, seed)), simple=True)
+    return find_wear_out(log_of(shown, clicks(rate, shown, seed)))
 
 
 def draws_of(findings, times=200):

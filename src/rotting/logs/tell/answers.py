@@ -44,10 +44,12 @@ def named(arms: Sequence[ArmDiagnosis], most: int = NAMED_ARMS) -> str:
 
 def per_1000(value: Estimate, diagnosis: Diagnosis) -> str:
     """Return what 1000 exposures earn, with its interval: successes, rewards or money."""
-    scaled = Estimate(PER * value.point, PER * value.low, PER * value.high)
-    what = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
-    point, low, high = (money(figures(each), diagnosis.currency) for each in (scaled.point, scaled.low, scaled.high))
-    return f"{point}{what} ({low} to {high})"
+    return value.written(lambda each: money(figures(PER * each), diagnosis.currency), what_is_earned(diagnosis))
+
+
+def what_is_earned(diagnosis: Diagnosis) -> str:
+    """Return the unit of what exposures earn, where money does not say it."""
+    return "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
 
 
 def what_is_worn(diagnosis: Diagnosis) -> Iterator[str]:

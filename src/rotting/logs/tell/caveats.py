@@ -65,8 +65,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         shown = ", ".join(arms[:5]) + (f" and {len(arms) - 5:,} more" if len(arms) > 5 else "")
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
-            f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
-            f"With them, {findings.otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
+            f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors."
             + _LAUNCHES
             * any(burst.first_exposure == 0 for burst in findings.bursts)
         )
@@ -77,10 +76,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         )
     if log.counted.strata:
         columns = " and ".join(map(repr, log.counted.strata))
-        yield (
-            f"With {columns} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
-            f"arms are called; without it, {findings.otherwise.get('segment', 0)} would be."
-        )
+        yield f"Arms were compared within {columns}: what changes along with that is no evidence of wear."
     if log.counted.cap is not None:
         yield (
             f"A few large rewards carry most of the spread: {log.counted.capped_rows:,} above {log.counted.cap:,.4g} "

@@ -76,7 +76,7 @@ def problem_from_log(
         problem = "cannot be used, since a problem counts the pulls of all users together"
         raise LogError(problem, name="unit", value=options.unit, expected="no unit")
     read = read_log(log, options)
-    findings = find_wear_out(read, reward_delay, simple=True)
+    findings = find_wear_out(read, reward_delay)
     restless = findings.driver == CALENDAR
     draws = values_of(findings, 0)
     chosen = [draw for draw in draws if (not draw.falls if restless else draw.along == EXPOSURE)]

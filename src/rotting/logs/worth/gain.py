@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting.logs.model.launches import EXPOSURE
-from rotting.logs.model.wearout import TAILS
-from rotting.logs.worth.estimates import Estimate
+from rotting.logs.worth.estimates import TAILS, Estimate
 from rotting.logs.worth.outlook import Draw, wearing_faster
 
 if TYPE_CHECKING:
