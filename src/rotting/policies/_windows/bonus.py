@@ -113,7 +113,10 @@ def add_bonuses(bonus, means, windows, bounds):
     else:
         for place in range(len(bounds)):
             h = windows[place]
-            bounds[place] = means[place] + scale * math.sqrt(_growth(low_share, ratio, h, MISSING) / h)
+            u = max(low_share - low_log(h) + 2.0 * MISSING, 0.0) + MISSING
+            if ratio > 0.0:
+                u += ratio * (low_log(1.0 + u) + MISSING)
+            bounds[place] = means[place] + scale * math.sqrt(u / h)
 
 
 @helper
@@ -132,17 +135,11 @@ def rises_of(scale, low_share, ratio, h, g):
     """Return the same, of a bonus that is not shared or has no ratio where that is None: a loop has no branch then."""
     if low_share is None:
         return scale * math.sqrt(h), scale * math.sqrt(g)
-    rise, rise_there = h * _growth(low_share, ratio, h, 0.0), g * _growth(low_share, ratio, g, 0.0)
-    return scale * math.sqrt(rise), scale * math.sqrt(rise_there if rise > 0.0 else 0.0)
-
-
-@helper
-def _growth(low_share, ratio, h, missing):
-    """Return no more than ln(q) of a shared bonus at window h; with MISSING, no less."""
-    u = max(low_share - low_log(h) + 2.0 * missing, 0.0) + missing
+    u = max(low_share - low_log(h), 0.0)
+    v = max(low_share - low_log(g), 0.0) if u > 0.0 else 0.0
     if ratio is not None:
-        u += ratio * (low_log(1.0 + u) + missing)
-    return u
+        u, v = u + ratio * low_log(1.0 + u), v + ratio * low_log(1.0 + v)
+    return scale * math.sqrt(h * u), scale * math.sqrt(g * v)
 
 
 @helper
