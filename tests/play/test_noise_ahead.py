@@ -5,7 +5,7 @@ import pytest
 
 import rotting
 from rotting.play import Cell, loop
-from rotting.play.loop import streams_of
+from rotting.play.loop import new_ahead, streams_of
 from rotting.play.players import players_of
 from rotting.problems import Bernoulli, Gaussian, NoNoise, Problem
 
@@ -42,11 +42,11 @@ class InTurn:
 def test_rewards_are_those_drawn_one_by_one(noise):
     problem, in_turn = Problem(CURVES, noise, horizon=HORIZON), InTurn(3)
     played(table_for(lambda n_arms: in_turn, problem, 7), 3)
-    streams = streams_of(7, 3, 3)
+    streams, ahead = streams_of(7, 3, 3), new_ahead(problem)
     for arm in range(3):
         for n in range(330):
             mean = float(problem.means(n)[arm])
-            assert loop.reward_of(problem.arrays, streams, arm, mean, n) == in_turn.rewards[arm][n]
+            assert loop.reward_of(problem.arrays, streams, ahead, arm, mean, n) == in_turn.rewards[arm][n]
 
 
 @pytest.mark.parametrize("noise", [Gaussian(1), Bernoulli()], ids=str)
@@ -54,7 +54,7 @@ def test_a_run_is_the_same_with_less_room(noise, monkeypatch):
     problem, policy = Problem(CURVES, noise, horizon=HORIZON), rotting.UCB1()
     usual = played(table_for(policy, problem, 1), 5)
     monkeypatch.setattr(loop, "_MANY_ARMS", 2)
-    assert streams_of(1, 5, 3).ahead.shape == (3, 1)
+    assert new_ahead(problem).noise.shape == (3, 1)
     assert played(table_for(policy, problem, 1), 5) == usual
 
 
@@ -69,8 +69,8 @@ def test_an_arm_that_is_pulled_rarely_is_not_drawn_far_ahead():
     problem = Problem(CURVES, horizon=HORIZON)
     table = table_for(rotting.FEWA(), problem, 1)
     pulls, _ = played(table, 0)
-    _, streams, _, _ = table._arena.arrays
-    for drawn, pulled in zip(streams.drawn, pulls, strict=True):
+    _, _, ahead, _, _ = table._arena.arrays
+    for drawn, pulled in zip(ahead.drawn, pulls, strict=True):
         assert pulled <= drawn <= min(2 * pulled, pulled + 64)
 
 
@@ -84,6 +84,6 @@ def test_a_class_derived_from_gaussian_noise_draws_its_own():
         pass
 
     problem = Problem(CURVES, Shifted(1), horizon=HORIZON)
-    assert loop.reward_of(problem.arrays, streams_of(0, 0, 3), 0, 0.25, 0) == 100.25
+    assert loop.reward_of(problem.arrays, streams_of(0, 0, 3), new_ahead(problem), 0, 0.25, 0) == 100.25
     pulls, _ = played(table_for(rotting.UCB1(sigma=0), problem, 0), 0)
     assert sum(pulls) == HORIZON

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from reference import raw_ucb_plus
 from reference.worlds import WORLDS, rewards_in
 from rotting import EffRAWUCB, EffRAWUCBPlus, RAWUCBPlus
-from rotting.policies._windows import bonuses
-from rotting.policies._windows.share_bonus import ShareBonus, ShareParameters, begin_round, no_share_bonus
+from rotting.policies._windows.bonus import MISSING, ShareParameters, begin_round, bonus_at, low_log, new_bonus, rises
 from rotting.policies.raw_ucb import RAWUCB
 from side_by_side import assert_same_run, assert_survives_extremes
 
@@ -96,21 +95,26 @@ def test_with_q_equal_to_t_the_efficient_form_is_eff_raw_ucb():
 @pytest.mark.parametrize("beta", [0.0, 3.5])
 def test_rises_never_exceed_the_bonus(t, beta):
     """What proofs rest on: the table of recent windows and the straight lines lie below h times the bonus."""
-    made = ShareBonus(*no_share_bonus())
+    made = new_bonus()
     rounds = (max(2, round(t / 1.003)), t) if t > 400 else (t,)
     for now in rounds:  # the table may be a little old
-        begin_round.py_func(made, ShareParameters(beta).bonus_settings(1.4, 1.0), now, 2)
+        begin_round(made, ShareParameters(beta).bonus_settings(1.4, 1.0), now, 2)
     windows = np.unique(np.geomspace(1, t, 200).astype(int))
-    exact = np.array([h * bonuses.bonus_at(made, float(h)) for h in windows])
+    exact = np.array([h * bonus_at(made, float(h)) for h in windows])
     safe = 1 + 1e-12
     for h, value in zip(windows, exact, strict=True):
         if h <= 128:
             assert made.recent[128 - h] <= value * safe
     for low, high in zip(range(0, 190), range(10, 200), strict=False):
         if high < len(windows):
-            top, bottom = bonuses.rises(made, float(windows[high]), float(windows[low]))
+            top, bottom = rises(made, float(windows[high]), float(windows[low]))
             line = np.interp(windows[low : high + 1], [windows[low], windows[high]], [bottom, top])
             assert (line <= exact[low : high + 1] * safe + 1e-9).all()
+
+
+def test_the_quick_logarithm_is_never_too_large_and_hardly_too_small():
+    for x in [1.0, 1.0 + 2.0**-52, 2.0 - 2.0**-52, 2.0, *np.geomspace(1, 1e300, 10_001)]:
+        assert -1e-12 <= np.log(x) - low_log(x) <= MISSING
 
 
 def test_survives_extremes():

@@ -323,7 +323,7 @@ class Bandit:
         The change is an event of the log: decisions before it are verified with the old settings, those after it are
         taken with the new ones. A new policy learns all rewards there have been. A number as `sigma` is the new
         parameter of the policy, "auto" begins an estimate with the rewards that follow. `count` and `seed` are never
-        changed.
+        changed. A policy that is not made for the bandit's `reward_range` is warned of, as when a bandit is made.
 
         Examples
         --------
@@ -336,7 +336,10 @@ class Bandit:
         []
         """
         events = self._change(lambda state, now: planning.setting_changes(state, now, settings), timeout)
-        return list(json.loads(events[0].details or "")) if events else []
+        changed = list(json.loads(events[0].details or "")) if events else []
+        if "policy" in changed or "reward_range" in changed:
+            self.settings.warn_if_unsuited()
+        return changed
 
     def _add_new_arms(self, names: list[str]) -> None:
         def plan(state: BanditState, now: float) -> list[Event]:

@@ -13,8 +13,8 @@ from rotting.errors import KernelError
 from rotting.play.arena import Arena
 from rotting.play.cell import Cell
 from rotting.play.faults import fault
-from rotting.play.late import TRACES, delay_keys, new_pending, new_trace
-from rotting.play.loop import FINE, STOPPED, Rows, new_journal, play_runs, streams_of, streams_of_many
+from rotting.play.late import new_pending, traces_of
+from rotting.play.loop import FINE, STOPPED, new_ahead, new_journal, new_rows, play_runs, streams_of, streams_of_many
 from rotting.play.trial import try_kernels
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
@@ -38,73 +38,56 @@ class CompiledTable:
         self._cell, self._policy, self._label = cell, policy, label
         self._rounds = cell.rounds.view()
         self._rounds.flags.writeable = False
-        if not is_package_only(cell.problem.arrays) or not is_package_only(self._first_state()):
-            try_kernels(cell, policy)
         self._arena = self._new_arena()
-        self._compiled = play_runs.compiled_for(self._arena.arrays[0], cell.problem.arrays)
-        reset = self._arena.reset.now.nbytes
-        journal = self._arena.arrays[2]
-        package_only = all(map(is_package_only, (self._arena.arrays[0], cell.problem.arrays, journal.memory)))
-        self._reusable = package_only and reset <= _MOST_BYTES
+        state, _, _, journal, _ = self._arena.arrays
+        ours = all(map(is_package_only, (state, cell.problem.arrays, journal.memory)))
+        if not ours:
+            try_kernels(cell, policy)
+        self._compiled = play_runs.compiled_for(state, cell.problem.arrays)
+        self._reusable = ours and self._arena.reset.now.nbytes <= _MOST_BYTES
         with compile_errors_in_short(policy):
-            self._call(self._arena, range(0), self._new_rows(0), self._new_trace(0), np.zeros(1, np.int64))
+            self.play(range(0), np.zeros(1, np.int64))
 
     def play(self, runs: range, stop: np.ndarray) -> tuple[Any, ...]:
         """Play some runs of the cell; return all that `Played` says of them."""
-        rows, trace = self._new_rows(len(runs)), self._new_trace(len(runs))
-        if self._reusable:
-            seconds = self._call(self._arena, runs, rows, trace, stop)
+        cell = self._cell
+        rows, trace = new_rows(cell, len(runs))
+        keys = streams_of_many(cell.seed, np.array(runs, np.int64), cell.problem.n_arms, cell.is_late)
+        if self._reusable or not runs:
+            seconds = self._call(self._arena, runs, (0, len(runs)), keys, rows, trace, stop)
         else:
-            seconds = 0.0
-            for place, run in enumerate(runs):
-                one = slice(place, place + 1)
-                own = Rows(*(part[one] for part in rows))
-                traced = (
-                    None if trace is None else trace._replace(**{name: getattr(trace, name)[one] for name in TRACES})
-                )
-                seconds += self._call(self._new_arena(), range(run, run + 1), own, traced, stop)
-        traces = {} if trace is None else {name: getattr(trace, name) for name in self._cell.trace}
-        return runs, rows.earned, rows.pulls, seconds, traces
+            each = [(place, place + 1) for place in range(len(runs))]
+            seconds = sum(self._call(self._new_arena(), runs, one, keys, rows, trace, stop) for one in each)
+        return runs, *rows, seconds, traces_of(trace, cell.trace)
 
-    def _call(self, arena: Arena, runs: range, rows: Rows, trace: Any, stop: np.ndarray) -> float:
-        """Play runs by one call of the compiled loop; return the seconds of processor time that it took."""
-        cell, numbers = self._cell, np.array(runs, np.int64)
-        keys = streams_of_many(cell.seed, numbers, cell.problem.n_arms)
-        delays = delay_keys(cell.seed, numbers, cell.problem.n_arms if cell.is_late else 0)
-        state, streams, journal, late = arena.arrays
+    def _call(
+        self, arena: Arena, runs: range, of_runs: tuple[int, int], keys: Any, rows: Any, trace: Any, stop: np.ndarray
+    ) -> float:
+        """Play some of the runs by one call of the compiled loop; return the seconds of processor time that it took."""
+        cell = self._cell
+        state, streams, ahead, journal, late = arena.arrays
         at_once = max(1, min(self.at_once, _ARMS_AT_ONCE // cell.problem.n_arms))
         began = time.thread_time()  # not the clock on the wall, which others slow down
-        ended, good, t, arm = self._compiled(
-            state, cell.problem.arrays, streams, journal, late, trace, arena.reset, keys, delays, rows,
+        ended, bad, t, arm = self._compiled(
+            state, cell.problem.arrays, streams, ahead, journal, late, trace, arena.reset, keys, rows, of_runs,
             cell.horizon, at_once, stop,
         )  # fmt: skip
         seconds = time.thread_time() - began
         if ended not in (FINE, STOPPED):
-            raise fault(cell, self._label, int(ended), runs[int(good)], int(t), int(arm), float(journal.total[0]))
+            raise fault(cell, self._label, int(ended), runs[int(bad)], int(t), int(arm), float(journal.total[0]))
         if not arena.is_intact():
             raise KernelError(
-                f"a kernel writes outside its arrays in run {runs[-1]}",
+                f"a kernel writes outside its arrays in run {runs[of_runs[1] - 1]}",
                 owner=f"{self._label} on {cell.problem}",
                 expected="indices from 0 to the length of an array minus 1",
                 hint="{check}True finds the line",
             )
         return seconds
 
-    def _first_state(self) -> Any:
-        return fresh_state(self._policy, self._cell.problem.n_arms)
-
     def _new_arena(self) -> Arena:
         cell, n_arms = self._cell, self._cell.problem.n_arms
         # Room for all rounds at once: zeros cost no memory before they are written, and nothing is ever copied.
-        state = self._policy.reserve(self._first_state(), cell.horizon)
+        state = self._policy.reserve(fresh_state(self._policy, n_arms), cell.horizon)
         late = new_pending(cell.delay, n_arms, cell.horizon) if cell.is_late else None
-        return Arena((state, streams_of(cell.seed, 0, n_arms), new_journal(self._rounds, cell.problem), late))
-
-    def _new_rows(self, runs: int) -> Rows:
-        return Rows(np.empty((runs, len(self._rounds))), np.empty((runs, self._cell.problem.n_arms), np.int64))
-
-    def _new_trace(self, runs: int) -> Any:
-        cell = self._cell
-        if not cell.trace:
-            return None
-        return new_trace(cell.trace, runs, cell.problem.n_arms, cell.horizon, len(cell.rounds))
+        streams, ahead = streams_of(cell.seed, 0, n_arms, cell.is_late), new_ahead(cell.problem)
+        return Arena((state, streams, ahead, new_journal(self._rounds, cell.problem), late))

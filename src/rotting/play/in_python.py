@@ -13,8 +13,8 @@ import numpy as np
 from rotting.errors import BadValue
 from rotting.play.cell import Cell
 from rotting.play.faults import fault
-from rotting.play.late import delay_keys, new_pending, new_trace
-from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, trace_and_send
+from rotting.play.late import new_pending, traces_of
+from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, new_rows, streams_of, trace_and_send
 from rotting.play.run import Run
 
 ROUNDS_AT_ONCE = 256  # between two looks at Ctrl-C
@@ -44,18 +44,15 @@ class PythonTable:
 
     def play(self, runs: range, stop: np.ndarray) -> tuple[Any, ...]:
         """Play some runs of the cell; return all that `Played` says of them."""
-        cell, n_arms = self._cell, self._cell.problem.n_arms
-        earned, pulls = np.empty((len(runs), len(cell.rounds))), np.empty((len(runs), n_arms), np.int64)
-        trace = new_trace(cell.trace, len(runs), n_arms, cell.horizon, len(cell.rounds)) if cell.trace else None
-        seconds = 0.0
+        cell, seconds = self._cell, 0.0
+        rows, trace = new_rows(cell, len(runs))
         for place, number in enumerate(runs):
             run = self._new_run(number)
             if trace is not None:
                 trace.row[0] = place
             seconds += self._play_run(run, trace, stop)
-            earned[place], pulls[place] = run.journal.earned, run.pulls
-        traces = {} if trace is None else {name: getattr(trace, name) for name in cell.trace}
-        return runs, earned, pulls, seconds, traces
+            rows.earned[place], rows.pulls[place] = run.journal.earned, run.pulls
+        return runs, *rows, seconds, traces_of(trace, cell.trace)
 
     def _new_run(self, number: int) -> Run:
         return Run(self._cell.problem, self._cell.seed, number, self._cell.rounds, self._checked)
@@ -65,7 +62,7 @@ class PythonTable:
         cell, n_arms, late = self._cell, self._cell.problem.n_arms, None
         if cell.is_late:
             late = new_pending(cell.delay, n_arms, cell.horizon)
-            late.keys[:] = delay_keys(cell.seed, np.array([run.number]), n_arms)[0]
+        delays = streams_of(cell.seed, run.number, n_arms, late=True).delay
         agent = self._start(n_arms, run.key)
         follow = None if late is None and trace is None else trace_and_send.compiled_for(run.journal)
         chosen = np.zeros(n_arms, np.int64)
@@ -78,7 +75,7 @@ class PythonTable:
             mean, reward = run.mean_and_reward(arm)
             if not math.isfinite(mean) or not math.isfinite(reward):
                 self._refuse(BAD_REWARD if math.isfinite(mean) else BAD_MEAN, run, arm)
-            place = -1 if follow is None else follow(run.journal, late, trace, arm, reward, t)
+            place = -1 if follow is None else follow(run.journal, late, trace, delays[arm], arm, reward, t)
             if late is None:
                 agent.update(arm, reward)
                 continue

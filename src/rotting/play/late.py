@@ -10,7 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.defining import written_first
-from rotting._core.randomness import DELAY, stream_key, stream_keys, uniform
+from rotting._core.randomness import uniform
 from rotting.play.delays import Delay
 
 _NOBODY = -1
@@ -24,7 +24,7 @@ TRACES: dict[str, tuple[tuple[str, ...], Any]] = {
 }
 
 
-@written_first("keys", "arms", "rewards", "later", "last")
+@written_first("arms", "rewards", "later", "last")
 class Pending(NamedTuple):
     """The rewards that are on their way.
 
@@ -32,7 +32,6 @@ class Pending(NamedTuple):
     t mod P, and the rewards that arrive in round t are a linked list that begins at `first[t mod P]`.
     """
 
-    keys: np.ndarray  # uint64 (K,): where the delays of each arm start
     numbers: np.ndarray  # float64 [the fixed part, what log(u) is multiplied by for the random part]
     arms: np.ndarray  # int64 (P,), by pull
     rewards: np.ndarray  # float64 (P,), by pull
@@ -56,7 +55,6 @@ def new_pending(delay: Delay, n_arms: int, horizon: int) -> Pending:
     """Return the rewards on their way before the first round: none."""
     places = min(delay.longest(), horizon) + 1
     return Pending(
-        keys=np.zeros(n_arms, np.uint64),
         numbers=np.array(delay.numbers()),
         arms=np.zeros(places, np.int64),
         rewards=np.zeros(places),
@@ -68,11 +66,6 @@ def new_pending(delay: Delay, n_arms: int, horizon: int) -> Pending:
     )
 
 
-def delay_keys(seed: int, runs: np.ndarray, n_arms: int) -> np.ndarray:
-    """Return where the delays of each run and arm start."""
-    return stream_keys(stream_keys(stream_key(seed, DELAY), runs)[:, None], np.arange(n_arms))
-
-
 def new_trace(wanted: tuple[str, ...], runs: int, n_arms: int, horizon: int, recorded: int) -> Trace:
     """Return room for what is wanted of runs."""
     lengths = {"t": horizon, "round": recorded, "arm": n_arms}
@@ -81,6 +74,11 @@ def new_trace(wanted: tuple[str, ...], runs: int, n_arms: int, horizon: int, rec
         for name, (dims, kind) in TRACES.items()
     )
     return Trace(np.zeros(1, np.int64), *rows)
+
+
+def traces_of(trace: Trace | None, wanted: tuple[str, ...]) -> dict[str, np.ndarray]:
+    """Return what was written down, by name."""
+    return {name: getattr(trace, name) for name in wanted}
 
 
 def trace_bytes(trace: Iterable[str], players: int, runs: int, n_arms: int, horizon: int, recorded: int) -> int:
@@ -97,11 +95,14 @@ def trace_bytes(trace: Iterable[str], players: int, runs: int, n_arms: int, hori
 
 
 @helper
-def send(pending, arm, n, reward, t):
-    """Send the reward of the arm's pull number n, made in round t, on its way; it may come after the last round."""
+def send(pending, key, arm, n, reward, t):
+    """Send the reward of the arm's pull number n, made in round t, on its way; it may come after the last round.
+
+    `key` is where the delays of the arm start.
+    """
     late = pending.numbers[_FIXED]
     if pending.numbers[_SCALE] < 0.0:
-        late += np.floor(np.log(uniform(pending.keys[arm], n)) * pending.numbers[_SCALE])
+        late += np.floor(np.log(uniform(key, n)) * pending.numbers[_SCALE])
     places = len(pending.first)
     if late >= places:
         return

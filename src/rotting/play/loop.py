@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from rotting._core.compiling import INLINED, entry, helper, outlined
+from rotting._core.compiling import entry, helper, outlined
 from rotting._core.defining import written_first
-from rotting._core.randomness import CHOICE, NOISE, START, stream_key, stream_keys, word
+from rotting._core.randomness import CHOICE, DELAY, NOISE, START, stream_key, stream_keys, word
 from rotting._core.summation import kahan_add
-from rotting.play.late import arriving, send, write_down
+from rotting.play.cell import Cell
+from rotting.play.late import Trace, arriving, new_trace, send, write_down
 from rotting.policies._contract.kernel import select, update
 from rotting.problems import Problem
 from rotting.problems.kernel import (
@@ -19,7 +19,6 @@ from rotting.problems.kernel import (
     begin_run,
     draw_reward,
     has_steps,
-    part_class,
     reward_around,
     standard_noise,
     value_now,
@@ -51,22 +50,21 @@ class Journal(NamedTuple):
         return pulls
 
 
+@written_first("noise", "choice", "start", "delay")
 class Streams(NamedTuple):
     """Where the random numbers of one run start; of many, with the run as the first axis."""
 
     noise: np.ndarray  # uint64 (K,): one stream per arm
     choice: np.ndarray  # uint64 [the policy's own]
     start: np.ndarray  # uint64 [what the problem draws when a run begins]
+    delay: np.ndarray  # uint64 (K,): one stream per arm; (0,) where rewards are not late
 
 
-@written_first("noise", "choice", "start", "ahead")
-class StreamsAhead(NamedTuple):
-    """The same, with the noise of the next pulls, drawn already."""
+@written_first("noise")
+class Ahead(NamedTuple):
+    """The noise of the next pulls, drawn already."""
 
-    noise: np.ndarray
-    choice: np.ndarray
-    start: np.ndarray
-    ahead: np.ndarray  # float64 (K, room), room a power of two: `standard_noise` of pull n is in column n % room
+    noise: np.ndarray  # float64 (K, room), room a power of two: `standard_noise` of pull n is in column n % room
     drawn: np.ndarray  # int64 (K,): how many of each arm have been drawn
 
 
@@ -84,65 +82,67 @@ class Reset(NamedTuple):
     first: np.ndarray  # int64
 
 
+def new_rows(cell: Cell, runs: int) -> tuple[Rows, Trace | None]:
+    """Return room for what runs of a cell come to, and for what is written down of them."""
+    n_arms, recorded = cell.problem.n_arms, len(cell.rounds)
+    rows = Rows(np.empty((runs, recorded)), np.empty((runs, n_arms), np.int64))
+    return rows, new_trace(cell.trace, runs, n_arms, cell.horizon, recorded) if cell.trace else None
+
+
 def new_journal(rounds: np.ndarray, problem: Problem) -> Journal:
     """Return an empty journal."""
     return Journal(rounds, np.zeros(len(rounds)), problem.new_memory(), np.zeros(2), np.zeros(1, np.int64))
 
 
-def streams_of(seed: int, run: int, n_arms: int) -> StreamsAhead:
+def streams_of(seed: int, run: int, n_arms: int, late: bool = False) -> Streams:
     """Return the random streams of one run: the same for every policy."""
-    many = streams_of_many(seed, np.array([run]), n_arms)
-    room = _AHEAD if n_arms <= _MANY_ARMS else 1
-    noise, choice, start = (each[0] for each in many)
-    return StreamsAhead(noise, choice, start, np.zeros((n_arms, room)), np.zeros(n_arms, np.int64))
+    return Streams(*(each[0] for each in streams_of_many(seed, np.array([run]), n_arms, late)))
 
 
-def streams_of_many(seed: int, runs: np.ndarray, n_arms: int) -> Streams:
+def streams_of_many(seed: int, runs: np.ndarray, n_arms: int, late: bool = False) -> Streams:
     """Return the streams of many runs, with the run as the first axis."""
-    noise = stream_keys(stream_key(seed, NOISE), runs)[:, None]
-    choice, start = (stream_keys(stream_key(seed, purpose), runs)[:, None] for purpose in (CHOICE, START))
-    return Streams(stream_keys(noise, np.arange(n_arms)), choice, start)
+    purposes = NOISE, CHOICE, START, DELAY
+    noise, choice, start, delay = (stream_keys(stream_key(seed, purpose), runs)[:, None] for purpose in purposes)
+    arms = np.arange(n_arms)
+    return Streams(stream_keys(noise, arms), choice, start, stream_keys(delay, arms if late else arms[:0]))
 
 
-def reward_of(problem, streams, arm, mean, n):
+def new_ahead(problem: Problem) -> Ahead | None:
+    """Return room for noise that is drawn ahead; None where it has to be drawn together with the mean."""
+    if not has_steps(type(problem.arrays.noise)):
+        return None
+    room = _AHEAD if problem.n_arms <= _MANY_ARMS else 1
+    return Ahead(np.zeros((problem.n_arms, room)), np.zeros(problem.n_arms, np.int64))
+
+
+@helper
+def reward_of(problem, streams, ahead, arm, mean, n):
     """Return the reward of the arm's pull number n."""
-    ahead = isinstance(streams, StreamsAhead) and has_steps(type(problem.noise))
-    return (_drawn_ahead if ahead else _drawn_now)(problem, streams, arm, mean, n)
-
-
-@overload(reward_of, jit_options=INLINED)
-def _reward_of(problem, streams, arm, mean, n):
-    ahead = streams.instance_class is StreamsAhead and has_steps(part_class(problem, "noise"))
-    return _drawn_ahead if ahead else _drawn_now
-
-
-def _drawn_now(problem, streams, arm, mean, n):
-    return draw_reward(problem, arm, mean, streams.noise[arm], n)
-
-
-def _drawn_ahead(problem, streams, arm, mean, n):
-    if n == streams.drawn[arm]:
-        _draw_ahead(problem, streams, arm)
-    return reward_around(problem, arm, mean, streams.ahead[arm, n & (streams.ahead.shape[1] - 1)])
+    if ahead is None:
+        return draw_reward(problem, arm, mean, streams.noise[arm], n)
+    if n == ahead.drawn[arm]:
+        _draw_ahead(problem, streams, ahead, arm)
+    return reward_around(problem, arm, mean, ahead.noise[arm, n & (ahead.noise.shape[1] - 1)])
 
 
 @outlined
-def _draw_ahead(problem, streams, arm):
+def _draw_ahead(problem, streams, ahead, arm):
     """Draw the noise of an arm's next pulls: as many as it has had, if there is room."""
-    first, room = streams.drawn[arm], streams.ahead.shape[1]
+    first, room = ahead.drawn[arm], ahead.noise.shape[1]
     after = first + min(max(first, 1), room)
     for n in range(first, after):
-        streams.ahead[arm, n & (room - 1)] = standard_noise(problem, arm, streams.noise[arm], n)
-    streams.drawn[arm] = after
+        ahead.noise[arm, n & (room - 1)] = standard_noise(problem, arm, streams.noise[arm], n)
+    ahead.drawn[arm] = after
 
 
 @outlined
-def play_rounds(state, problem, streams, journal, late, trace, first, last):
+def play_rounds(state, problem, streams, ahead, journal, late, trace, first, last):
     """Play rounds first..last with `state`, in place.
 
     The policy decides as an agent that has learnt the rewards that have arrived, and no others, in the order of their
-    arrival; those of one round in the order of their pulls. `late` and `trace` are None where rewards arrive at once
-    and where nothing is written down of a round: what is for them is then left out of the compiled code.
+    arrival; those of one round in the order of their pulls. `ahead`, `late` and `trace` are None where noise is drawn
+    when it is needed, where rewards arrive at once, and where nothing is written down of a round: what is for them is
+    then left out of the compiled code.
 
     Returns how the rounds ended, the last round, and the arm that was at fault. Nothing is written with an arm that
     does not exist.
@@ -160,7 +160,7 @@ def play_rounds(state, problem, streams, journal, late, trace, first, last):
             return NO_ARM, t, arm
         n = memory.pulls[arm]
         mean = value_now(problem, memory, arm, t)
-        reward = reward_of(problem, streams, arm, mean, n)
+        reward = reward_of(problem, streams, ahead, arm, mean, n)
         if (mean - mean) + (reward - reward) != 0.0:  # neither NaN nor infinity is its own difference
             return (BAD_MEAN if mean - mean != 0.0 else BAD_REWARD), t, arm
         if late is None:
@@ -173,7 +173,7 @@ def play_rounds(state, problem, streams, journal, late, trace, first, last):
             if state.pulls[arm] != n + 1:
                 return MISCOUNTED, t, arm
         else:
-            send(late, arm, n, reward, t)
+            send(late, streams.delay[arm], arm, n, reward, t)
             wrong = _learn_what_arrives(state, late, t)
             if wrong >= 0:
                 return MISCOUNTED, t, wrong
@@ -204,48 +204,47 @@ def _learn_what_arrives(state, late, t):
 
 
 @entry
-def play_runs(state, problem, streams, journal, late, trace, reset, keys, delays, rows, horizon, at_once, stop):
+def play_runs(state, problem, streams, ahead, journal, late, trace, reset, keys, rows, of_runs, horizon, at_once, stop):
     """Play many runs of so many rounds, one after the other, without the interpreter's lock.
 
     Parameters
     ----------
-    state, problem, streams, journal, late, trace
+    state, problem, streams, ahead, journal, late, trace
         What `play_rounds` needs. Before each run, `reset` makes all of it what it was before the first.
-    keys, delays
-        Where the random numbers of each run start: `Streams`, and for late rewards one key per arm.
-    rows
-        Where the results go: its length says how many runs there are.
+    keys, rows
+        Where the random numbers of each run start, and where its results go.
+    of_runs
+        The places of the first of these runs to play, and of the first not to.
     at_once
         How many rounds are played between two looks at `stop`, which is 1 once somebody has asked to stop.
 
     Returns
     -------
-    How it ended, the number of runs that ended well, and of the next one the round and the arm at fault.
+    How it ended, the place of the run that ended badly, the round, and the arm at fault.
     """
     n_arms = len(journal.memory.pulls)
-    for run in range(len(rows.earned)):
+    for run in range(of_runs[0], of_runs[1]):
         for place in range(len(reset.first)):
             reset.now[place] = reset.first[place]
         for arm in range(n_arms):
             streams.noise[arm] = keys.noise[run, arm]
         streams.choice[0], streams.start[0] = keys.choice[run, 0], keys.start[run, 0]
-        if late is not None:
-            for arm in range(n_arms):
-                late.keys[arm] = delays[run, arm]
+        for arm in range(len(streams.delay)):
+            streams.delay[arm] = keys.delay[run, arm]
         if trace is not None:
             trace.row[0] = run
         for first in range(1, horizon + 1, at_once):
             if stop[0] != 0:
                 return STOPPED, run, first, 0
             last = min(first + at_once - 1, horizon)
-            ended, t, arm = play_rounds(state, problem, streams, journal, late, trace, first, last)
+            ended, t, arm = play_rounds(state, problem, streams, ahead, journal, late, trace, first, last)
             if ended != FINE:
                 return ended, run, t, arm
         for place in range(rows.earned.shape[1]):
             rows.earned[run, place] = journal.earned[place]
         for arm in range(n_arms):
             rows.pulls[run, arm] = journal.memory.pulls[arm]
-    return FINE, len(rows.earned), 0, 0
+    return FINE, 0, 0, 0
 
 
 @helper
@@ -287,11 +286,11 @@ def pull(problem, journal, key, arm, t):
 
 
 @entry
-def trace_and_send(journal, late, trace, arm, reward, t):
+def trace_and_send(journal, late, trace, key, arm, reward, t):
     """Write a round down and send its reward on its way; return the place of the first reward that arrives, or -1."""
     if trace is not None:
         write_down(trace, journal, arm, reward, t)
     if late is None:
         return np.int64(-1)
-    send(late, arm, journal.memory.pulls[arm] - 1, reward, t)
+    send(late, key, arm, journal.memory.pulls[arm] - 1, reward, t)
     return arriving(late, t)

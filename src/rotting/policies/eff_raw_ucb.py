@@ -12,6 +12,7 @@ from rotting._core.parameters import parameter
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
 from rotting.policies._contract.told import sigma_parameter
+from rotting.policies._windows.bonus import SHARED, width_of
 from rotting.policies._windows.windows import (
     DyadicWindows,
     GridWindows,
@@ -21,25 +22,27 @@ from rotting.policies._windows.windows import (
     push,
     reserve_grid,
 )
-from rotting.policies.raw_ucb import index_at, index_width
+
+_COMMON = 64  # windows whose bonus is computed once for all arms: all of 1, 2, 4, ..., and the shortest of finer grids
 
 
 class EffRAWUCBState(NamedTuple):
     """Stored window sums on windows 1, 2, 4, ... or on a finer grid."""
 
-    settings: np.ndarray  # [alpha, sigma]
+    settings: np.ndarray  # [alpha, sigma]; for EFF-RAW-UCB++ also those of its bonus
     pulls: np.ndarray
     windows: DyadicWindows | GridWindows
+    bonuses: np.ndarray  # float64 (_COMMON,): working memory, of the shortest windows in this round
 
 
 def select(state, t, word):
     """Return the arm with the largest index (lowest number on ties); arms never pulled come first."""
-    width = index_width(state.settings, t)
+    fill_bonuses(state, t)
     best, best_index = 0, -np.inf
     for arm in range(len(state.pulls)):
         if state.pulls[arm] == 0:
             return arm
-        index, _ = stored_index(state.windows, arm, width)
+        index, _ = _stored_index(state, arm, t)
         if index > best_index:
             best, best_index = arm, index
     return best
@@ -51,14 +54,37 @@ def update(state, arm, reward):
 
 
 @helper
-def stored_index(windows, arm, width):
+def fill_bonuses(state, t):
+    """Compute the bonus of each window: it is the same for all arms."""
+    longest, width = state.pulls[0], width_of(state.settings, float(t))
+    for arm in range(1, len(state.pulls)):
+        longest = max(longest, state.pulls[arm])
+    for level in range(min(_COMMON, len(state.windows.sizes))):
+        if state.windows.sizes[level] > longest:
+            return
+        state.bonuses[level] = _bonus(state, t, width, level)
+
+
+@helper
+def _bonus(state, t, width, level):
+    """Return the bonus of a window; `width` is its product with sqrt(h) where that is the same for all windows."""
+    size, root = state.windows.sizes[level], state.windows.roots[level]
+    if len(state.settings) <= SHARED or state.settings[SHARED] == 0.0:
+        return width / root
+    return width_of(state.settings, t / (float(len(state.pulls)) * size)) / root
+
+
+@helper
+def _stored_index(state, arm, t):
     """Return an arm's index, the least upper confidence bound over its stored windows, and the window that gives it."""
+    windows = state.windows
     index, window = np.inf, 0
     for level in range(len(windows.sizes)):
         size = windows.sizes[level]
         if size > windows.pulls[arm]:
             break
-        bound = index_at(windows.sums[level, arm], size, windows.roots[level], width)
+        bonus = state.bonuses[level] if level < _COMMON else _bonus(state, t, width_of(state.settings, float(t)), level)
+        bound = windows.sums[level, arm] / size + bonus
         if bound < index:
             index, window = bound, size
     return index, window
@@ -67,7 +93,8 @@ def stored_index(windows, arm, width):
 @entry
 def _look_up(state, arm, t):
     """Return an arm's index and window (for explanations)."""
-    return stored_index(state.windows, arm, index_width(state.settings, t))
+    fill_bonuses(state, t)
+    return _stored_index(state, arm, t)
 
 
 @dataclass(frozen=True)
@@ -77,6 +104,7 @@ class EffRAWUCB(
     select=select,
     update=update,
     keeps_history=True,
+    scratch=("bonuses",),
     constants=("windows.sizes", "windows.roots"),
     noise="sigma",
 ):
@@ -103,20 +131,17 @@ class EffRAWUCB(
     sigma: float | None = sigma_parameter()
     grid: float = parameter(2.0, above=1, maximum=2, doc="ratio of successive windows")
 
-    _index_and_window = staticmethod(_look_up)
-
     def initial_state(self, n_arms: int) -> EffRAWUCBState:
         """Return empty window sums."""
-        settings = np.array([self.alpha, self.told("sigma")])
-        if self.grid == 2:
-            dyadic = dyadic_windows(n_arms, "nested")
-            return EffRAWUCBState(settings, dyadic.pulls, dyadic)
-        fine = grid_windows(n_arms, self.grid)
-        return EffRAWUCBState(settings, fine.pulls, fine)
+        windows = dyadic_windows(n_arms, "nested") if self.grid == 2 else grid_windows(n_arms, self.grid)
+        return EffRAWUCBState(self._settings(), windows.pulls, windows, np.zeros(_COMMON))
+
+    def _settings(self) -> np.ndarray:
+        return np.array([self.alpha, self.told("sigma")])
 
     def explain(self, state: EffRAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, self._index_and_window)
+        return explain_index(self, state, t, _look_up)
 
     def reserve(self, state: EffRAWUCBState, pulls: int) -> EffRAWUCBState:
         """Make room for more pulls (only finer grids need it)."""

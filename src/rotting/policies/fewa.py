@@ -1,4 +1,25 @@
-"""FEWA: filtering on expanding window averages, every window, exactly as the paper has it."""
+"""FEWA: filtering on expanding window averages, every window, exactly as the paper has it.
+
+A decision is `select`, from top to bottom:
+
+1. While an arm has no pull, the first such arm is pulled.
+2. All arms are active. At windows h = 1, 2, 3, ... those are dropped whose mean of the last h rewards lies more than
+   2 c(h, delta_t) below the best mean of an active arm.
+3. That ends with the shortest history of an active arm, or with one arm left. The least-pulled active arm is pulled.
+
+| in the paper | here |
+|---|---|
+| the set K_h of arms that passed the filters before window h | `active[:left]` |
+| N_i,t, and the least of those of active arms | `pulls[i]`, `shortest` |
+| mean of the last h rewards of arm i | W_i(h) / h; the sums W_i(h) of active arms stand in `sums` |
+| 2 c(h, delta_t) = sqrt(8 sigma^2 log(1 / delta_t) / h) | theta / sqrt(h), theta = `filter_width(settings, t)` |
+| FILT: mean_i < max_j mean_j - 2 c(h, delta_t) | `filter_at`: max_j W_j(h) - W_i(h) > theta sqrt(h), h times as much |
+
+One call is not in the paper: `skip_quiet(state, left, h, ...)` returns a window, h or a later one, before which surely
+no filter drops anybody. If it returned h each time, every decision would be the same, and a round would take time in
+proportion to t. What it rests on is kept in `short`, `proofs`, `roots` and `ranges`, over which who follows a decision
+may pass; `policies/_windows/quiet.py` says how it is done.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +47,7 @@ from rotting.policies._windows.filtering import (
 )
 from rotting.policies._windows.history import (
     ROW,
+    UNPULLED,
     History,
     append,
     check_history,
@@ -43,7 +65,7 @@ from rotting.policies._windows.rows import new_roots
 class FEWAState(NamedTuple):
     """All rewards so far, and working memory."""
 
-    settings: np.ndarray  # see filter_settings
+    settings: np.ndarray  # alpha, sigma, log(delta0)
     pulls: np.ndarray
     history: History
     short: np.ndarray  # float64 (SHORT, K): rough sums of the last 1, 2, ..., SHORT rewards
@@ -59,16 +81,13 @@ class FEWAState(NamedTuple):
 def select(state, t, word):
     """Return the least-pulled arm among those that pass the filter at every window 1, 2, ... (lowest number on ties).
 
-    The filter at window h drops the arms whose sum of the last h rewards lies more than 2 h c(h, delta_t) =
-    theta sqrt(h) below the largest. It ends when it reaches a window as long as the history of an active arm, or
-    when only one arm is left, since the arm with the largest sum always stays.
-
-    Windows that surely drop nobody are passed over: without `skip_quiet` decisions are the same, and slower.
+    The last window is the shortest history of an active arm, which may grow as arms are dropped. With one arm left no
+    filter can drop it: its sum is the largest.
     """
-    if state.history.used[1] > 0:
+    if state.history.used[UNPULLED] > 0:
         return first_unpulled(state.pulls)
     theta = filter_width(state.settings, t)
-    left, shortest = keep_first(state.active, state.dropped, state.pulls, state.short[0], theta)
+    left, shortest = keep_first(state.active, state.dropped, state.pulls, state.short[0], theta)  # at window 1
     h = np.int64(1)
     while left > 1:
         h = skip_quiet(state, left, h + 1, shortest, theta)
@@ -139,6 +158,14 @@ class FEWA(
     ...     agent.update(arm, 0.5 if arm == 1 else float(agent.pulls[0] < 20))
     >>> agent.pulls
     array([21, 79])
+
+    Its newest reward, 0, lies more than 2 c(1, delta_t) = 0.1488 below that of the other arm, 0.5:
+
+    >>> print(agent.explain())  # doctest: +NORMALIZE_WHITESPACE
+    FEWA(alpha=0.06, sigma=0.1), round 101: pull arm 1
+      arm  pulls  survived  window  mean  best mean  threshold
+        0     21        no       1     0        0.5     0.1488
+    >   1     79       yes
     """
 
     alpha: float = parameter(0.06, above=0, doc="confidence exponent: delta_t = delta0 / t^alpha")

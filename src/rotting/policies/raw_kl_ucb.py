@@ -18,13 +18,14 @@ from rotting.policies._windows.bernoulli import bound_height, divergence_above, 
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import (
     BLOCK,
+    UNPULLED,
     History,
     append,
     check_history,
     empty_history,
     longest_block,
+    outline_of,
     reserve,
-    rise_above_line,
     rough_prefix,
     rounding,
     total_of,
@@ -50,7 +51,7 @@ def select(state, t, word):
     An arm's index is a minimum over windows, so its value at any one window, as the one that gave the minimum when the
     arm was last looked at, is an upper bound. Few arms have one that is as high as the best index.
     """
-    if state.history.used[1] > 0:
+    if state.history.used[UNPULLED] > 0:
         return first_unpulled(state.pulls)
     explored = state.settings[0] * math.log(t)
     best = 0
@@ -110,7 +111,7 @@ def _block_above(history, arm, start, size, explored, peak):
     sums at which the bound of window h is q, given by h kl(sum / h, q) = explored, are a convex function of h.
     """
     n = history.pulls[arm]
-    total = total_of(history, arm) - rise_above_line(history, arm, start, size) - rounding(history)
+    total = total_of(history, arm) - outline_of(history, arm, start, size)[1] - rounding(history)
     for side in range(2):
         h = n - start - side * size
         if h == 0:

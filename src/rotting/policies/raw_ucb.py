@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,9 +13,10 @@ from rotting.errors import DamagedFile
 from rotting.policies._contract.explaining import Explanation, explain_index
 from rotting.policies._contract.policy import Policy
 from rotting.policies._contract.told import sigma_parameter
-from rotting.policies._windows.bonuses import bonus_at
+from rotting.policies._windows.bonus import Bonus, add_bonuses, begin_round, bonus_at, new_bonus
 from rotting.policies._windows.filtering import first_unpulled
 from rotting.policies._windows.history import (
+    UNPULLED,
     History,
     append,
     check_history,
@@ -31,13 +31,14 @@ from rotting.policies._windows.index_proofs import IndexProofs, all_above, divid
 class RAWUCBState(NamedTuple):
     """All rewards so far, and the window that gave each arm's index last."""
 
-    settings: np.ndarray  # [alpha, sigma]
+    settings: np.ndarray  # [alpha, sigma]; for RAW-UCB++ also those of its bonus
     pulls: np.ndarray
     history: History
     window: np.ndarray  # int64 (K,): where each arm's smallest upper confidence bound was last,
     mean: np.ndarray  # float64 (K,): the mean of that window
     bound: np.ndarray  # float64 (K,): working memory, an upper bound of each arm's index
     proofs: IndexProofs  # working memory
+    bonus: Bonus  # working memory
 
 
 def select(state, t, word):
@@ -47,27 +48,21 @@ def select(state, t, word):
     upper bound is the answer if all its windows lie above `level`, the largest upper bound of the others. What is not
     surely above (see `_windows/index_proofs.py`) is computed: it lowers the arm's upper bound, or it is the answer.
     """
-    if state.history.used[1] > 0:
+    if state.history.used[UNPULLED] > 0:
         return first_unpulled(state.pulls)
-    return largest_index(state, index_width(state.settings, t))
-
-
-@helper
-def largest_index(state, bonus):
-    """Return the arm with the largest index under a bonus; each arm has a pull."""
+    begin_round(state.bonus, state.settings, t, len(state.pulls))
     bound, divided = state.bound, -1  # the arm whose windows were divided last: levels only fall, so that stays good
     if len(bound) == 1:
         return 0
-    for arm in range(len(bound)):
-        bound[arm] = state.mean[arm] + bonus_at(bonus, state.window[arm])
+    add_bonuses(state.bonus, state.mean, state.window, bound)
     while True:
         best, level = two_largest(bound)
-        if all_above(state.history, state.proofs, best, bonus, level):
+        if all_above(state.history, state.proofs, best, state.bonus, level):
             return best
         if divided != best:
-            divide(state.history, state.proofs, best, bonus, level)
+            divide(state.history, state.proofs, best, state.bonus, level)
             divided = best
-        elif not lowered(state, best, bonus, level):
+        elif not lowered(state, best, level):
             return best
 
 
@@ -84,15 +79,15 @@ def two_largest(bound):
 
 
 @helper
-def lowered(state, arm, width, level):
+def lowered(state, arm, level):
     """Look for a window that lowers an arm's upper bound, among those not surely above `level`; say if there is one.
 
     If there is none, the upper bound is the arm's index or both are above `level`.
     """
-    window, mean = lowest_window(state.history, state.proofs, arm, width, level, state.bound[arm])
+    window, mean = lowest_window(state.history, state.proofs, arm, state.bonus, level, state.bound[arm])
     if window > 0:
         state.window[arm], state.mean[arm] = window, mean
-        state.bound[arm] = mean + bonus_at(width, window)
+        state.bound[arm] = mean + bonus_at(state.bonus, window)
     return window > 0
 
 
@@ -105,25 +100,13 @@ def update(state, arm, reward):
     state.mean[arm] = window_sum(state.history, arm, window) / window
 
 
-@helper
-def index_width(settings, t):
-    """Return sqrt(2 sigma^2 alpha ln t): the bonus at window h, times sqrt(h)."""
-    return settings[1] * math.sqrt(2.0 * settings[0] * math.log(t))
-
-
-@helper
-def index_at(total, h, root, width):
-    """Return the upper confidence bound at window h: its mean plus the bonus."""
-    return total / h + width / root
-
-
 @entry
 def _search(state, arm, t):
     """Return an arm's index and window (for explanations)."""
-    width = index_width(state.settings, t)
-    state.bound[arm] = state.mean[arm] + bonus_at(width, state.window[arm])
-    divide(state.history, state.proofs, arm, width, state.bound[arm])
-    while lowered(state, arm, width, state.bound[arm]):
+    begin_round(state.bonus, state.settings, t, len(state.pulls))
+    state.bound[arm] = state.mean[arm] + bonus_at(state.bonus, state.window[arm])
+    divide(state.history, state.proofs, arm, state.bonus, state.bound[arm])
+    while lowered(state, arm, state.bound[arm]):
         pass
     return state.bound[arm], state.window[arm]
 
@@ -135,7 +118,7 @@ class RAWUCB(
     select=select,
     update=update,
     keeps_history=True,
-    scratch=("bound", "proofs"),
+    scratch=("bound", "proofs", "bonus"),
     in_teams=True,
     noise="sigma",
 ):
@@ -161,19 +144,19 @@ class RAWUCB(
     alpha: float = parameter(1.4, above=0, doc="confidence: bonus sqrt(2 sigma^2 alpha ln t / h)")
     sigma: float | None = sigma_parameter()
 
-    _index_and_window = staticmethod(_search)
-
     def initial_state(self, n_arms: int) -> RAWUCBState:
         """Return empty histories."""
         history = empty_history(n_arms)
-        settings = np.array([self.alpha, self.told("sigma")])
         window, room = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
         proofs = no_index_proofs(n_arms)
-        return RAWUCBState(settings, history.pulls, history, window, room[0], room[1], proofs)
+        return RAWUCBState(self._settings(), history.pulls, history, window, room[0], room[1], proofs, new_bonus())
+
+    def _settings(self) -> np.ndarray:
+        return np.array([self.alpha, self.told("sigma")])
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""
-        return explain_index(self, state, t, self._index_and_window)
+        return explain_index(self, state, t, _search)
 
     def reserve(self, state: RAWUCBState, pulls: int) -> RAWUCBState:
         """Make room for more pulls."""

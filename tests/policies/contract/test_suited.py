@@ -225,6 +225,17 @@ def test_bandits_warn_by_their_range(tmp_path):
     assert not warned(lambda: opened("UCB1()", reward_range=(0, 1)))
 
 
+def test_bandits_warn_of_a_policy_that_is_changed_to(tmp_path):
+    url, rewards = f"sqlite:///{tmp_path}/b.db", (0, 100)
+    with rotting.Bandit.open(url, "b", BetaThompson(high=100), ["a", "b"], reward_range=rewards) as bandit:
+        [text] = warned(lambda: bandit.change(policy=BetaThompson()))
+        assert "they are from 0 to 100; give low=0 and high=100" in text
+        assert not warned(lambda: bandit.change(epsilon=0.1))
+        assert not warned(lambda: bandit.change(policy=BetaThompson()))  # nothing changes
+        assert not warned(lambda: bandit.change(policy=BetaThompson(high=100)))
+        assert warned(lambda: bandit.change(reward_range=(0, 1000)))
+
+
 def test_one_reward_says_nothing_of_noise():
     assert not range_mismatches(FEWA(), 50.0, 50.0)
     assert range_mismatches(BetaThompson(), 50.0, 50.0)

@@ -6,6 +6,7 @@ import pytest
 
 from rotting import RAWUCB
 from rotting.policies._contract.states import fresh_state
+from rotting.policies._windows.bonus import WIDTH
 from rotting.policies._windows.history import ROW, append, rough_window_sums
 from rotting.policies._windows.index_proofs import (
     COUNT,
@@ -125,18 +126,24 @@ def build(state, rewards):
 
 
 @numba.njit
+def of_width(state, width):
+    state.bonus.numbers[WIDTH] = width
+    return state.bonus
+
+
+@numba.njit
 def divide_at(state, width, level):
-    divide(state.history, state.proofs, 0, width, level)
+    divide(state.history, state.proofs, 0, of_width(state, width), level)
 
 
 @numba.njit
 def surely_above(state, width, level):
-    return all_above(state.history, state.proofs, 0, width, level)
+    return all_above(state.history, state.proofs, 0, of_width(state, width), level)
 
 
 @numba.njit
 def lowest_below(state, width, level):
-    return lowest_window(state.history, state.proofs, 0, width, level, np.inf)
+    return lowest_window(state.history, state.proofs, 0, of_width(state, width), level, np.inf)
 
 
 def hard_rewards(draw):

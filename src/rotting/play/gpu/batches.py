@@ -15,13 +15,14 @@ from rotting.play.gpu.compiling import spreading
 from rotting.play.gpu.device import WARP, Stream
 from rotting.play.gpu.kernel import Batch
 from rotting.play.gpu.parts import Common, Woven
-from rotting.play.loop import Journal, Streams, streams_of_many
+from rotting.play.loop import Streams, new_journal, streams_of_many
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
 
 _SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
 _LONG = 1 << 16  # rounds for which every history needs more room than a fresh one has
 _GROWING, _WOVEN, _COMMON = range(3)  # layouts: see `parts`
+_OF_JOURNALS = {"journal.rounds": _COMMON, "journal.earned": _GROWING}  # all else is woven
 
 
 # Some runs of a cell, and its place among those that are played.
@@ -148,16 +149,11 @@ def to_device(cells: Sequence[Cell], lanes: int, team: int, stream: Stream) -> t
     n_arms, rounds = cells[0].problem.n_arms, _padded([cell.rounds for cell in cells])
     each = [streams_of_many(cell.seed, np.array(cell.runs), n_arms) for cell in cells]
     streams = Streams(*map(np.concatenate, zip(*each, strict=True)))
+    journals = [new_journal(own, cell.problem) for own, cell in zip(rounds, cells, strict=True)]
     batch = Batch(
         states=making.assembled([first_state(cell) for cell in cells], _layouts(cells[0])),
-        streams=Streams(*map(making.woven, streams)),
-        journals=Journal(
-            rounds=making.common(rounds),
-            earned=stream.zeros((runs, rounds.shape[1]), np.dtype(np.float64)),
-            memory=making.assembled([cell.problem.new_memory() for cell in cells], lambda name: _WOVEN, "memory"),
-            total=making.woven(np.zeros((runs, 2))),
-            place=making.woven(np.zeros((runs, 1), np.int64)),
-        ),
+        streams=Streams(*map(making.woven, streams._replace(delay=streams.start))),  # no rewards are late
+        journals=making.assembled(journals, lambda name: _OF_JOURNALS.get(name, _WOVEN), "journal"),
         problems=making.assembled([cell.problem.arrays for cell in cells], lambda name: _COMMON),
         horizons=stream.to_device(np.array([cell.horizon for cell in cells])),
         cells=making.cells,
@@ -231,9 +227,9 @@ class _Making:
 
     def _array(self, prototypes: np.ndarray, layout: int, name: str) -> Any:
         if layout == _COMMON:
-            common = self.common(prototypes)
-            self.constants.append(Constant(name, prototypes, common.array))
-            return common
+            common = self.stream.to_device(prototypes)
+            self.constants.append(Constant(name, prototypes, common))
+            return Common(common)
         woven, shape, size = layout == _WOVEN, prototypes.shape[1:], prototypes[0].size
         axes = (self._groups, *shape, WARP) if woven else (self.runs, *shape)
         array = self.stream.zeros(axes, prototypes.dtype)
@@ -243,10 +239,6 @@ class _Making:
             arguments = rows, flat, self.cells, *((self.lanes, self.team) if woven else (1, 1))
             self.stream.launch(spreading(), _SPREADING_BLOCKS, _SPREADING_THREADS, *arguments)
         return Woven(array) if woven else array
-
-    def common(self, rows: np.ndarray) -> Any:
-        """Return an array that has a row per cell."""
-        return Common(self.stream.to_device(rows))
 
     def woven(self, rows: np.ndarray) -> Any:
         """Return an array that has a row per run, woven: the same for all players of a run."""

@@ -53,6 +53,7 @@ def play_batch(batch, first, last, lanes):
             part_of(batch.states, run, player, cell),
             part_of(batch.problems, run, player, cell),
             part_of(batch.streams, run, player, cell),
+            None,
             part_of(batch.journals, run, player, cell),
             None,
             None,

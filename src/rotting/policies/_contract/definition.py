@@ -78,67 +78,50 @@ def register_kernel(state: type, kernel: Kernel) -> None:
     register(state, kernel)
 
 
-def check_traits(policy: type, state: type, kernel: Kernel, base: type) -> None:
-    """Refuse traits that contradict the class itself."""
-    owner = policy.__name__
-    randomised, filters = policy.randomised, policy.filters  # type: ignore[attr-defined]
-    if randomised != _uses_argument(kernel.select, _WORD):
-        raise PolicyDefinitionError(
-            "select uses its random word" if not randomised else "select never uses its random word",
-            owner=owner,
-            name="randomised",
-            value=randomised,
-            expected=f"randomised={not randomised} in the class line",
-        )
-    if filters and not set(_FILTER_FIELDS) <= set(state._fields):  # type: ignore[attr-defined]
-        raise PolicyDefinitionError(
-            "needs a state that says what was filtered",
-            owner=owner,
-            name="filters",
-            value=True,
-            expected=f"a state with the fields {', '.join(_FILTER_FIELDS)}",
-        )
-    _check_what_it_is_made_for(policy)
+def check_traits(policy: Any, state: Any, kernel: Kernel, base: Any) -> None:
+    """Refuse traits that contradict the class itself, or cannot be compared with problems."""
+
+    def refuse_if(wrong: object, name: str, value: object, expected: str, problem: str = "") -> None:
+        if wrong:
+            raise PolicyDefinitionError(problem, owner=policy.__name__, name=name, value=value, expected=expected)
+
+    randomised, parameters = policy.randomised, _parameters(policy)
+    refuse_if(
+        randomised != _uses_argument(kernel.select, _WORD),
+        "randomised",
+        randomised,
+        f"randomised={not randomised} in the class line",
+        "select never uses its random word" if randomised else "select uses its random word",
+    )
+    lacks = policy.filters and not set(_FILTER_FIELDS) <= set(state._fields)
+    expected = f"a state with the fields {', '.join(_FILTER_FIELDS)}"
+    refuse_if(lacks, "filters", True, expected, "needs a state that says what was filtered")
+    rewards, noise, made_for = policy.takes_rewards, policy.noise_parameter, policy.made_for
+    expected = "two numbers, such as (0.0, 1.0), or the names of two of its parameters"
+    refuse_if(rewards is not None and not _is_range(rewards, parameters), "rewards", rewards, expected)
+    expected = "with rewards=, the range that they are mapped from"
+    refuse_if(policy.maps_rewards and rewards is None, "maps_rewards", True, expected)
+    refuse_if(noise is not None and noise not in parameters, "noise", noise, "the name of a parameter")
+    expected = f"one of {', '.join(map(repr, KINDS))}"
+    refuse_if(made_for is not None and made_for not in KINDS, "made_for", made_for, expected)
     for trait, method in (("knows", "informed"), ("keeps_history", "reserve")):
-        declared = bool(getattr(policy, trait))
-        if getattr(policy, trait) == ("horizon",) and "horizon" in _parameters(policy):
-            continue  # filled in by `Policy.informed`
-        overridden = getattr(policy, method) is not getattr(base, method)
-        if declared != overridden:
-            raise PolicyDefinitionError(
-                f"is declared, but {method}() is not overridden" if declared else f"is not declared, but {method}() is",
-                owner=owner,
-                name=trait,
-                value=getattr(policy, trait),
-                expected=f"both {trait} in the class line and a method {method}, or neither",
-            )
-    if policy.initial_state is base.initial_state:  # type: ignore[attr-defined]
-        raise PolicyDefinitionError(
-            "initial_state is missing",
-            owner=owner,
-            expected="a method initial_state(n_arms) that makes the first state",
-        )
+        value, overridden = getattr(policy, trait), getattr(policy, method) is not getattr(base, method)
+        filled_in = value == ("horizon",) and "horizon" in parameters  # by `Policy.informed`
+        expected = f"both {trait} in the class line and a method {method}, or neither"
+        problem = f"is declared, but {method}() is not overridden" if value else f"is not declared, but {method}() is"
+        refuse_if(bool(value) != overridden and not filled_in, trait, value, expected, problem)
+    if policy.initial_state is base.initial_state:
+        expected = "a method initial_state(n_arms) that makes the first state"
+        raise PolicyDefinitionError("initial_state is missing", owner=policy.__name__, expected=expected)
 
 
-def _check_what_it_is_made_for(policy: type) -> None:
-    """Refuse what cannot be compared with problems."""
-    owner, rewards = policy.__name__, policy.takes_rewards  # type: ignore[attr-defined]
-    noise, made_for = policy.noise_parameter, policy.made_for  # type: ignore[attr-defined]
-    if rewards is not None:
-        pair = isinstance(rewards, tuple) and len(rewards) == 2
-        named = pair and all(end in _parameters(policy) for end in rewards)
-        numbers = pair and all(isinstance(end, int | float) for end in rewards)
-        if not named and not (numbers and rewards[0] < rewards[1]):
-            expected = "two numbers, such as (0.0, 1.0), or the names of two of its parameters"
-            raise PolicyDefinitionError(owner=owner, name="rewards", value=rewards, expected=expected)
-    if policy.maps_rewards and rewards is None:  # type: ignore[attr-defined]
-        expected = "with rewards=, the range that they are mapped from"
-        raise PolicyDefinitionError(owner=owner, name="maps_rewards", value=True, expected=expected)
-    if noise is not None and noise not in _parameters(policy):
-        raise PolicyDefinitionError(owner=owner, name="noise", value=noise, expected="the name of a parameter")
-    if made_for is not None and made_for not in KINDS:
-        expected = f"one of {', '.join(map(repr, KINDS))}"
-        raise PolicyDefinitionError(owner=owner, name="made_for", value=made_for, expected=expected)
+def _is_range(rewards: Any, parameters: set[str]) -> bool:
+    """Say whether this is a range of rewards: two numbers, or two parameters that give them."""
+    if not isinstance(rewards, tuple) or len(rewards) != 2:
+        return False
+    if all(end in parameters for end in rewards):
+        return True
+    return all(isinstance(end, int | float) for end in rewards) and rewards[0] < rewards[1]
 
 
 def _parameters(policy: type) -> set[str]:

@@ -53,27 +53,28 @@ class Explanation:
         return dataclasses.asdict(self) | {"arms": [dataclasses.asdict(verdict) for verdict in self.arms]}
 
     def __str__(self) -> str:
-        names = [field.name for field in dataclasses.fields(self.arms[0])]
-        rows = [[_cell(getattr(verdict, name)) for name in names] for verdict in self.arms]
-        titles = [name.replace("_", " ") for name in names]
-        widths = [max(len(row[column]) for row in [titles, *rows]) for column in range(len(titles))]
+        heading, titles, rows = self._table()
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
         new = "" if self.arms[self.decision].pulls else ", which has not been pulled yet"
-        lines = [f"{self.policy}, round {self.t}: pull arm {self.decision}{new}"]
-        for row, mark in zip([titles, *rows], ["  ", *self._marks()], strict=True):
+        lines = [heading + new]
+        for place, row in enumerate([titles, *rows], start=-1):
+            mark = "> " if place == self.decision else "  "
             lines.append(mark + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         from rotting._output.notebooks import card
 
-        names = [field.name for field in dataclasses.fields(self.arms[0])]
-        rows = [["", *(_cell(getattr(verdict, name)) for name in names)] for verdict in self.arms]
-        rows[self.decision][0] = "pull"
-        titles = [name.replace("_", " ") for name in names]
-        return card(f"{self.policy}, round {self.t}: pull arm {self.decision}", ["", *titles], rows, titles)
+        heading, titles, rows = self._table()
+        marked = [["pull" if place == self.decision else "", *row] for place, row in enumerate(rows)]
+        return card(heading, ["", *titles], marked, titles)
 
-    def _marks(self) -> list[str]:
-        return ["> " if verdict.arm == self.decision else "  " for verdict in self.arms]
+    def _table(self) -> tuple[str, list[str], list[list[str]]]:
+        """Return a heading, titles and rows."""
+        names = [field.name for field in dataclasses.fields(self.arms[0])]
+        rows = [[_cell(getattr(verdict, name)) for name in names] for verdict in self.arms]
+        titles = [name.replace("_", " ") for name in names]
+        return f"{self.policy}, round {self.t}: pull arm {self.decision}", titles, rows
 
 
 def explain_filter(policy: Any, state: Any, t: int, window_sum: Callable[[int, int], float]) -> Explanation:

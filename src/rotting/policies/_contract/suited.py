@@ -56,15 +56,11 @@ def range_mismatches(policy: Policy, low: float, high: float) -> list[Mismatch]:
     if limits is not None and not limits[0] <= low <= high <= limits[1]:
         text = f"{policy} takes rewards in [{limits[0]:g}, {limits[1]:g}]; they are from {low:g} to {high:g}"
         found.append(Mismatch(f"{text}; {_advice(policy, low, high)}", _ends(policy)))
-    sigma = None if policy.noise_parameter is None else getattr(policy, policy.noise_parameter)
-    if sigma is not None and low < high:  # of a single reward nothing follows
-        ratio = sigma * _unit(policy) / ((high - low) / 2)
-        if not _SMALL_FOR_RANGE <= ratio <= _TOO_LARGE:
-            assert policy.noise_parameter is not None
-            most = (high - low) / 2
-            text = f"{policy} takes noise of scale {sigma * _unit(policy):g}; rewards from {low:g} to {high:g} have "
-            text += f"{most:g} at most; give {policy.noise_parameter}={most / _unit(policy):g}, or less"
-            found.append(Mismatch(text, (policy.noise_parameter,)))
+    name, scale = _scale_taken(policy)
+    most = (high - low) / 2
+    if most > 0 and scale is not None and not _SMALL_FOR_RANGE <= scale / most <= _TOO_LARGE:  # 0: a single reward
+        text = f"{policy} takes noise of scale {scale:g}; rewards from {low:g} to {high:g} have {most:g} at most; "
+        found.append(Mismatch(f"{text}give {name}={most / _unit(policy):g}, or less", (name,)))
     return found
 
 
@@ -90,6 +86,13 @@ def _unit(policy: Policy) -> float:
     """Return the length of what the policy sees as 1."""
     limits = policy.reward_limits() if policy.maps_rewards else None
     return 1.0 if limits is None else limits[1] - limits[0]
+
+
+def _scale_taken(policy: Policy) -> tuple[str, float | None]:
+    """Return the parameter for the scale of the noise, and the scale that it amounts to; None if it is not given."""
+    name = policy.noise_parameter or ""
+    sigma = getattr(policy, name, None)
+    return name, None if sigma is None else sigma * _unit(policy)
 
 
 def _ends(policy: Policy) -> tuple[str, ...]:
@@ -120,19 +123,14 @@ def _rewards(policy: Policy, problem: Problem) -> Mismatch | None:
 
 
 def _noise(policy: Policy, problem: Problem) -> Mismatch | None:
-    scale = problem.noise_scale
-    sigma = None if policy.noise_parameter is None else getattr(policy, policy.noise_parameter)
-    if sigma is None or not 0 < scale < math.inf:
-        return None
-    assert policy.noise_parameter is not None
-    ratio = sigma * _unit(policy) / scale
-    if _TOO_SMALL <= ratio <= _TOO_LARGE:
+    scale, (name, taken) = problem.noise_scale, _scale_taken(policy)
+    if taken is None or not 0 < scale < math.inf or _TOO_SMALL <= (ratio := taken / scale) <= _TOO_LARGE:
         return None
     how = "no noise" if ratio == 0 else f"1/{1 / ratio:.3g} of that" if ratio < 1 else f"{ratio:.3g} times that"
     return Mismatch(
         f"the noise of {problem} has scale {scale:g}; {policy} takes it for {how}; give "
-        f"{policy.noise_parameter}={scale / _unit(policy):g}, or {policy.noise_parameter}=None to be told",
-        (policy.noise_parameter,),
+        f"{name}={scale / _unit(policy):g}, or {name}=None to be told",
+        (name,),
     )
 
 

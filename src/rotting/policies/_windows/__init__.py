@@ -6,7 +6,7 @@
 | `filtering` | FEWA's filter at one window |
 | `quiet` | how far filters surely drop nobody: the tiers of exact FEWA, and what each is worth |
 | `rows`, `bands`, `pairs` | the tiers, each with its claim and its proof |
-| `index_proofs`, `bonuses`, `share_bonus` | the same for the indices of RAW-UCB and RAW-UCB++ |
+| `bonus`, `index_proofs` | the same for the indices of RAW-UCB and RAW-UCB++ |
 | `windows` | sums that are refreshed now and then: EFF-FEWA and EFF-RAW-UCB |
 | `bernoulli` | confidence bounds of rewards in [0, 1] |
 | `team` | threads of a GPU that compare windows side by side |

@@ -33,27 +33,20 @@ def band_reach(settings, theta):
 
 
 @outlined
-def surely_drops_nobody(state, left, h, end, theta):
-    """Say whether the filters at windows h..end surely drop nobody."""
+def room_in_band(state, left, h, end, theta):
+    """Return how far sums of active arms are at least within the threshold at h and `end`; below 0, nothing is sure."""
     history = state.history
     high_here, low_here, high_there, low_there = -np.inf, np.inf, -np.inf, np.inf
     for place in range(left):
-        high, low, high_later, low_later = range_of_sums(history, state.active[place], h, end)
+        high, low, high_later, low_later = _range_of_sums(history, state.active[place], h, end)
         high_here, low_here = max(high_here, high), min(low_here, low)
         high_there, low_there = max(high_there, high_later), min(low_there, low_later)
-    return margin(history, high_here - low_here, high_there - low_there, h, end, theta) >= 0.0
+    here = JUST_BELOW * theta * math.sqrt(h) - (high_here - low_here)
+    return min(here, JUST_BELOW * theta * math.sqrt(end) - (high_there - low_there)) - rounding(history)
 
 
 @helper
-def margin(history, here, there, h, end, theta):
-    """Return how far two distances between sums, at windows h and `end`, are at least below their thresholds."""
-    return min(JUST_BELOW * theta * math.sqrt(h) - here, JUST_BELOW * theta * math.sqrt(end) - there) - rounding(
-        history
-    )
-
-
-@helper
-def range_of_sums(history, arm, h, end):
+def _range_of_sums(history, arm, h, end):
     """Return the highest and lowest that a window sum can be at h, and at `end`; straight lines connect them."""
     n = history.pulls[arm]
     height, slope, under, over = band(history, arm, n - end, n - h)

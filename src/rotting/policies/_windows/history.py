@@ -42,6 +42,7 @@ STEP = ROW + PAGE  # high parts per page
 # each within 2^-53); comparisons that must err on the safe side allow eight times that.
 ROUNDING = 2.0**-46
 
+PAGES, UNPULLED = range(2)  # slots of `used`
 # Slots of `summary`, what is known of an arm without looking back:
 # TOTAL, REST: S[n] in two parts; SMALLEST, GREATEST: of its rewards; TRAVEL: how far any of its window sums can have
 # moved in all its pulls, each of which adds a reward to a window and takes one away.
@@ -85,7 +86,7 @@ def reserve(history: History, pulls: int) -> History:
     times in all, however often room is asked for.
     """
     n_arms, had_pages, had_columns = len(history.pulls), len(history.low) // PAGE, history.page.shape[1]
-    pages = int(history.used[0]) + min(pulls, n_arms) + pulls // PAGE + 1
+    pages = int(history.used[PAGES]) + min(pulls, n_arms) + pulls // PAGE + 1
     columns = (int(history.pulls.max()) + pulls) // PAGE + 1
     if columns > had_columns:
         page = np.zeros((n_arms, max(columns, had_columns + had_columns // 8)), np.int32)
@@ -112,8 +113,8 @@ def check_history(history: History) -> None:
         and history.summary.shape == (n_arms, 8)
         and history.pulls.min() >= 0
         and columns.max() <= history.page.shape[1]
-        and columns.sum() == history.used[0] <= pages
-        and history.used[1] == np.count_nonzero(history.pulls == 0)
+        and columns.sum() == history.used[PAGES] <= pages
+        and history.used[UNPULLED] == np.count_nonzero(history.pulls == 0)
     )
     if not fits:
         raise DamagedFile("its reward history is inconsistent")
@@ -160,7 +161,7 @@ def append(history, arm, reward):
     """Add a reward to an arm's history (after `reserve` made room for it)."""
     n = history.pulls[arm] + 1
     if n == 1:
-        history.used[1] -= 1
+        history.used[UNPULLED] -= 1
     if n & (PAGE - 1) == 0:
         _turn_page(history, arm, n)
     summary, row = history.summary, np.uint64(arm)
@@ -262,14 +263,11 @@ def band(history, arm, first, last):
 
 
 @helper
-def rise_above_line(history, arm, start, size):
-    """Return how far S rises above the straight line from S[start] to S[start + size], an aligned block that ended."""
-    return outline_of(history, arm, start, size)[1]
-
-
-@helper
 def outline_of(history, arm, start, size):
-    """Return how far S falls below (as a number <= 0) and rises above the straight line over such a block."""
+    """Return how far S falls below (as a number <= 0) and rises above the straight line over an aligned, ended block.
+
+    The block is from S[start] to S[start + size].
+    """
     level = 0
     while BLOCK << level < size:
         level += 1
@@ -318,8 +316,8 @@ def _page_of(history, arm, m):
 def _turn_page(history, arm, n):
     """Take a new page for S[n] and what follows."""
     end = place_of(history, arm, n - 1) + 1
-    history.page[arm, n >> PAGE_BITS] = history.used[0]
-    history.used[0] += 1
+    history.page[arm, n >> PAGE_BITS] = history.used[PAGES]
+    history.used[PAGES] += 1
     start = place_of(history, arm, n)
     for back in range(1, ROW + 1):
         history.high[start - back] = history.high[end - back]

@@ -13,8 +13,6 @@ one by one, and so are those of windows that begin after the last stretch. Stret
 so in most rounds all ends are in order.
 
 Nothing here decides: without any stretch the decisions are the same, and slower.
-
-A bonus is a number, its width, the bonus at window h being width / sqrt(h), or another one that `bonuses.py` knows.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._windows.bonuses import bonus_at, largest_of, recent_of, rises
+from rotting.policies._windows.bonus import LOW_SHARE, RATIO, RECENT, SCALE, SHARED, WIDTH, bonus_at, rises, rises_of
 from rotting.policies._windows.history import (
     ROUNDING,
     ROW,
+    outline_of,
     place_of,
-    rise_above_line,
     rough_prefix,
     rounding,
     total_of,
@@ -39,7 +37,6 @@ from rotting.policies._windows.team import any_in_team, my_share
 
 STRETCHES = 128  # the most stretches of an arm ...
 ROWS = 24  # ... and rows
-RECENT = 2 * ROW  # windows up to here may begin after the last stretch
 REACH = 2  # a stretch is at first no longer than this times the shortest window that begins there
 RENEW_AFTER = 512  # pulls after which all is divided anew: what was split may no longer need it
 RETRY_AFTER = 64  # pulls after which to divide again when there was no room for what had to be split
@@ -83,15 +80,19 @@ def no_index_proofs(n_arms: int) -> IndexProofs:
 @helper
 def all_above(history, proofs, arm, bonus, level):
     """Say whether the upper confidence bounds of an arm surely lie above `level`, at every window."""
-    n, roofs, notes, most = history.pulls[arm], proofs.roofs, proofs.notes, largest_of(bonus)
-    if n - notes[arm, LAST] > RECENT or not most < MOST_WIDTH:
+    n, notes, numbers = history.pulls[arm], proofs.notes, bonus.numbers
+    width = numbers[WIDTH]
+    if n - notes[arm, LAST] > RECENT or not width < MOST_WIDTH:
         return False
-    total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
-    below = False
-    for stretch in my_share(notes[arm, COUNT]):
-        here, there = _above_roof(roofs, bonus, arm, n, total, steep, stretch)
-        below |= not min(here, there) > 0.0
-    if any_in_team(below):
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, width)
+    # Three loops of one text: without branches, they are vectorised.
+    if numbers[SHARED] == 0.0:
+        above = _roofs_above(proofs, arm, n, total, steep, width, None, None)
+    elif numbers[RATIO] == 0.0:
+        above = _roofs_above(proofs, arm, n, total, steep, numbers[SCALE], numbers[LOW_SHARE], None)
+    else:
+        above = _roofs_above(proofs, arm, n, total, steep, numbers[SCALE], numbers[LOW_SHARE], numbers[RATIO])
+    if not above:
         return False
     for piece in range(_pieces(notes, arm, n)):
         longest, size = _piece_of(notes, arm, n, piece)
@@ -101,12 +102,20 @@ def all_above(history, proofs, arm, bonus, level):
 
 
 @helper
-def _above_roof(roofs, bonus, arm, n, total, steep, stretch):
-    """Return how far the two ends of a stretch are in order: above 0."""
-    h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
-    rise, rise_there = rises(bonus, h, g)
+def _roofs_above(proofs, arm, n, total, steep, scale, low_share, ratio):
+    """Say whether all roofs are in order, for a bonus as `rises_of` knows it."""
+    roofs, below = proofs.roofs, False
+    for stretch in my_share(proofs.notes[arm, COUNT]):
+        h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
+        below |= not _above_ends(roofs, arm, stretch, total, steep, h, g, *rises_of(scale, low_share, ratio, h, g))
+    return not any_in_team(below)
+
+
+@helper
+def _above_ends(roofs, arm, stretch, total, steep, h, g, rise, rise_there):
+    """Say whether the two ends of a roof are in order."""
     here = (total - roofs[arm, HEIGHT, stretch]) - steep * h + rise
-    return here, (total - roofs[arm, LAST_HEIGHT, stretch]) - steep * g + rise_there
+    return min(here, (total - roofs[arm, LAST_HEIGHT, stretch]) - steep * g + rise_there) > 0.0
 
 
 @helper
@@ -138,9 +147,9 @@ def _row_above(history, tables, arm, longest, size, bonus, level):
     What the bonus is worth comes from a table; for windows too long for it, from a straight line that lies below.
     """
     high, first = history.high, np.uint64(place_of(history, arm, history.pulls[arm] - longest + size - 1) + 1 - size)
-    base = total_of(history, arm) - rounding(history) - steeper(level, largest_of(bonus)) * longest
+    base = total_of(history, arm) - rounding(history) - steeper(level, bonus.numbers[WIDTH]) * longest
     table, step = np.uint64(0), level
-    recent, weight = recent_of(bonus, tables[ROOTS])
+    recent, weight = (tables[ROOTS], bonus.numbers[WIDTH]) if bonus.numbers[SHARED] == 0.0 else (bonus.recent, 1.0)
     if longest <= RECENT:
         table = np.uint64(RECENT - longest)
     else:
@@ -160,11 +169,13 @@ def lowest_window(history, proofs, arm, bonus, level, lowest):
 
     Returns the window of the lowest that is below `lowest`, and its mean; 0 and 0.0 if there is none.
     """
-    n, notes, most = history.pulls[arm], proofs.notes, largest_of(bonus)
+    n, notes, most = history.pulls[arm], proofs.notes, bonus.numbers[WIDTH]
     total, steep = total_of(history, arm) - rounding(history), steeper(level, most)
     best, best_mean = 0, 0.0
     for piece in range(_pieces(notes, arm, n)):
         longest, size = _piece_of(notes, arm, n, piece)
+        if most < MOST_WIDTH and _row_above(history, proofs.tables, arm, longest, size, bonus, level):
+            continue
         for h in range(longest - size + 1, longest + 1):
             rise, _ = rises(bonus, h, h)
             rough = (total - rough_prefix(history, arm, n - h)) - steep * h + rise
@@ -183,7 +194,7 @@ def divide(history, proofs, arm, bonus, level):
 
     What is in order at a level is so at lower ones.
     """
-    n, notes, usable = history.pulls[arm], proofs.notes, largest_of(bonus) < MOST_WIDTH
+    n, notes, usable = history.pulls[arm], proofs.notes, bonus.numbers[WIDTH] < MOST_WIDTH
     if n >= notes[arm, RENEWED] + RENEW_AFTER or not usable:
         _forget(notes, arm, n)
     while n >= notes[arm, RETRY] and usable:
@@ -217,7 +228,7 @@ def _add_stretches(history, proofs, arm):
 @outlined
 def _write(history, roofs, arm, stretch, start, size):
     """Write the roof over a stretch."""
-    rise = rise_above_line(history, arm, start, size)
+    _, rise = outline_of(history, arm, start, size)
     roofs[arm, FIRST, stretch], roofs[arm, LAST_START, stretch] = start, start + size
     roofs[arm, HEIGHT, stretch] = rough_prefix(history, arm, start) + rise
     roofs[arm, LAST_HEIGHT, stretch] = rough_prefix(history, arm, start + size) + rise
@@ -230,11 +241,11 @@ def _split_stretches(history, proofs, arm, bonus, level):
     A row takes the place of its stretch; the last stretch then moves to where that was.
     """
     n, roofs, notes = history.pulls[arm], proofs.roofs, proofs.notes
-    total, steep = total_of(history, arm) - rounding(history), steeper(level, largest_of(bonus))
+    total, steep = total_of(history, arm) - rounding(history), steeper(level, bonus.numbers[WIDTH])
     stretch = np.int64(0)  # typed: numba would compile `_write` once more for a literal
     while stretch < notes[arm, COUNT]:
-        here, there = _above_roof(roofs, bonus, arm, n, total, steep, np.uint64(stretch))
-        if here > 0.0 and there > 0.0:
+        h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
+        if _above_ends(roofs, arm, np.uint64(stretch), total, steep, h, g, *rises(bonus, h, g)):
             stretch += 1
             continue
         start, last = np.int64(roofs[arm, FIRST, stretch]), notes[arm, COUNT]

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rotting._core.compiling import helper, outlined
-from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, margin, range_of_sums
+from rotting._core.compiling import helper
+from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, room_in_band
 from rotting.policies._windows.history import ROW, TRAVEL
 from rotting.policies._windows.rows import INVERSES, JUST_BELOW, pair_of, thresholds
 from rotting.policies._windows.team import largest_in_team, my_share
@@ -226,16 +226,9 @@ def _split(proofs, stretch):
     return True
 
 
-@outlined
+@helper
 def _prove(state, stretch, theta):
     """Find out how long the filters of a stretch surely drop neither of the two arms."""
-    proofs, history = state.proofs, state.history
-    h, end = _start_of(proofs, stretch), _end_of(proofs, stretch)
-    high, low, high_later, low_later = range_of_sums(history, state.active[0], h, end)
-    high_other, low_other, high_other_later, low_other_later = range_of_sums(history, state.active[1], h, end)
-    here, there = (
-        max(high, high_other) - min(low, low_other),
-        max(high_later, high_other_later) - min(low_later, low_other_later),
-    )
-    room = margin(history, here, there, h, end, theta)
+    proofs = state.proofs
+    room = room_in_band(state, np.int64(2), _start_of(proofs, stretch), _end_of(proofs, stretch), theta)
     proofs.stretches[stretch, QUIET_UNTIL] = JUST_BELOW * _travelled(state) + room

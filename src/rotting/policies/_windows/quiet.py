@@ -33,7 +33,7 @@ import math
 import numpy as np
 
 from rotting._core.compiling import helper
-from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, surely_drops_nobody
+from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, room_in_band
 from rotting.policies._windows.history import rough_prefix, rounding, total_of, window_sum
 from rotting.policies._windows.pairs import LONG, advance, begin
 from rotting.policies._windows.rows import JUST_BELOW, quiet_in_row, row_size
@@ -63,7 +63,7 @@ def skip_quiet(state, left, h, shortest, theta):
         elif BANDS and left > 2 and h >= try_band:
             end = min(h + int(band_reach(state.settings, theta) * h), shortest)
             if end - h >= BAND_MINIMUM:
-                after = end + 1 if surely_drops_nobody(state, left, h, end, theta) else h
+                after = end + 1 if room_in_band(state, left, h, end, theta) >= 0.0 else h
                 try_band = h + BAND_MINIMUM
         if after == h:
             if not ROWS:
