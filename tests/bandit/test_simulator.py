@@ -4,7 +4,9 @@ import pytest
 
 from rotting.bandit import groups
 from rotting.bandit.core import state as state_module
+from rotting.bandit.core.pending import PendingDecisions
 from rotting.bandit.core.state import BanditState
+from rotting.bandit.log import compacting
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.store.contract import Batch
 from rotting.bandit.store.memory import MemoryStore
@@ -94,6 +96,12 @@ def miscounts_pulls(monkeypatch):
     monkeypatch.setitem(state_module._APPLY, "shown", sometimes)
 
 
+def compacts_what_is_late(monkeypatch):
+    """A seal does not know the settled decisions that later events are about."""
+    monkeypatch.setattr(compacting, "_late", lambda stored, snapshot: PendingDecisions())
+    monkeypatch.setattr(compacting, "_is_known", lambda seal, log, last: True)
+
+
 MUTANTS = [
     acknowledges_early,
     forgets_lost_answers,
@@ -103,6 +111,7 @@ MUTANTS = [
     applies_twice,
     loses_a_reward,
     miscounts_pulls,
+    compacts_what_is_late,
 ]
 
 

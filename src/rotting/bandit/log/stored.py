@@ -96,12 +96,20 @@ class StoredLog:
         exposures = Counter(counts)
         if seal is not None:
             exposures.update(dict(enumerate(seal.exposures)))
-            # Decisions that waited for a reward then and had been shown are counted in the seal.
+            # Decisions that had been shown then are counted in the seal.
             for arm, target in earlier:
-                if (waiting := seal.snapshot.pending.get(target)) is None:
-                    raise damaged_seal(f"does not have decision {target}, which waited for its reward")
-                exposures[arm] -= waiting.shown
+                if target not in seal.known:
+                    raise damaged_seal(f"does not have decision {target}, which a later event is about")
+                exposures[arm] -= seal.known[target].shown
         return dict(exposures)
+
+    def late(self, seq: int) -> Early:
+        """Return the decisions up to an event that later ones are about, with all that is known of them."""
+        seal = self.newest_seal()
+        _, earlier = self.store.exposures(self._id, seq, NO_LIMIT)
+        known = {} if seal is None else {each: seal.about(each) for _, each in earlier if each in seal.known}
+        found = self.store.look_up({self._id: Question(None, [each for _, each in earlier])})[self._id]
+        return with_early(found, known, 0 if seal is None else seal.snapshot.seq).about
 
     # Seals and snapshots.
 

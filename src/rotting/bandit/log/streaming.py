@@ -85,7 +85,7 @@ def portions(log: EventLog, wanted: Range, size: int = PORTION) -> Iterator[list
     """Yield the events that are wanted, in order."""
     with log.reading() as stored:
         state = log.state
-        names, earlier = list(state.names), _waiting_at_seal(stored, state.sealed)
+        names, earlier = list(state.names), _known_to_seal(stored, state.sealed)
         arm = None if wanted.arm is None else planning.known_arm(state, wanted.arm)
         after, upto = bounds(stored, wanted, state.sealed, state.seq)
     left = wanted.limit
@@ -139,10 +139,10 @@ def _is_before_seal(stored: StoredLog, since: float | None) -> bool:
     return since is not None and seal is not None and since < seal[1]
 
 
-def _waiting_at_seal(stored: StoredLog, sealed: int) -> dict[int, str]:
-    """Return the identifiers of the decisions that were compacted while they waited for a reward."""
+def _known_to_seal(stored: StoredLog, sealed: int) -> dict[int, str]:
+    """Return the identifiers of the decisions that were compacted, and that later events are about."""
     seal = stored.newest_seal() if sealed else None
-    return {} if seal is None else seal.waiting
+    return {} if seal is None else {seq: known.decision for seq, known in seal.known.items()}
 
 
 def _first_at(stored: StoredLog, time: float, sealed: int, last: int) -> int:
