@@ -9,8 +9,8 @@ from rotting.bandit.core.state import BanditState
 from rotting.bandit.log import compacting
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.store.contract import Batch
-from rotting.bandit.store.memory import MemoryStore
 from rotting.testing import simulator
+from rotting.testing.memory import MemoryStore
 
 SEEDS = 40
 ENOUGH = 300  # seeds within which a bug is found

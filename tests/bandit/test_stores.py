@@ -4,10 +4,9 @@ import inspect
 
 import pytest
 
-from rotting.bandit.store import memory
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import Store
-from rotting.testing import stores
+from rotting.testing import memory, stores
 from rotting.testing.stores import STORE_CHECKS
 
 

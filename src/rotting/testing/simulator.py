@@ -25,8 +25,9 @@ from functools import partial
 from pathlib import Path
 
 from rotting.bandit import Bandit, BanditError, Bandits, Choice, StorageError
-from rotting.bandit.store import BanditRow, Event, MemoryStore, Place, kept_by
+from rotting.bandit.store import BanditRow, Event, kept_by
 from rotting.policies import EffFEWA
+from rotting.testing.memory import MemoryStore, Place
 
 NAMES = ("hero", "aside")
 LATE = 0.2  # seconds after its deadline within which a call returns

@@ -16,11 +16,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
-from rotting.bandit.errors import ClosedBandit, Contention
-from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot
-from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit import ClosedBandit
+from rotting.bandit.store import (
+    NO_LIMIT,
+    BanditRow,
+    Batch,
+    Condition,
+    Contention,
+    Deadline,
+    Event,
+    Facts,
+    Key,
+    Question,
+    Seal,
+    Snapshot,
+)
 
 LOOK_AGAIN = 0.01  # seconds after which a store that waits for others looks at the clock
 
@@ -73,7 +83,7 @@ class Place:
 
 
 class MemoryStore:
-    """A store in memory; see `rotting.bandit.store.contract.Store`."""
+    """A store in memory; see `rotting.bandit.Store`."""
 
     def __init__(self, place: Place):
         self.place = place
