@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from rotting._core.validation import whole_number
-from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list
+from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list, reward_pairs
 from rotting.bandit.errors import BadSettings, BanditError
 from rotting.errors import BadValue
+
+if TYPE_CHECKING:
+    from rotting.bandit.core.events import Event
+    from rotting.bandit.core.state import BanditState
 
 LARGEST_BATCH = 1_000_000  # decisions
 
@@ -77,13 +82,42 @@ class AllShown:
 
 @dataclasses.dataclass(frozen=True)
 class AllRewards:
-    """Decisions and their rewards: all of them are logged, or none."""
+    """Rewards of many decisions: all of them are logged, or none; with `partial`, those that can be."""
 
-    pairs: tuple[tuple[str, float], ...]
+    rewards: tuple[Reward | BanditError, ...]
+    partial: bool = False
+
+    @classmethod
+    def of(cls, given: object, partial: bool) -> AllRewards:
+        """Return the request for a mapping, or for pairs."""
+        return cls(tuple(_reward(*pair, partial) for pair in reward_pairs(given)), partial)
 
 
-Request = Decide | Shown | Reward | AllShown | AllRewards
-# Of `Decide` a choice, or a list of them if `n` was given; of the others whether it was new, or how many were.
+def _reward(decision: object, value: object, partial: bool) -> Reward | BanditError:
+    try:
+        return Reward(decision, value)  # type: ignore[arg-type]
+    except BanditError as error:
+        if partial:
+            return error
+        raise
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """Append events that follow from the newest state and the time, alone, with a seal that one of them announces.
+
+    If arms or the policy may change, what was learnt for them is stored with the events, as a snapshot: other processes
+    take it over instead of learning themselves.
+    """
+
+    events: Callable[[BanditState, float], list[Event]]
+    changes_policy: bool = False
+    seal: Any = None  # for the store
+
+
+Request = Decide | Shown | Reward | AllShown | AllRewards | Change
+# Of `Decide` a choice, or a list of them if `n` was given; of the others whether it was new, or how many were. (Those
+# that are not for users have others: `AllRewards` with `partial` a list, `Change` its events.)
 Outcome = Choice | list[Choice] | bool | int | BanditError
 
 

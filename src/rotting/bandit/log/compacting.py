@@ -20,6 +20,7 @@ import numpy as np
 from rotting.bandit.commit import Commits
 from rotting.bandit.core.events import NO_ARM, Event
 from rotting.bandit.core.pending import Pending, PendingDecisions
+from rotting.bandit.core.requests import Change
 from rotting.bandit.core.seals import Seal
 from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.core.state import BanditState
@@ -32,6 +33,7 @@ from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
 from rotting.bandit.store import contract
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import NO_LIMIT
+from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import literal, quoted
 
 PORTION = 5000  # rows that are deleted in one transaction
@@ -110,7 +112,8 @@ def _put_in_place(log: EventLog, sealed: int, seal: Seal, export: Path) -> bool:
             return []
         return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
 
-    return bool(log.append(plan, seal=contract.Seal(upto, seal.snapshot.at, details["seal"], content)))
+    row = contract.Seal(upto, seal.snapshot.at, details["seal"], content)
+    return bool(log.commits.ask(log, Change(plan, seal=row), Deadline()))
 
 
 def _is_known(seal: Seal, log: EventLog, last: int) -> bool:

@@ -20,11 +20,11 @@ from rotting.bandit.core.seals import damaged_seal
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.errors import Contention, DamagedLog, UnknownBandit
-from rotting.bandit.log.snapshotting import Snapshotter, row_of
+from rotting.bandit.errors import DamagedLog, UnknownBandit
+from rotting.bandit.log.snapshotting import Snapshotter
 from rotting.bandit.log.stored import StoredLog
 from rotting.bandit.metrics import Observer
-from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Seal
+from rotting.bandit.store.contract import NO_LIMIT, BanditRow
 from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
@@ -34,7 +34,6 @@ EMPTY_CATCH_UPS = 20
 # Seconds that another process is given to learn anew, and more for each reward; how often to look whether it has.
 LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 
-# Returns the events to append, given the newest state and the time.
 Planner = Callable[[BanditState, float], list[Event]]
 
 
@@ -102,41 +101,6 @@ class EventLog:
         self._clock = LogClock()
         self.snapshots = Snapshotter(self)
         self.refresh()
-
-    # Appending.
-
-    def append(
-        self, plan: Planner, deadline: Deadline | None = None, changes_policy: bool = False, seal: Seal | None = None
-    ) -> list[Event]:
-        """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
-
-        If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
-        a snapshot: other processes take it over instead of learning themselves. So is a seal.
-        """
-        deadline = deadline or Deadline()
-        with self.lock:
-            while True:
-                try:
-                    with self.store.writing(deadline):
-                        facts = self.store.look_up({self.bandit_id: self.last_known()}, lock=True)
-                        self.take_in(facts[self.bandit_id].events)
-                        if self.is_ready:
-                            return self._append_now(plan, changes_policy, seal)
-                except Contention as error:
-                    if deadline.is_over():
-                        raise deadline.error("other writers") from error
-                self.prepare()
-
-    def _append_now(self, plan: Planner, changes_policy: bool, seal: Seal | None) -> list[Event]:
-        events = plan(self.state, self.now())
-        if not events:
-            return []
-        snapshot = self.state.snapshot_after(events) if changes_policy else None
-        row = None if snapshot is None else row_of(snapshot.seq, snapshot.to_bytes())
-        if not self.store.append({self.bandit_id: Batch(events, self.state.seq, self.state.at, row, seal)}):
-            raise Contention("another writer was quicker")
-        self.applied(events)
-        return events
 
     # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
 

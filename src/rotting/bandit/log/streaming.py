@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rotting._core.validation import whole_number
-from rotting.bandit.core import planning
+from rotting.bandit.core.changes import known_arm
 from rotting.bandit.core.events import NO_ARM, RESTORE, Event, check_event, damaged
 from rotting.bandit.errors import BadSettings, DamagedLog
 from rotting.errors import BadValue, quoted
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rotting.bandit.log.event_log import EventLog
     from rotting.bandit.log.stored import StoredLog
 
-PORTION = 10_000  # events
 # A time: with a zone, or in UTC; a text is one of ISO 8601.
 Time = datetime.datetime | str
 
@@ -58,9 +57,10 @@ class Range:
     after: int | None = None
     limit: int | None = None
     upto: int | None = None
+    size: int = 10_000  # of the portions in which they are read
 
     def __post_init__(self) -> None:
-        for name, minimum in (("after", 0), ("limit", 1)):
+        for name, minimum in (("after", 0), ("limit", 1), ("size", 1)):
             if (value := getattr(self, name)) is not None:
                 try:
                     whole_number(name, value, minimum)
@@ -81,16 +81,16 @@ class Range:
             ) from None
 
 
-def portions(log: EventLog, wanted: Range, size: int = PORTION) -> Iterator[list[LogRow]]:
+def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:
     """Yield the events that are wanted, in order."""
     with log.reading() as stored:
         state = log.state
         names, earlier = list(state.names), _known_to_seal(stored, state.sealed)
-        arm = None if wanted.arm is None else planning.known_arm(state, wanted.arm)
+        arm = None if wanted.arm is None else known_arm(state, wanted.arm)
         after, upto = bounds(stored, wanted, state.sealed, state.seq)
     left = wanted.limit
     while after < upto and (left is None or left > 0):
-        number = size if left is None else min(size, left)
+        number = wanted.size if left is None else min(wanted.size, left)
         with log.reading() as stored:
             page = stored.page(after, upto, arm, number)
             if log.state.sealed > after:
