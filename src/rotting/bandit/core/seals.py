@@ -63,7 +63,7 @@ class Seal:
         return seal
 
     def _is_good(self) -> bool:
-        arms = len(self.snapshot.names)
+        arms = len(self.snapshot.head["names"])
         numbers = [(each.dtype, each.ndim) for each in (self.seqs, self.arms, self.values)]
         return (
             numbers == [(np.dtype(np.int64), 1), (np.dtype(np.int64), 1), (np.dtype(np.float64), 1)]

@@ -112,7 +112,7 @@ def _put_in_place(log: EventLog, sealed: int, seal: Seal, export: Path) -> bool:
             return []
         return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
 
-    row = contract.Seal(upto, seal.snapshot.at, details["seal"], content)
+    row = contract.Seal(upto, seal.snapshot.head["at"], details["seal"], content)
     return bool(log.commits.ask(log, Change(plan, seal=row), Deadline()))
 
 
@@ -146,7 +146,7 @@ def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, i
         np.array([seq for seq, _, _ in rewards], np.int64),
         np.array([arm for _, arm, _ in rewards], np.int64),
         np.array([value for _, _, value in rewards], np.float64),
-        [exposures.get(arm, 0) for arm in range(len(snapshot.names))],
+        [exposures.get(arm, 0) for arm in range(len(snapshot.head["names"]))],
         late,
     )
 
