@@ -222,7 +222,7 @@ class EventLog:
             if (sealed := self.stored.sealed()) is not None and sealed[0] >= self.state.seq:
                 self._load()  # the log was compacted, beyond what is known here
                 return 1
-            if not self.store.has(self.bandit_id):
+            if self.store.find(id=self.bandit_id) is None:
                 raise UnknownBandit(f"bandit {quoted(self.name)} was deleted", value=self.name)
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "

@@ -134,7 +134,8 @@ class StoredLog:
 
     def snapshot_seq(self) -> int:
         """Return the last event that the newest snapshot includes, 0 without one."""
-        return self.store.snapshot_seq(self._id)
+        row = self.store.snapshot(self._id, content=False)
+        return row.seq if row is not None and type(row.seq) is int else 0
 
     def get_snapshot(self) -> bytes | None:
         """Return the newest snapshot, or None if there is none that is whole."""

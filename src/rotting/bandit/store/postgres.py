@@ -70,13 +70,11 @@ rest AS (
 SELECT bandit FROM first"""
 
 
-_APPEND = _append_statement({name: f"%({name})s::{kind}" for name, kind in _GIVEN.items()})
-# The server takes longer to plan this statement than to execute it. So it is prepared: by psycopg where it is sent for
-# itself, and by us where it is sent together with the commit.
+# The server takes longer to plan this statement than to execute it. So it is prepared.
 _PREPARE = f"PREPARE rotting_append ({', '.join(_GIVEN.values())}) AS " + _append_statement(
     {name: f"${place}" for place, name in enumerate(_GIVEN, start=1)}
 )
-_APPEND_AND_COMMIT = f"EXECUTE rotting_append ({', '.join(f'%({name})s' for name in _GIVEN)}); COMMIT"
+_APPEND = f"EXECUTE rotting_append ({', '.join(f'%({name})s' for name in _GIVEN)})"
 _LOCK = """BEGIN; SELECT set_config('lock_timeout', %(wait)s, true); SELECT pg_advisory_xact_lock(%(space)s, %(first)s);
 SELECT bandit FROM unnest(%(others)s::INTEGER[]) AS bandit WHERE pg_try_advisory_xact_lock(%(space)s, bandit);
 WITH asked AS (SELECT * FROM unnest(%(bandits)s::INTEGER[], %(seqs)s::BIGINT[]) AS asked(bandit, it)) """
@@ -220,17 +218,22 @@ class PostgresStore(SqlStore):
         return self._locked_rows(values)
 
     def _locked_rows(self, values: dict[str, Any]) -> tuple[Collection[int], Rows]:
+        *_, locked, rows = self._results(_LOCK + FROM, values)
+        self.is_locking = True
+        return {values["first"], *(row[0] for row in locked)}, rows
+
+    def _results(self, statements: str, values: dict[str, Any]) -> list[Rows]:
+        """Return the rows of each of several statements, sent in one message; `rotting_append` is prepared."""
         prepare = "" if self.driver.has_prepared else f"{_PREPARE};"
         cursor = ClientCursor(self.driver)
-        cursor.execute(prepare + _LOCK + FROM, values)
-        self.driver.has_prepared = self.is_locking = True
+        cursor.execute(prepare + statements, values)
+        self.driver.has_prepared = True
         results: list[Rows] = []
         more: bool | None = True
         while more:
             results.append(cursor.fetchall() if cursor.description else [])
             more = cursor.nextset()
-        locked, rows = results[-2:]
-        return {values["first"], *(row[0] for row in locked)}, rows
+        return results
 
     # Appending.
 
@@ -239,25 +242,21 @@ class PostgresStore(SqlStore):
         more = any(batch.snapshot is not None or batch.seal is not None for batch in batches.values())
         if more and not self._has_begun:
             self._begin_writing()
-        values = self._values(batches)
-        if more or not self._has_begun:
-            self._committing = not more
-            accepted = {row[0] for row in self.driver.execute(_APPEND, values)}
-            self._put_beside(batches, accepted)
-            if more:
-                self._commit()
-            return accepted
-        self._committing = True
-        cursor = ClientCursor(self.driver)
-        cursor.execute(_APPEND_AND_COMMIT, values)
-        accepted = {row[0] for row in cursor.fetchall()}
-        self._has_begun = self.is_locking = False
+        commits = self._has_begun and not more
+        self._committing = not more
+        results = self._results(f"{_APPEND}; COMMIT" if commits else _APPEND, self._values(batches))
+        accepted = {row[0] for row in results[-2 if commits else -1]}
+        if commits:
+            self._has_begun = self.is_locking = False
+        self._put_beside(batches, accepted)
+        if more:
+            self._commit()
         return accepted
 
-    def _values(self, batches: Mapping[int, Batch]) -> dict[str, object]:
+    def _values(self, batches: Mapping[int, Batch]) -> dict[str, Any]:
         rows = [(bandit, *event) for bandit, batch in batches.items() for event in batch.events]
         columns = zip(*rows, strict=True) if rows else ([] for _ in _TYPES)
-        values: dict[str, object] = {f"new_{name}": list(column) for name, column in zip(_TYPES, columns, strict=True)}
+        values: dict[str, Any] = {f"new_{name}": list(column) for name, column in zip(_TYPES, columns, strict=True)}
         known = [(bandit, batch.seq, batch.at) for bandit, batch in batches.items()]
         names = ("known_bandit", "known_seq", "known_at")
         values |= {name: list(column) for name, column in zip(names, zip(*known, strict=True), strict=True)}
