@@ -24,12 +24,13 @@ from rotting.bandit.core.requests import Change
 from rotting.bandit.core.seals import Seal
 from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.errors import BadSettings, BanditError, StorageError, UnknownBandit
+from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.exporting import check_export, write_log
 from rotting.bandit.log.stored import StoredLog, checksum
 from rotting.bandit.log.streaming import Range, Time, bounds, portions
 from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
+from rotting.bandit.opening import look_for, unknown
 from rotting.bandit.store import contract
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import NO_LIMIT
@@ -185,17 +186,13 @@ def delete_bandit(url: str, name: str) -> int:
     """
     commits = Commits(open_store(url))
     store = commits.store
-    with contextlib.closing(store):
-        if store.is_missing():
-            raise UnknownBandit(f"there is no database {store.address}", value=name)
-        with store.lock, store.reading():
-            found = store.find(name=name) if store.condition() == "ready" else None
-            if found is None:
-                raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
+    with contextlib.closing(store), store.lock:
+        condition, found = look_for(store, name)
+        if found is None:
+            raise unknown(store, condition, name)
+        with store.reading():
             events = store.last_seq(found.id)
-        with store.lock:
-            store.take_name(found.id)
+        store.take_name(found.id)
         _delete_events(commits, found.id, NO_LIMIT)
-        with store.lock:
-            store.delete_rest(found.id)
+        store.delete_rest(found.id)
         return events

@@ -7,7 +7,6 @@ import functools
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,30 +36,6 @@ LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 Planner = Callable[[BanditState, float], list[Event]]
 
 
-class Description(NamedTuple):
-    """What a store knows of a bandit besides its log."""
-
-    id: int
-    name: str
-    token: str
-    secret: str
-    settings: BanditSettings
-    template: str | None  # whose segment it is; kept with the settings
-
-    @classmethod
-    def of(cls, row: BanditRow) -> Description:
-        """Return what a row of the store says."""
-        column = "settings"
-        try:
-            settings = dict(json.loads(row.settings))
-            template = settings.pop("template", None)
-            column = "secret"
-            Identifiers(row.token, row.secret).make(1, 0.0)
-        except (TypeError, ValueError, RecursionError):
-            raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
-        return cls(row.id, row.name, row.token, row.secret, BanditSettings.from_dict(settings), template)
-
-
 @functools.cache
 def warm_up(policy: Policy) -> None:
     """Compile or load the kernels of a policy, so that nobody waits for it later."""
@@ -78,17 +53,21 @@ class EventLog:
     Hold `lock` while you use `state` for longer than one statement.
     """
 
-    def __init__(self, commits: Commits, found: Description):
+    def __init__(self, commits: Commits, row: BanditRow):
         self.commits = commits
         self.store = commits.store
         self.lock = commits.lock
-        self.bandit_id = found.id
-        self.name = found.name
-        self.token = found.token
-        self.template = found.template
-        self.identifiers = Identifiers(found.token, found.secret)
-        self.settings = found.settings
-        self.stored = StoredLog(self.store, found.id)
+        self.bandit_id, self.name, self.token, *_ = row
+        column = "settings"
+        try:
+            settings = dict(json.loads(row.settings))
+            self.template: str | None = settings.pop("template", None)  # whose segment it is
+            column = "secret"
+            self.identifiers = Identifiers(row.token, row.secret)
+        except (TypeError, ValueError, RecursionError):
+            raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
+        self.settings = BanditSettings.from_dict(settings)
+        self.stored = StoredLog(self.store, row.id)
         self.state = self.fresh_state()
         # False while events are applied. If a signal handler raises an exception meanwhile, it stays False, and the
         # state is loaded again before it is used.
