@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from rotting.bandit.bandit import Bandit
-from rotting.bandit.core.requests import Outcome, Request, checked
-from rotting.bandit.errors import BanditError, ClosedBandit
+from rotting.bandit.core.requests import Outcome, Request, checked, fallback_for
+from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
 from rotting.bandit.store.deadlines import Deadline
 
 Given = ParamSpec("Given")
@@ -76,7 +76,10 @@ class AsyncBandit:
         return ticket.result()
 
     async def _ask(self, request: Request, timeout: float | None) -> Any:
-        (outcome,) = await self.exchange([request], timeout)
+        try:
+            (outcome,) = await self.exchange([request], timeout)
+        except StorageError as error:
+            return fallback_for(request, error)
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome

@@ -164,11 +164,18 @@ class Bandit:
         *,
         key: str | None = None,
         timeout: float | None = None,
+        fallback: str | None = None,
     ) -> Choice: ...
 
     @overload
     def decide(
-        self, n: int, among: Iterable[str] | None = None, *, key: str | None = None, timeout: float | None = None
+        self,
+        n: int,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+        fallback: str | None = None,
     ) -> list[Choice]: ...
 
     def decide(
@@ -178,14 +185,18 @@ class Bandit:
         *,
         key: str | None = None,
         timeout: float | None = None,
+        fallback: str | None = None,
     ) -> Choice | list[Choice]:
         """Choose an arm: of all that are not retired, or of those named by `among`.
 
         With `n`, choose n times and return a list: one transaction, and far quicker than n calls. Decisions whose
         reward is overdue are settled first, 500 of them at most. The same `key` again gives the same decisions, also
         after a restart and in another process.
+
+        With `fallback`, a call whose deadline passes, or whose database fails, does not raise an error: it returns that
+        arm, as a choice with an empty `id`. It is not a decision: nothing is logged of it, and it takes no reward.
         """
-        return self._ask(Decide(n, among, key), timeout)  # type: ignore[no-any-return]
+        return self._ask(Decide(n, among, key, fallback), timeout)  # type: ignore[no-any-return]
 
     # Outcomes.
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rotting.bandit.core.requests import Outcome, Request
+from rotting.bandit.core.requests import Outcome, Request, fallback_for
 from rotting.bandit.errors import BanditError, Contention, StorageError, TimedOut
 from rotting.bandit.groups import Group
 from rotting.bandit.line import Line, Ticket, fair_share
@@ -124,7 +124,10 @@ class Commits:
 
     def ask(self, log: EventLog, request: Request, deadline: Deadline) -> Any:
         """Return the outcome of one request; if it is an error, raise it."""
-        (outcome,) = self.submit(log, [request], deadline)
+        try:
+            (outcome,) = self.submit(log, [request], deadline)
+        except StorageError as error:
+            return fallback_for(request, error)
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome

@@ -82,7 +82,8 @@ def _find_or_make(store: Store, new: NewBandit) -> BanditRow:
     if new.settings is None:
         raise unknown(store, condition, new.name)
     _check_choices(new.settings.policy)
-    new.settings.warn_if_unsuited()
+    if new.template is None:  # who makes a template has been warned
+        new.settings.warn_if_unsuited()
     events = _first_events(new, new.settings, checked_time(store.clock()))
     if condition == "nothing":
         store.prepare()

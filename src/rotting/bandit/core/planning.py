@@ -139,6 +139,8 @@ class _Draft:
 
     def _decide(self, request: Decide) -> list[Choice]:
         state, among = self._state, None
+        if request.fallback is not None:
+            known_arm(state, request.fallback)
         if request.among is not None:
             among = sorted({known_arm(state, name) for name in request.among})
         text = None if among is None else json.dumps(among)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rotting._core.validation import whole_number
 from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list, reward_pairs
-from rotting.bandit.errors import BadSettings, BanditError
+from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.errors import BadValue
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Choice:
     """A decision: show `arm`, and report its reward under this `id`.
 
     `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
-    for a randomised policy, whose probabilities are not known.
+    for a randomised policy, whose probabilities are not known. A fallback, which is not a decision, has an empty `id`.
     """
 
     id: str
@@ -37,11 +37,13 @@ class Decide:
     """Choose an arm, or `n` times one; of all that are not retired, or of those named by `among`.
 
     `key` makes the request safe to repeat: the same key again gives the same decisions, whenever and wherever.
+    `fallback` is an arm to show if the database does not answer: see `Bandit.decide`; `exchange` does not use it.
     """
 
     n: int | None = None
     among: Iterable[str] | None = None
     key: str | None = None
+    fallback: str | None = None
 
     def __post_init__(self) -> None:
         if self.n is not None:
@@ -53,6 +55,14 @@ class Decide:
             object.__setattr__(self, "among", tuple(name_list("among", self.among)))
         if self.key is not None:
             _check_key(self.key)
+
+
+def fallback_for(request: Request, error: StorageError) -> Choice | list[Choice]:
+    """Return what to show if the store did not answer a request for decisions; without a fallback, raise the error."""
+    if not isinstance(request, Decide) or request.fallback is None:
+        raise error
+    choice = Choice("", request.fallback, f"fallback: {error.problem}", None)
+    return choice if request.n is None else [choice] * request.n
 
 
 @dataclasses.dataclass(frozen=True)
