@@ -33,7 +33,8 @@ LARGEST_TRANSACTION = 1000  # requests
 # could wake the next one.
 LOOK_AGAIN = 0.1
 # Seconds that a transaction waits for another process at one bandit before callers of other bandits have their turn.
-PATIENCE = 0.05
+# While nobody waits for other bandits, it waits longer: who gives up loses its place.
+PATIENCE, LONG_PATIENCE = 0.05, 0.5
 IDLE = 1.0  # seconds after which a thread that leads for coroutines ends
 
 
@@ -234,7 +235,8 @@ class Commits:
 
     def _locked(self, logs: list[EventLog]) -> list[EventLog]:
         """Lock logs and take in what others have written; returns those that can be written now."""
-        facts = self.store.look_up({log.bandit_id: log.last_known() for log in logs}, True, PATIENCE)
+        patience = PATIENCE if len(self.line.waiting()) > 1 else LONG_PATIENCE
+        facts = self.store.look_up({log.bandit_id: log.last_known() for log in logs}, True, patience)
         ready: list[EventLog] = []
         unready: list[EventLog] = []
         for log in logs:

@@ -15,7 +15,7 @@ from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition,
 from rotting.bandit.store.deadlines import Deadline
 
 COLUMNS = ", ".join(Event._fields)
-_FULL = ", ".join(f"e.{column}" for column in Event._fields)
+FULL = ", ".join(f"e.{column}" for column in Event._fields)
 _DELETED = "\n"  # what the name of a bandit that is being deleted begins with: no name of a user does
 ROWS_PER_STATEMENT = 500
 Rows = list[tuple[Any, ...]]
@@ -278,10 +278,10 @@ _EVENTS = f"SELECT {COLUMNS} FROM rotting_events WHERE bandit = ?"
 # These join what is asked, first, to the events. CROSS JOIN keeps SQLite to that order: left to itself, it would rather
 # scan a whole log. Nothing is sorted by the database, for the same reason.
 _JOIN = "FROM asked CROSS JOIN rotting_events e WHERE e.bandit = asked.bandit"
-FROM = f"SELECT e.bandit, {_FULL} {_JOIN} AND e.seq >= asked.it"
-_NUMBERED = f"SELECT e.bandit, {_FULL} {_JOIN} AND e.seq = asked.it"
-_ABOUT = f"{_NUMBERED} AND e.kind = 'decided' UNION ALL SELECT e.bandit, {_FULL} {_JOIN} AND e.target = asked.it"
-_KEYED = f"""SELECT e.bandit, first.key, {_FULL} FROM asked CROSS JOIN rotting_events first CROSS JOIN rotting_events e
+FROM = f"SELECT e.bandit, {FULL} {_JOIN} AND e.seq >= asked.it"
+_NUMBERED = f"SELECT e.bandit, {FULL} {_JOIN} AND e.seq = asked.it"
+_ABOUT = f"{_NUMBERED} AND e.kind = 'decided' UNION ALL SELECT e.bandit, {FULL} {_JOIN} AND e.target = asked.it"
+_KEYED = f"""SELECT e.bandit, first.key, {FULL} FROM asked CROSS JOIN rotting_events first CROSS JOIN rotting_events e
 WHERE first.bandit = asked.bandit AND first.key = asked.it AND e.bandit = first.bandit
 AND e.seq >= first.seq AND e.seq < first.seq + coalesce(first.batch, 1)"""
 
