@@ -8,8 +8,7 @@ import pytest
 from rotting import EffFEWA
 from rotting.bandit import NoArms, RewardConflict, UnknownArm, UnknownDecision
 from rotting.bandit.core import changes
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts
+from rotting.bandit.core.events import Event, Facts
 from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.planning import Plan, plan, wanted
 from rotting.bandit.core.requests import AllRewards, AllShown, Decide, Reward, Shown

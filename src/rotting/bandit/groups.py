@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import Facts, Question
 from rotting.bandit.core.planning import Plan, plan, wanted
 from rotting.bandit.core.requests import Change
 from rotting.bandit.errors import BanditError, StorageError, TimedOut

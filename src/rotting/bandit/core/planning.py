@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from rotting.bandit.core.changes import expiry, known_arm
 from rotting.bandit.core.choosing import Counts, counts_at, pick
-from rotting.bandit.core.events import Event, check_event
-from rotting.bandit.core.facts import Facts
+from rotting.bandit.core.events import Event, Facts, check_event
 from rotting.bandit.core.identifiers import Identifiers, seq_of
 from rotting.bandit.core.pending import Pending
 from rotting.bandit.core.requests import AllRewards, AllShown, Change, Choice, Decide, Outcome, Request, Reward, Shown

@@ -12,8 +12,7 @@ import numpy as np
 
 from rotting.bandit.commit import Commits
 from rotting.bandit.core.clocks import LogClock
-from rotting.bandit.core.events import RESTORE, Event
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import RESTORE, Event, Question
 from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.seals import damaged_seal
 from rotting.bandit.core.settings import BanditSettings

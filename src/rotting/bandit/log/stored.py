@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rotting.bandit.core.events import RESTORE, Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import RESTORE, Event, Facts, Question
 from rotting.bandit.core.seals import Seal, damaged_seal
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.store.contract import NO_LIMIT, Snapshot, Store

@@ -3,8 +3,7 @@
 Whoever writes another store finds here all that the contract speaks of.
 """
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import Event, Facts, Question
 from rotting.bandit.errors import Contention
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot, Store
 from rotting.bandit.store.deadlines import Deadline, kept_by

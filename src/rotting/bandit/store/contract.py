@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol, Self
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import Event, Facts, Question
 from rotting.bandit.store.deadlines import Deadline
 
 Condition = Literal["nothing", "older", "ready"]

@@ -18,7 +18,7 @@ from typing import Any, Self
 import psycopg
 from psycopg import ClientCursor, waiting
 
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import Question
 from rotting.bandit.errors import Contention
 from rotting.bandit.store import tables
 from rotting.bandit.store.addresses import Address, masked
@@ -239,7 +239,7 @@ class PostgresStore(SqlStore):
         results: list[Rows] = []
         more: bool | None = True
         while more:
-            results.append(cursor.fetchall() if cursor.description else [])
+            results.append(cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else [])
             more = cursor.nextset()
         return results
 
