@@ -49,7 +49,8 @@ def _append_statement(given: Mapping[str, str]) -> str:
     """Return the statement that appends, with these texts where something is given.
 
     For each log it inserts the first event, if the one before it is there, its number is free and nobody else has the
-    lock (otherwise who waits for it would always come too late), and then the others.
+    lock (otherwise who waits for it would always come too late), and then the others. The one before is looked up for
+    each log by itself: joined, all events of the log were read, as long as the server had no statistics of the table.
     """
     arrays = ", ".join(given[f"new_{column}"] for column in _TYPES)
     known = ", ".join(given[name] for name in ("known_bandit", "known_seq", "known_at"))
@@ -59,7 +60,7 @@ known AS (SELECT * FROM unnest({known}) AS known(bandit, seq, at)),
 first AS (
   INSERT INTO rotting_events ({_ALL})
   SELECT {_ALL_NEW} FROM known JOIN new ON new.bandit = known.bandit AND new.seq = known.seq + 1
-  WHERE EXISTS (SELECT FROM rotting_events e WHERE e.bandit = known.bandit AND e.seq = known.seq AND e.at = known.at)
+  WHERE (SELECT e.at FROM rotting_events e WHERE e.bandit = known.bandit AND e.seq = known.seq) = known.at
   AND pg_try_advisory_xact_lock({given["namespace"]}, known.bandit)
   ON CONFLICT (bandit, seq) DO NOTHING RETURNING bandit, seq
 ),
@@ -70,11 +71,13 @@ rest AS (
 SELECT bandit FROM first"""
 
 
-# The server takes longer to plan this statement than to execute it. So it is prepared.
+# The server takes longer to plan this statement than to execute it. So it is prepared, and planned once, whatever it is
+# given.
 _PREPARE = f"PREPARE rotting_append ({', '.join(_GIVEN.values())}) AS " + _append_statement(
     {name: f"${place}" for place, name in enumerate(_GIVEN, start=1)}
 )
-_APPEND = f"EXECUTE rotting_append ({', '.join(f'%({name})s' for name in _GIVEN)})"
+_APPEND = f"""SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
+EXECUTE rotting_append ({", ".join(f"%({name})s" for name in _GIVEN)})"""
 _LOCK = """BEGIN; SELECT set_config('lock_timeout', %(wait)s, true);
 SELECT pg_advisory_xact_lock(%(space)s, %(first)s), %(first)s;"""
 _LOCK_OTHERS = """
