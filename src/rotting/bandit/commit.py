@@ -34,7 +34,7 @@ LARGEST_TRANSACTION = 1000  # requests
 LOOK_AGAIN = 0.1
 # Seconds that a transaction waits for another process at one bandit before callers of other bandits have their turn.
 # While nobody waits for other bandits, it waits longer: who gives up loses its place.
-PATIENCE, LONG_PATIENCE = 0.05, 0.5
+PATIENCE, LONG_PATIENCE = 0.05, 0.25
 IDLE = 1.0  # seconds after which a thread that leads for coroutines ends
 
 
