@@ -50,7 +50,8 @@ def _append_statement(given: Mapping[str, str]) -> str:
 
     For each log it inserts the first event, if the one before it is there, its number is free and nobody else has the
     lock (otherwise who waits for it would always come too late), and then the others. The one before is looked up for
-    each log by itself: joined, all events of the log were read, as long as the server had no statistics of the table.
+    each log by itself, after the join: joined, too, all events of the log were read, as long as the server had no
+    statistics of the table; and with `known` alone, the server plans the statement again whenever it is executed.
     """
     arrays = ", ".join(given[f"new_{column}"] for column in _TYPES)
     known = ", ".join(given[name] for name in ("known_bandit", "known_seq", "known_at"))
@@ -60,7 +61,7 @@ known AS (SELECT * FROM unnest({known}) AS known(bandit, seq, at)),
 first AS (
   INSERT INTO rotting_events ({_ALL})
   SELECT {_ALL_NEW} FROM known JOIN new ON new.bandit = known.bandit AND new.seq = known.seq + 1
-  WHERE (SELECT e.at FROM rotting_events e WHERE e.bandit = known.bandit AND e.seq = known.seq) = known.at
+  WHERE (SELECT e.at FROM rotting_events e WHERE e.bandit = known.bandit AND e.seq = new.seq - 1) = known.at
   AND pg_try_advisory_xact_lock({given["namespace"]}, known.bandit)
   ON CONFLICT (bandit, seq) DO NOTHING RETURNING bandit, seq
 ),
@@ -71,13 +72,13 @@ rest AS (
 SELECT bandit FROM first"""
 
 
-# The server takes longer to plan this statement than to execute it. So it is prepared, and planned once, whatever it is
-# given.
+_APPEND = _append_statement({name: f"%({name})s::{kind}" for name, kind in _GIVEN.items()})
+# The server takes longer to plan this statement than to execute it. So it is prepared: by psycopg where it is sent for
+# itself, which is quickest, and by us where it is sent together with the commit.
 _PREPARE = f"PREPARE rotting_append ({', '.join(_GIVEN.values())}) AS " + _append_statement(
     {name: f"${place}" for place, name in enumerate(_GIVEN, start=1)}
 )
-_APPEND = f"""SELECT set_config('plan_cache_mode', 'force_generic_plan', true);
-EXECUTE rotting_append ({", ".join(f"%({name})s" for name in _GIVEN)})"""
+_APPEND_AND_COMMIT = f"EXECUTE rotting_append ({', '.join(f'%({name})s' for name in _GIVEN)}); COMMIT"
 _LOCK = """BEGIN; SELECT set_config('lock_timeout', %(wait)s, true);
 SELECT pg_advisory_xact_lock(%(space)s, %(first)s), %(first)s;"""
 _LOCK_OTHERS = """
@@ -253,12 +254,13 @@ class PostgresStore(SqlStore):
         more = any(batch.snapshot is not None or batch.seal is not None for batch in batches.values())
         if more and not self._has_begun:
             self._begin_writing()
-        commits = self._has_begun and not more
+        values = self._values(batches)
         self._committing = not more
-        results = self._results(f"{_APPEND}; COMMIT" if commits else _APPEND, self._values(batches))
-        accepted = {row[0] for row in results[-2 if commits else -1]}
-        if commits:
+        if self._has_begun and not more:
+            *_, rows, _ = self._results(_APPEND_AND_COMMIT, values)
             self._has_begun = self.is_locking = False
+            return {row[0] for row in rows}
+        accepted = {row[0] for row in self.driver.execute(_APPEND, values)}
         self._put_beside(batches, accepted)
         if more:
             self._commit()
