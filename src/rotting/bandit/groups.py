@@ -62,7 +62,7 @@ class Group:
         """Take tickets that nobody else has, and leave those whose callers have given up."""
         self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
         for ticket in tickets:
-            if self.tickets and (ticket.is_alone or self.tickets[0].is_alone):
+            if self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone):
                 return
             if ticket.claim():
                 self.tickets.append(ticket)

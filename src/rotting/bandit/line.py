@@ -38,7 +38,7 @@ class Ticket:
         self._claim = threading.Lock()
 
     @property
-    def is_alone(self) -> bool:
+    def comes_alone(self) -> bool:
         """Whether it cannot be carried out together with others of its log."""
         return isinstance(self.requests[0], Change)
 
