@@ -17,7 +17,8 @@ ENOUGH = 300  # seeds within which a bug is found
 
 
 def test_seeds_hold():
-    assert [words for _, words, _ in simulator.failures(range(SEEDS)) if words is not None] == []
+    seeds = [*range(SEEDS), 5111]  # the last: two processes decide at the same instant, and an answer is lost
+    assert [words for _, words, _ in simulator.failures(seeds) if words is not None] == []
 
 
 @pytest.mark.soak

@@ -107,9 +107,9 @@ class Group:
         return attempt.plan.only_settles
 
     def _is_in_log(self, attempt: Attempt) -> bool:
-        first = attempt.plan.events[0]
-        there = first.seq <= self.log.state.seq
-        return there and list(self.log.stored.stream(first.seq - 1, first.seq)) == [first]
+        # All of them: another process may have taken the same decision at the same instant, and others after it.
+        first, last = attempt.plan.events[0].seq, attempt.plan.events[-1].seq
+        return last <= self.log.state.seq and list(self.log.stored.stream(first - 1, last)) == attempt.plan.events
 
     # After it.
 
