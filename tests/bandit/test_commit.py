@@ -10,7 +10,7 @@ from test_group_commit import Held, in_threads
 from rotting import Bandit, EffFEWA
 from rotting.bandit import DamagedLog, Segments, StorageError, TimedOut
 from rotting.bandit import commit as module
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import Question
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.store.deadlines import Deadline
 

@@ -202,6 +202,57 @@ def test_an_interrupted_deletion_does_no_harm(url, tmp_path, monkeypatch):
         bandit.verify()
 
 
+def late_events(bandit, clock):
+    """Let decisions be settled, and what they were late for come afterwards; returns the number of the last before."""
+    first, second, third, fourth = bandit.decide(4)
+    bandit.reward(second.id, 0.4)
+    bandit.shown(third.id)
+    clock.now += 20.0
+    bandit.decide()  # settles what is overdue
+    end = bandit._state.seq
+    assert len(bandit._state.pending) == 1
+    bandit.shown(second.id)
+    bandit.reward_many([(first.id, 0.7), (third.id, 0.1)])
+    bandit.shown_many([first.id, fourth.id])
+    return end
+
+
+@pytest.mark.parametrize("count", ["decided", "shown"])
+def test_what_came_late_to_a_settled_decision_is_known_to_the_seal(url, tmp_path, clock, count):
+    with Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS, reward_wait=10.0, count=count) as bandit:
+        end = late_events(bandit, clock)
+        told, rows = numbers(bandit.report()), bandit.history(after=end).to_dict("list")
+        for upto in (end, end + 1, end + 4):  # later parts know what the seal before them says of the decisions
+            bandit.compact(upto, tmp_path / f"{upto}.csv")
+            assert bandit.verify().since == upto + 1
+            assert numbers(bandit.report()) == told
+            kept = bandit.history(after=upto)
+            assert kept["decision"].tolist()[: end + 5 - upto] == rows["decision"][upto - end :]
+        with Bandit.open(url, "hero") as again:
+            assert again.verify() == bandit.verify()
+            assert numbers(again.report()) == told
+            with pytest.raises(CompactedDecision):
+                again.reward(rows["decision"][0], 0.4)
+
+
+def test_what_comes_late_while_the_log_is_compacted_is_known_to_the_seal(url, tmp_path, clock, monkeypatch):
+    one, two = (Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS, reward_wait=10.0) for _ in range(2))
+    choice = one.decide()
+    clock.now += 20.0
+    one.decide()
+    write_log = compacting.write_log
+
+    def meanwhile(rows, path):
+        two.reward(choice.id, 0.7)
+        return write_log(rows, path)
+
+    monkeypatch.setattr(compacting, "write_log", meanwhile)
+    one.compact(5, tmp_path / "log.csv")
+    assert one.verify() == two.verify()
+    assert one.history()["decision"].tolist()[1] == choice.id
+    assert [arm.shows for arm in one.report().arms] == [2, 0, 0]
+
+
 def test_what_does_not_verify_is_not_compacted(url, tmp_path, tamper):
     with Bandit.open(url, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 20)

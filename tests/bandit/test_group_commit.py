@@ -240,7 +240,7 @@ def test_nobody_waits_for_another_thread_beyond_the_deadline(bandit):
 STOPPED_WRITER = """
 import sys, time
 from rotting import Bandit
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import Question
 bandit = Bandit.open(sys.argv[1], "hero")
 with bandit._log.store.writing():
     bandit._log.store.look_up({bandit._log.bandit_id: Question(1)}, lock=True)

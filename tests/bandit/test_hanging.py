@@ -1,5 +1,6 @@
 """Whatever hangs, a call returns within its deadline, and says whether something may have been written."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from rotting import Bandit, EffFEWA
-from rotting.bandit import StorageError, TimedOut
+from rotting.bandit import AsyncBandit, StorageError, TimedOut, UnknownArm, UnknownDecision
 
 HALF = EffFEWA(sigma=0.5)
 LATE = 0.2  # seconds after its deadline within which a call returns
@@ -160,3 +161,26 @@ def test_a_connection_that_nobody_answers(hanging):
         assert max(seconds for seconds, _ in found) < LATE
         assert not any(error.may_be_written for _, error in found)
         assert bandit.decide().id.split("-")[1] == "3"
+
+
+def test_a_fallback_is_shown_when_the_deadline_passes_and_is_not_a_decision(hanging):
+    url, hangs = hanging
+    with Bandit.open(url, "hero", HALF, ["red", "green"]) as bandit:
+        bandit.decide()
+        shop = AsyncBandit(bandit)
+        with hangs:
+            start = time.monotonic()
+            one, many = bandit.decide(timeout=0.1, fallback="green"), bandit.decide(2, timeout=0.1, fallback="green")
+            awaited = asyncio.run(shop.decide(timeout=0.1, fallback="green"))
+            assert time.monotonic() - start < 0.3 + 3 * LATE
+        assert [(each.id, each.arm) for each in many] == [("", "green")] * 2
+        assert (
+            (one.id, one.arm, one.probability) == (awaited.id, awaited.arm, awaited.probability) == ("", "green", None)
+        )
+        assert one.why.startswith("fallback: no answer within 0.1 s")
+        with pytest.raises(UnknownDecision):
+            bandit.reward(one.id, 1.0)
+        assert bandit.decide(fallback="green").id
+        with pytest.raises(UnknownArm):  # a misspelt one is found while all is well
+            bandit.decide(fallback="gren")
+        bandit.verify()

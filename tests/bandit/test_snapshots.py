@@ -214,7 +214,7 @@ def test_the_agent_of_another_policy(database, tmp_path, policy):
     """Its state would fit as far as anybody can see."""
     snapshot = Snapshot.from_bytes(stored(database))
     agent = policy.start(3)
-    for arm, number in enumerate(snapshot.received):
+    for arm, number in enumerate(snapshot.head["received"]):
         agent.update_many([arm] * number, [0.5] * number)
     arrays = parts(stored(database)) | {"agent": np.frombuffer(agent.to_bytes(), np.uint8)}
     check_it_is_not_used(database, tmp_path, packed(arrays))

@@ -4,10 +4,9 @@ import inspect
 
 import pytest
 
-from rotting.bandit.store import memory
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import Store
-from rotting.testing import stores
+from rotting.testing import memory, stores
 from rotting.testing.stores import STORE_CHECKS
 
 
@@ -71,7 +70,10 @@ MUTANTS = {
             original(self, batches) if all(self._is_next(*each) for each in batches.items()) else set()
         ),
     ),
-    "takes an older snapshot": broken("snapshot_seq", lambda original, self, bandit: 0),
+    "takes an older snapshot": broken(
+        "put_snapshot",
+        lambda original, self, bandit, snapshot, interval=0: original(self, bandit, snapshot, min(interval, -99)),
+    ),
     "finds no keys": broken("_facts", lambda original, self, log, asked: original(log, asked)._replace(keyed={})),
     "counts imported rewards as its own": broken(
         "latest_rewards",

@@ -169,7 +169,7 @@ def test_a_snapshot_that_lies_is_found_out(played):
     bandit = Bandit.open(played, "hero")
     bandit.snapshot()
     changed = bandit._state.snapshot()
-    changed.decided[0] += 1
+    changed.head["decided"][0] += 1
     content = changed.to_bytes()
     change(played, update(schema.snapshots).values(content=content, checksum=stored.checksum(content)))
     with pytest.raises(VerificationFailed, match=r"snapshot .* differs .* in 'decided': .* delete"):

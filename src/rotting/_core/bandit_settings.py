@@ -35,7 +35,7 @@ SETTINGS: dict[str, Setting] = {
     "reward_wait": Setting("seconds", None, "Seconds after which a missing reward is no longer waited for."),
     "default_reward": Setting("reward", None, "The reward of a decision whose wait is over. Without it, none."),
     "seed": Setting("seed", 0, "Of all random choices.", True),
-    "reward_range": Setting("range", None, "Bounds of rewards, low and high; others are refused."),
+    "reward_range": Setting("range", None, "Bounds of rewards, low and high; others are refused. `any`: no bounds."),
     "holdout": Setting("share", 0.0, "Share of decisions that the policy does not take, to measure what it earns."),
     "control": Setting("arm", None, "The arm that the holdout shows. Without it, any available arm, each as likely."),
     "min_exposures": Setting(

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import Any, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from rotting.bandit.bandit import Bandit
-from rotting.bandit.core.checking import good_reward, name_list, reward_pairs
-from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, Shown, checked
-from rotting.bandit.errors import BanditError, ClosedBandit
+from rotting.bandit.core.requests import Outcome, Request, checked, fallback_for
+from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
 from rotting.bandit.store.deadlines import Deadline
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _awaited(
+    method: Callable[Concatenate[Bandit, Given], Result],
+) -> Callable[Concatenate[AsyncBandit, Given], Awaitable[Result]]:
+    """Return a method of `Bandit` that only uses `_ask`: of an `AsyncBandit`, that is awaited."""
+    return cast("Any", method)  # type: ignore[no-any-return]
 
 
 class AsyncBandit:
@@ -67,56 +76,19 @@ class AsyncBandit:
         return ticket.result()
 
     async def _ask(self, request: Request, timeout: float | None) -> Any:
-        (outcome,) = await self.exchange([request], timeout)
+        try:
+            (outcome,) = await self.exchange([request], timeout)
+        except StorageError as error:
+            return fallback_for(request, error)
         if isinstance(outcome, BanditError):
             raise outcome
         return outcome
 
-    @overload
-    async def decide(
-        self,
-        n: None = None,
-        among: Iterable[str] | None = None,
-        *,
-        key: str | None = None,
-        timeout: float | None = None,
-    ) -> Choice: ...
-
-    @overload
-    async def decide(
-        self, n: int, among: Iterable[str] | None = None, *, key: str | None = None, timeout: float | None = None
-    ) -> list[Choice]: ...
-
-    async def decide(
-        self,
-        n: int | None = None,
-        among: Iterable[str] | None = None,
-        *,
-        key: str | None = None,
-        timeout: float | None = None,
-    ) -> Choice | list[Choice]:
-        """Choose an arm as `Bandit.decide` does."""
-        return await self._ask(Decide(n, among, key), timeout)  # type: ignore[no-any-return]
-
-    async def shown(self, decision: str, *, timeout: float | None = None) -> bool:
-        """Log that a decision has been shown, as `Bandit.shown` does."""
-        return bool(await self._ask(Shown(decision), timeout))
-
-    async def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
-        """Log that many decisions have been shown, as `Bandit.shown_many` does."""
-        listed = tuple(name_list("decisions", decisions))
-        return int(await self._ask(AllShown(listed), timeout)) if listed else 0
-
-    async def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
-        """Log a reward as `Bandit.reward` does."""
-        return bool(await self._ask(Reward(decision, value), timeout))
-
-    async def reward_many(
-        self, rewards: Mapping[str, float] | Iterable[tuple[str, float]], *, timeout: float | None = None
-    ) -> int:
-        """Log many rewards, all or none, as `Bandit.reward_many` does."""
-        pairs = tuple((str(decision), good_reward(value)) for decision, value in reward_pairs(rewards))
-        return int(await self._ask(AllRewards(pairs), timeout)) if pairs else 0
+    decide = _awaited(Bandit.decide)
+    shown = _awaited(Bandit.shown)
+    shown_many = _awaited(Bandit.shown_many)
+    reward = _awaited(Bandit.reward)
+    reward_many = _awaited(Bandit.reward_many)
 
     async def close(self) -> None:
         """Finish what waits, and close the bandit."""

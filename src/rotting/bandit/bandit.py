@@ -6,34 +6,44 @@ import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial as bound
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from rotting._core.validation import whole_number
-from rotting.bandit.core import planning
-from rotting.bandit.core.checking import good_arms, good_name, good_reward, name_list, reward_pairs
+from rotting.bandit.core import changes
+from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.events import Event
-from rotting.bandit.core.exchanging import EXPIRY_PORTION
-from rotting.bandit.core.requests import AllRewards, AllShown, Choice, Decide, Outcome, Request, Reward, checked
+from rotting.bandit.core.requests import (
+    AllRewards,
+    AllShown,
+    Change,
+    Choice,
+    Decide,
+    Outcome,
+    Request,
+    Reward,
+    Shown,
+    checked,
+)
 from rotting.bandit.core.settings import BanditSettings, SettingsChange, SettingsGiven, explains_settings
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadAddress, BadSettings, BanditError, CannotCopy, StorageError
-from rotting.bandit.log import verifying
-from rotting.bandit.log.verifying import Verification
+from rotting.bandit.log.compacting import Compaction, compact, delete_bandit
+from rotting.bandit.log.exporting import check_export, write_log
+from rotting.bandit.log.streaming import LogRow, Range, Time, frame, portions
+from rotting.bandit.log.verifying import Verification, verify
 from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.metrics import Observer
 from rotting.bandit.opening import open_log
+from rotting.bandit.report.reporting import Report, Standing, make_report, make_standing
 from rotting.bandit.store.deadlines import Deadline
-from rotting.errors import BadValue, quoted
+from rotting.errors import quoted
 from rotting.policies import Policy
 
 if TYPE_CHECKING:
     import pandas
 
-    from rotting.bandit.log.compacting import Compaction
     from rotting.bandit.log.event_log import EventLog, Planner
-    from rotting.bandit.log.streaming import LogRow, Time
-    from rotting.bandit.report.reporting import Report, Standing
 
 
 class Bandit:
@@ -109,7 +119,7 @@ class Bandit:
         if update_arms:
             bandit._add_new_arms(names or [])
         for arm in names or ():
-            planning.known_arm(bandit._state, arm)
+            changes.known_arm(bandit._state, arm)
         return bandit
 
     # Many requests at once.
@@ -140,14 +150,11 @@ class Bandit:
         listed = checked(requests)
         return self._log.commits.submit(self._log, listed, Deadline(timeout)) if listed else []
 
-    def _ask(self, request: Request, timeout: float | None) -> Outcome:
+    def _ask(self, request: Request, timeout: float | None) -> Any:
         """Return the outcome of one request; if it is an error, raise it."""
-        (outcome,) = self._log.commits.submit(self._log, [request], Deadline(timeout))
-        if isinstance(outcome, BanditError):
-            raise outcome
-        return outcome
+        return self._log.commits.ask(self._log, request, Deadline(timeout))
 
-    # Deciding.
+    # Deciding. `AsyncBandit` has the same methods as far as here and "Changes": they only use `_ask`.
 
     @overload
     def decide(
@@ -157,11 +164,18 @@ class Bandit:
         *,
         key: str | None = None,
         timeout: float | None = None,
+        fallback: str | None = None,
     ) -> Choice: ...
 
     @overload
     def decide(
-        self, n: int, among: Iterable[str] | None = None, *, key: str | None = None, timeout: float | None = None
+        self,
+        n: int,
+        among: Iterable[str] | None = None,
+        *,
+        key: str | None = None,
+        timeout: float | None = None,
+        fallback: str | None = None,
     ) -> list[Choice]: ...
 
     def decide(
@@ -171,32 +185,36 @@ class Bandit:
         *,
         key: str | None = None,
         timeout: float | None = None,
+        fallback: str | None = None,
     ) -> Choice | list[Choice]:
         """Choose an arm: of all that are not retired, or of those named by `among`.
 
         With `n`, choose n times and return a list: one transaction, and far quicker than n calls. Decisions whose
         reward is overdue are settled first, 500 of them at most. The same `key` again gives the same decisions, also
         after a restart and in another process.
+
+        With `fallback`, a call whose deadline passes, or whose database fails, does not raise an error: it returns that
+        arm, as a choice with an empty `id`. It is not a decision: nothing is logged of it, and it takes no reward.
         """
-        return self._ask(Decide(n, among, key), timeout)  # type: ignore[return-value]
+        return self._ask(Decide(n, among, key, fallback), timeout)  # type: ignore[no-any-return]
 
     # Outcomes.
 
     def shown(self, decision: str, *, timeout: float | None = None) -> bool:
         """Log that a decision has really been shown; False if that was known."""
-        return self.shown_many([decision], timeout=timeout) == 1
+        return self._ask(Shown(decision), timeout)  # type: ignore[no-any-return]
 
     def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
         """Log that many decisions have been shown, all or none of them; returns how many were new."""
         listed = tuple(name_list("decisions", decisions))
-        return self._ask(AllShown(listed), timeout) if listed else 0  # type: ignore[return-value]
+        return self._ask(AllShown(listed), timeout)  # type: ignore[no-any-return]
 
     def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
         """Log the reward of a decision, however late; False if it was known.
 
         The same reward again changes nothing; another one is a `RewardConflict`.
         """
-        return self.reward_many([(decision, value)], timeout=timeout) == 1
+        return self._ask(Reward(decision, value), timeout)  # type: ignore[no-any-return]
 
     @overload
     def reward_many(
@@ -228,22 +246,7 @@ class Bandit:
         With `partial`, those that can be logged are, and the list that is returned says for each whether it was new,
         or which error it is.
         """
-        if partial:
-            return self._reward_some(reward_pairs(rewards), timeout)
-        pairs = tuple((decision, good_reward(value)) for decision, value in reward_pairs(rewards))
-        return self._ask(AllRewards(pairs), timeout) if pairs else 0  # type: ignore[return-value,arg-type]
-
-    def _reward_some(self, pairs: list[tuple[object, object]], timeout: float | None) -> list[bool | BanditError]:
-        outcomes: list[bool | BanditError] = []
-        good: list[Request] = []
-        for decision, value in pairs:
-            try:
-                good.append(Reward(decision, value))  # type: ignore[arg-type]
-                outcomes.append(False)
-            except BanditError as error:
-                outcomes.append(error)
-        rest = iter(self.exchange(good, timeout))
-        return [each if isinstance(each, BanditError) else next(rest) for each in outcomes]  # type: ignore[misc]
+        return self._ask(AllRewards.of(rewards, partial), timeout)  # type: ignore[no-any-return]
 
     # Changes.
 
@@ -255,24 +258,15 @@ class Bandit:
         not wait for all of them.
         """
         settled, deadline = 0, Deadline(timeout)
-        while some := self._append(lambda state, now: planning.expiry(state, now, EXPIRY_PORTION), deadline):
+        while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
             settled += len(some)
         return settled
 
-    def _change(self, plan: Planner, timeout: float | None) -> list[Event]:
+    def _change(self, plan: Planner, timeout: float | None = None) -> list[Event]:
         """Append what may bring other arms or another policy, for which much is to be learnt."""
         deadline = Deadline(timeout)
         self._log.expect(plan, deadline)
-        return self._append(plan, deadline, changes_policy=True)
-
-    def _append(self, plan: Planner, deadline: Deadline, changes_policy: bool = False) -> list[Event]:
-        def work() -> list[Event]:
-            self._log.prepare()
-            events = self._log.append(plan, deadline, changes_policy=changes_policy)
-            self._log.after_append()
-            return events
-
-        return self._log.commits.take_turn(work, deadline)
+        return self._log.commits.ask(self._log, Change(plan, changes_policy=True), deadline)  # type: ignore[no-any-return]
 
     # Arms.
 
@@ -298,11 +292,7 @@ class Bandit:
     ) -> int:
         """Add, retire and restore several arms, in this order, all or none; returns how many changes it took."""
         new, old, back = good_arms("add", add), name_list("retire", retire), name_list("restore", restore)
-
-        def plan(state: BanditState, now: float) -> list[Event]:
-            return planning.arm_changes(state, now, new, old, back)
-
-        return len(self._change(plan, timeout))
+        return len(self._change(bound(changes.arm_changes, add=new, retire=old, restore=back), timeout))
 
     def warm_start(self, source: WarmSource) -> int:
         """Learn rewards that came elsewhere, all or none (see `warm_start` of `open`); returns how many there were.
@@ -312,7 +302,7 @@ class Bandit:
         if isinstance(source, Bandit) and source._log.token == self._log.token:
             raise BadSettings("is this bandit itself, which knows its rewards", name="source", value=source)
         warm = read_warm_start(source)
-        self._append(lambda state, now: import_events(state, now, warm), Deadline())
+        self._ask(Change(bound(import_events, warm=warm)), timeout=None)
         return len(warm.rewards)
 
     # Settings.
@@ -335,7 +325,7 @@ class Bandit:
         >>> bandit.change(epsilon=0.05)
         []
         """
-        events = self._change(lambda state, now: planning.setting_changes(state, now, settings), timeout)
+        events = self._change(bound(changes.setting_changes, changes=settings), timeout)
         changed = list(json.loads(events[0].details or "")) if events else []
         if "policy" in changed or "reward_range" in changed:
             self.settings.warn_if_unsuited()
@@ -343,10 +333,10 @@ class Bandit:
 
     def _add_new_arms(self, names: list[str]) -> None:
         def plan(state: BanditState, now: float) -> list[Event]:
-            return planning.arm_changes(state, now, [name for name in names if name not in state.index], [], [])
+            return changes.arm_changes(state, now, [name for name in names if name not in state.index])
 
         if not all(name in self._state.index for name in names):
-            self._change(plan, timeout=None)
+            self._change(plan)
 
     # Reading.
 
@@ -399,8 +389,6 @@ class Bandit:
         after, limit
             Events after that number, and so many of them.
         """
-        from rotting.bandit.log.streaming import Range, frame, portions
-
         wanted = Range(since, until, arm, after, limit)
         return frame([row for rows in portions(self._log, wanted) for row in rows])
 
@@ -408,31 +396,19 @@ class Bandit:
         self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
     ) -> Iterator[pandas.DataFrame]:
         """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
-        from rotting.bandit.log.streaming import Range, frame, portions
-
-        try:
-            whole_number("size", size, 1)
-        except BadValue as error:
-            raise BadSettings.from_error(error) from None
-        return map(frame, portions(self._log, Range(since, until, arm), size))
+        return map(frame, portions(self._log, Range(since, until, arm, size=size)))
 
     def report(self) -> Report:
         """Return how the arms are doing."""
-        from rotting.bandit.report.reporting import make_report
-
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
 
     def rows(self, *, after: int | None = None, limit: int | None = None, size: int = 10_000) -> Iterator[list[LogRow]]:
         """Yield the log after an event, or so many events of it, in lists of plain rows; see `history`."""
-        from rotting.bandit.log.streaming import Range, portions
-
-        return portions(self._log, Range(after=after, limit=limit), size)
+        return portions(self._log, Range(after=after, limit=limit, size=size))
 
     def standing(self) -> Standing:
         """Return what the state says at once, without reading the rewards: arms, counts, settings."""
-        from rotting.bandit.report.reporting import make_standing
-
         with self._log.reading():
             return make_standing(self._state)
 
@@ -448,9 +424,6 @@ class Bandit:
         The name ends in .csv, .jsonl (JSON lines), .parquet or .arrow. The log is read in portions, so that memory does
         not grow with it.
         """
-        from rotting.bandit.log.exporting import check_export, write_log
-        from rotting.bandit.log.streaming import Range, portions
-
         if not isinstance(path, str | os.PathLike):
             raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
         self.refuse_own_file(path)
@@ -470,7 +443,7 @@ class Bandit:
         Raises `VerificationFailed` otherwise. `progress` is called after every 1000 events with the number of events
         done and of all events.
         """
-        return verifying.verify(self._log, progress)
+        return verify(self._log, progress)
 
     def __repr__(self) -> str:
         state = self._state
@@ -504,16 +477,12 @@ class Bandit:
         progress
             Called after every 1000 events with the number of events done and of all of them.
         """
-        from rotting.bandit.log.compacting import compact
-
         self.refuse_own_file(export)
         return compact(self._log, before, Path(export), progress)
 
     @staticmethod
     def delete(url: str, name: str) -> int:
         """Delete a bandit with its log, for good; returns the number of its last event."""
-        from rotting.bandit.log.compacting import delete_bandit
-
         return delete_bandit(url, good_name("bandit", name))
 
     def snapshot(self) -> None:

@@ -46,7 +46,7 @@ class Bandits:
         with self._lock:
             if name not in self._open:
                 commits = self._commits[zlib.crc32(name.encode()) % len(self._commits)]
-                bandit = Bandit(open_on(commits, NewBandit(name, None, None)))
+                bandit = Bandit(open_on(commits, NewBandit(name)))
                 self._opened(bandit)
                 self._open[name] = AsyncBandit(bandit)
             return self._open[name]

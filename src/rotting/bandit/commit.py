@@ -14,9 +14,9 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from rotting.bandit.core.requests import Outcome, Request
+from rotting.bandit.core.requests import Outcome, Request, fallback_for
 from rotting.bandit.errors import BanditError, Contention, StorageError, TimedOut
 from rotting.bandit.groups import Group
 from rotting.bandit.line import Line, Ticket, fair_share
@@ -28,15 +28,13 @@ from rotting.bandit.store.deadlines import Deadline
 if TYPE_CHECKING:
     from rotting.bandit.log.event_log import EventLog
 
-Result = TypeVar("Result")
-Waiting: TypeAlias = "Ticket[EventLog, Deadline]"
-
 LARGEST_TRANSACTION = 1000  # requests
 # Seconds after which a caller looks by itself whether it should lead: a leader may have been interrupted before it
 # could wake the next one.
 LOOK_AGAIN = 0.1
 # Seconds that a transaction waits for another process at one bandit before callers of other bandits have their turn.
-PATIENCE = 0.05
+# While nobody waits for other bandits, it waits longer: who gives up loses its place.
+PATIENCE, LONG_PATIENCE = 0.05, 0.25
 IDLE = 1.0  # seconds after which a thread that leads for coroutines ends
 
 
@@ -71,13 +69,13 @@ class Commits:
         self.store = store
         self._do_in_background = background  # None: a thread does
         self.lock = store.lock
-        self.line: Line[EventLog, Deadline] = Line()
+        self.line = Line()
         self._holder: int | None = None  # the thread that holds the lock
         # What was begun for a log and is not known to have ended: its leader was interrupted, or lost the connection.
         self._unfinished: dict[EventLog, Group] = {}
         self._background: threading.Thread | None = None
         self._carrier: threading.Thread | None = None  # leads for coroutines
-        self._carried: queue.SimpleQueue[Waiting] = queue.SimpleQueue()
+        self._carried: queue.SimpleQueue[Ticket] = queue.SimpleQueue()
         self._carriers_bell = Bell()
         forks.in_child(self.forget_other_threads)
 
@@ -96,7 +94,7 @@ class Commits:
                 if before is None and (first := self.line.first()) is not None:
                     first.wake()
 
-    def is_turn_of(self, ticket: Waiting) -> bool:
+    def is_turn_of(self, ticket: Ticket) -> bool:
         """Say whether the caller of a ticket should carry it out: it is the first in the line, or holds the lock.
 
         If everybody did who finds the lock free, some would wait for the lock long after their tickets are done.
@@ -110,7 +108,7 @@ class Commits:
     def submit(self, log: EventLog, requests: Sequence[Request], deadline: Deadline) -> list[Outcome]:
         """Carry out requests in one transaction, with those of others, and return the outcomes once it is durable."""
         bell = Bell()
-        ticket: Waiting = Ticket(log, requests, deadline, bell.ring)
+        ticket = Ticket(log, requests, deadline, bell.ring)
         try:
             self.line.add(ticket)
             while not ticket.is_settled:
@@ -125,7 +123,17 @@ class Commits:
             ticket.abandoned = True
         return ticket.result()
 
-    def _lead_or_wait(self, ticket: Waiting, bell: Bell) -> bool:
+    def ask(self, log: EventLog, request: Request, deadline: Deadline) -> Any:
+        """Return the outcome of one request; if it is an error, raise it."""
+        try:
+            (outcome,) = self.submit(log, [request], deadline)
+        except StorageError as error:
+            return fallback_for(request, error)
+        if isinstance(outcome, BanditError):
+            raise outcome
+        return outcome
+
+    def _lead_or_wait(self, ticket: Ticket, bell: Bell) -> bool:
         """Carry out what waits if it is the turn of this ticket, or else wait for a moment; False if neither helped."""
         rung = self.is_turn_of(ticket) or bell.wait(min(LOOK_AGAIN, ticket.deadline.remaining()))
         if self.is_turn_of(ticket) or (not rung and self._holder is None and not ticket.deadline.is_over()):
@@ -135,30 +143,11 @@ class Commits:
             return True
         return rung
 
-    def take_turn(self, work: Callable[[], Result], deadline: Deadline) -> Result:
-        """Do something that is a transaction of its own, when its turn has come."""
-        bell = Bell()
-        ticket: Waiting = Ticket(None, (), deadline, bell.ring)
-        rung = True
-        try:
-            self.line.add(ticket)
-            while not (self.is_turn_of(ticket) or (not rung and self._holder is None)):
-                if deadline.is_over():
-                    raise deadline.error("other callers")
-                rung = bell.wait(min(LOOK_AGAIN, deadline.remaining()))
-            with self.held():
-                ticket.abandoned = True
-                return work()
-        finally:
-            ticket.abandoned = True
-
     # Callers in coroutines: a thread leads for them.
 
-    def carry(
-        self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]
-    ) -> Waiting:
+    def carry(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]) -> Ticket:
         """Put a ticket into the line; a thread sees to it that it is carried out, and calls `wake` when it is."""
-        ticket: Waiting = Ticket(log, requests, deadline, lambda: self._wake_carrier(ticket, wake))
+        ticket = Ticket(log, requests, deadline, lambda: self._wake_carrier(ticket, wake))
         self.line.add(ticket)
         self._carried.put(ticket)
         if self._carrier is None or not self._carrier.is_alive():
@@ -166,7 +155,7 @@ class Commits:
             self._carrier.start()
         return ticket
 
-    def _wake_carrier(self, ticket: Waiting, wake: Callable[[], None]) -> None:
+    def _wake_carrier(self, ticket: Ticket, wake: Callable[[], None]) -> None:
         self._carriers_bell.ring()
         if ticket.is_settled:
             wake()
@@ -184,10 +173,9 @@ class Commits:
 
     # Carrying out.
 
-    def _carry_out(self, mine: Waiting) -> None:
+    def _carry_out(self, mine: Ticket) -> None:
         """Carry out a ticket, and whatever else waits and can be written with it."""
         log = mine.log
-        assert log is not None
         try:
             log.prepare()
         except BanditError as error:
@@ -209,7 +197,7 @@ class Commits:
         group = self._unfinished.get(log)
         return log.is_alone and not (group is not None and group.attempts)
 
-    def _transaction(self, mine: Waiting, logs: list[EventLog], lock: bool) -> list[EventLog]:
+    def _transaction(self, mine: Ticket, logs: list[EventLog], lock: bool) -> list[EventLog]:
         """Carry out what waits for some logs in one transaction; returns those to try again, with a lock."""
         groups: list[Group] = []
         try:
@@ -227,7 +215,7 @@ class Commits:
             return [log for log in logs if log is not broken.log]
         return [group.log for group in groups if not self._is_finished(group, accepted, lock)]
 
-    def _after_error(self, mine: Waiting, logs: list[EventLog], error: BanditError, lock: bool) -> list[EventLog]:
+    def _after_error(self, mine: Ticket, logs: list[EventLog], error: BanditError, lock: bool) -> list[EventLog]:
         """Return the logs to try again, with a lock, after an error of the whole transaction."""
         if isinstance(error, Contention):
             if mine.deadline.is_over():
@@ -247,7 +235,8 @@ class Commits:
 
     def _locked(self, logs: list[EventLog]) -> list[EventLog]:
         """Lock logs and take in what others have written; returns those that can be written now."""
-        facts = self.store.look_up({log.bandit_id: log.last_known() for log in logs}, True, PATIENCE)
+        patience = PATIENCE if len(self.line.waiting()) > 1 else LONG_PATIENCE
+        facts = self.store.look_up({log.bandit_id: log.last_known() for log in logs}, True, patience)
         ready: list[EventLog] = []
         unready: list[EventLog] = []
         for log in logs:
@@ -279,7 +268,7 @@ class Commits:
             for group, (_, early) in asked.items():
                 group.answer(facts[group.log.bandit_id], early)
 
-    def _planned(self, group: Group, mine: Waiting) -> Batch | None:
+    def _planned(self, group: Group, mine: Ticket) -> Batch | None:
         """Return what to append for a group. Whatever goes wrong with one bandit concerns nobody else."""
         try:
             return group.batch()
@@ -308,10 +297,10 @@ class Commits:
             log.after_append()
         return True
 
-    def _fail(self, logs: Sequence[EventLog], mine: Waiting, error: BanditError) -> None:
+    def _fail(self, logs: Sequence[EventLog], mine: Ticket, error: BanditError) -> None:
         """Tell those whom an error concerns, which is about the whole transaction."""
         is_timeout = isinstance(error, TimedOut)
-        if is_timeout and mine.log is not None:  # the others may have more time
+        if is_timeout:  # the others may have more time
             (self._unfinished.get(mine.log) or Group(mine.log)).fail(error, [mine])
         unknown = isinstance(error, StorageError) and error.may_be_written
         for log in logs:
@@ -324,7 +313,7 @@ class Commits:
             else:
                 self._tell(log, error)
 
-    def _tell(self, log: EventLog, error: BanditError, *more: Waiting) -> None:
+    def _tell(self, log: EventLog, error: BanditError, *more: Ticket) -> None:
         """Give an error to all who wait for a log."""
         group = self._unfinished.pop(log, None) or Group(log)
         group.claim(self.line.waiting().get(log, []))

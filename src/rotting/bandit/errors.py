@@ -27,6 +27,10 @@ class BanditError(RottingError):
         )
 
 
+class UnboundedRewards(UserWarning):
+    """A bandit is made without bounds of its rewards, and nobody said that this is meant."""
+
+
 class BadName(BanditError, BadValue):
     """The name of a bandit or an arm cannot be one."""
 

@@ -5,27 +5,25 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.exchanging import plan, wanted
-from rotting.bandit.core.facts import Facts, Question
-from rotting.bandit.core.requests import Outcome
+from rotting.bandit.core.events import Facts, Question
+from rotting.bandit.core.planning import Plan, plan, wanted
+from rotting.bandit.core.requests import Change
 from rotting.bandit.errors import BanditError, StorageError, TimedOut
 from rotting.bandit.line import Ticket
+from rotting.bandit.log.snapshotting import row_of
 from rotting.bandit.log.stored import Early, with_early
 from rotting.bandit.metrics import Measurement
 from rotting.bandit.store.contract import Batch
-from rotting.bandit.store.deadlines import Deadline
 
 if TYPE_CHECKING:
     from rotting.bandit.log.event_log import EventLog
 
 NOTHING = Facts([], {}, {})
-Waiting: TypeAlias = "Ticket[EventLog, Deadline]"
 
 
-def doubted(error: BanditError, ticket: Waiting) -> BanditError:
+def doubted(error: BanditError, ticket: Ticket) -> BanditError:
     """Return an error that says that something may have been written."""
     if isinstance(error, TimedOut):
         return ticket.deadline.error("the database", may_be_written=True)
@@ -36,11 +34,10 @@ def doubted(error: BanditError, ticket: Waiting) -> BanditError:
 
 
 class Attempt(NamedTuple):
-    """What was given to the store: the events, and what their callers get once they are durable."""
+    """What was given to the store, and whose callers get the outcomes once it is durable."""
 
-    events: list[Event]
-    outcomes: list[Outcome]
-    tickets: list[Waiting]
+    plan: Plan
+    tickets: list[Ticket]
 
 
 class Group:
@@ -48,7 +45,7 @@ class Group:
 
     def __init__(self, log: EventLog):
         self.log = log
-        self.tickets: list[Waiting] = []
+        self.tickets: list[Ticket] = []
         self.attempts: list[Attempt] = []  # to write it; the last one, or one that was thought to have failed, counts
         self.facts = NOTHING
         self.is_second_try = False
@@ -61,10 +58,14 @@ class Group:
 
     # Before the transaction ends.
 
-    def claim(self, tickets: Sequence[Waiting]) -> None:
+    def claim(self, tickets: Sequence[Ticket]) -> None:
         """Take tickets that nobody else has, and leave those whose callers have given up."""
         self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
-        self.tickets += [ticket for ticket in tickets if ticket.claim()]
+        for ticket in tickets:
+            if self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone):
+                return
+            if ticket.claim():
+                self.tickets.append(ticket)
 
     def question(self) -> tuple[Question, Early] | None:
         """Return what must be asked of the store; None if the state says everything."""
@@ -88,24 +89,27 @@ class Group:
             return None
         requests = [request for ticket in self.tickets for request in ticket.requests]
         made = plan(state, log.now(), log.identifiers, self.facts, requests, settle_overdue=not self._expired)
-        self._attempt = Attempt(made.events, made.outcomes, self.tickets)
+        self._attempt = Attempt(made, self.tickets)
         if not made.events:
             return None
         self.attempts.append(self._attempt)
-        return Batch(made.events, state.seq, state.at)
+        snapshot = seal = None
+        if isinstance(change := requests[0], Change):
+            seal, after = change.seal, state.snapshot_after(made.events) if change.changes_policy else None
+            snapshot = None if after is None else row_of(after.seq, after.to_bytes())
+        return Batch(made.events, state.seq, state.at, snapshot, seal)
 
     def _only_settles(self, attempt: Attempt) -> bool:
         """Say whether all that an attempt has written is the end of what was overdue; then it is planned again."""
-        if attempt.events[0].kind != "expired":
-            return False
-        self._expired, self.attempts = True, []
-        self._settled += len(attempt.events)
-        return True
+        if attempt.plan.only_settles:
+            self._expired, self.attempts = True, []
+            self._settled += len(attempt.plan.events)
+        return attempt.plan.only_settles
 
     def _is_in_log(self, attempt: Attempt) -> bool:
-        first = attempt.events[0]
-        there = first.seq <= self.log.state.seq
-        return there and list(self.log.stored.stream(first.seq - 1, first.seq)) == [first]
+        # All of them: another process may have taken the same decision at the same instant, and others after it.
+        first, last = attempt.plan.events[0].seq, attempt.plan.events[-1].seq
+        return last <= self.log.state.seq and list(self.log.stored.stream(first - 1, last)) == attempt.plan.events
 
     # After it.
 
@@ -114,13 +118,13 @@ class Group:
         attempt = self._attempt
         if was_accepted:
             assert attempt is not None
-            self.log.applied(attempt.events)
+            self.log.applied(attempt.plan.events)
             if self._only_settles(attempt):
                 return False
             self._found = attempt
-        elif lock and self._found is None and attempt is not None and not attempt.events:
+        elif lock and self._found is None and attempt is not None and not attempt.plan.events:
             self._found = attempt  # nothing to write, and nobody has written anything meanwhile
-        elif attempt is not None and attempt.events:
+        elif attempt is not None and attempt.plan.events:
             self.attempts.remove(attempt)  # refused: it will never be there
         return self._found is not None
 
@@ -129,11 +133,11 @@ class Group:
         assert self._found is not None
         done, start = self._found, 0
         for ticket in done.tickets:
-            ticket.settle(done.outcomes[start : start + len(ticket.requests)])
+            ticket.settle(done.plan.outcomes[start : start + len(ticket.requests)])
             start += len(ticket.requests)
         self.release()
 
-    def fail(self, error: BanditError, tickets: Sequence[Waiting]) -> None:
+    def fail(self, error: BanditError, tickets: Sequence[Ticket]) -> None:
         """Give callers an error; it says so if an earlier attempt, whose answer was lost, may have been written."""
         for ticket in tickets:
             if not ticket.is_settled:
@@ -148,15 +152,15 @@ class Group:
 
     def measurement(self, error: str | None) -> Measurement:
         """Return what the transaction was like."""
-        found = self._found or Attempt([], [], self.tickets)
+        made, tickets = self._found or Attempt(Plan([], []), self.tickets)
         return Measurement(
             bandit=self.log.name,
             seconds=time.perf_counter() - self._begun,
             lock_wait=self._turn - self._begun,
-            requests=len(found.outcomes),
-            refused=sum(isinstance(outcome, BanditError) for outcome in found.outcomes),
-            calls=len(found.tickets),
-            events=len(found.events) + self._settled,
+            requests=len(made.outcomes),
+            refused=sum(isinstance(outcome, BanditError) for outcome in made.outcomes),
+            calls=len(tickets),
+            events=len(made.events) + self._settled,
             expired=self._settled,
             conflicts=max(0, len(self.attempts) - 1),
             caught_up=self.log.caught_up - self._caught_up,

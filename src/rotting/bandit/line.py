@@ -11,34 +11,22 @@ import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from rotting.bandit.core.requests import Outcome, Request
+from rotting.bandit.core.requests import Change, Outcome, Request
 from rotting.bandit.errors import BanditError
 
-
-class Until(Protocol):
-    """A moment until which a caller waits."""
-
-    def is_over(self) -> bool:
-        """Say whether it has come."""
-        ...
-
-    def error(self, waited_for: str, may_be_written: bool = False) -> BanditError:
-        """Return the error that it has come."""
-        ...
+if TYPE_CHECKING:
+    from rotting.bandit.log.event_log import EventLog
+    from rotting.bandit.store.deadlines import Deadline
 
 
-Log = TypeVar("Log")
-Deadline = TypeVar("Deadline", bound=Until)
-
-
-class Ticket(Generic[Log, Deadline]):
-    """The requests of one caller to one log. Without a log, it asks for a turn to do something else."""
+class Ticket:
+    """The requests of one caller to one log."""
 
     __slots__ = ("_claim", "abandoned", "deadline", "error", "log", "outcomes", "requests", "wake")
 
-    def __init__(self, log: Log | None, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]):
+    def __init__(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]):
         self.log = log
         self.requests = requests
         self.deadline = deadline
@@ -48,6 +36,11 @@ class Ticket(Generic[Log, Deadline]):
         self.abandoned = False  # its caller no longer waits
         # A lock, because taking it without waiting is one step, whatever a signal interrupts.
         self._claim = threading.Lock()
+
+    @property
+    def comes_alone(self) -> bool:
+        """Whether it cannot be carried out together with others of its log."""
+        return isinstance(self.requests[0], Change)
 
     @property
     def is_settled(self) -> bool:
@@ -85,28 +78,28 @@ class Ticket(Generic[Log, Deadline]):
         return self.deadline.error("other callers") if self.claim() else None
 
 
-class Line(Generic[Log, Deadline]):
+class Line:
     """Tickets in the order in which they came. Whoever carries them out is the only one to remove any."""
 
     def __init__(self) -> None:
-        self._tickets: deque[Ticket[Log, Deadline]] = deque()
+        self._tickets: deque[Ticket] = deque()
 
     def __len__(self) -> int:
         return len(self._tickets)
 
-    def add(self, ticket: Ticket[Log, Deadline]) -> None:
+    def add(self, ticket: Ticket) -> None:
         """Come last."""
         self._tickets.append(ticket)
 
-    def first(self) -> Ticket[Log, Deadline] | None:
+    def first(self) -> Ticket | None:
         """Return the first ticket that is not settled."""
         return next((ticket for ticket in self._tickets.copy() if not ticket.is_settled), None)
 
-    def waiting(self) -> dict[Log, list[Ticket[Log, Deadline]]]:
+    def waiting(self) -> dict[EventLog, list[Ticket]]:
         """Return the tickets that are not settled, by log, in the order in which they came."""
-        found: dict[Log, list[Ticket[Log, Deadline]]] = {}
+        found: dict[EventLog, list[Ticket]] = {}
         for ticket in self._tickets.copy():
-            if ticket.log is not None and not ticket.is_settled:
+            if not ticket.is_settled:
                 found.setdefault(ticket.log, []).append(ticket)
         return found
 
@@ -115,7 +108,7 @@ class Line(Generic[Log, Deadline]):
         while self._tickets and self._tickets[0].is_settled:
             self._tickets.popleft()
 
-    def send_back(self, ticket: Ticket[Log, Deadline]) -> None:
+    def send_back(self, ticket: Ticket) -> None:
         """Let others come before a ticket that cannot be carried out now."""
         if ticket in self._tickets:
             self._tickets.remove(ticket)
@@ -128,7 +121,7 @@ class Line(Generic[Log, Deadline]):
         self._tickets.clear()
 
 
-def fair_share(tickets: Sequence[Ticket[Log, Deadline]], largest: int) -> list[Ticket[Log, Deadline]]:
+def fair_share(tickets: Sequence[Ticket], largest: int) -> list[Ticket]:
     """Return the first tickets that have so many requests together: at least one ticket."""
     taken, size = [], 0
     for ticket in tickets:

@@ -17,7 +17,7 @@ from rotting.bandit.core.events import Event
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, NoArms, UnknownBandit
-from rotting.bandit.log.event_log import Description, EventLog
+from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.warming import WarmStart, check_arms, import_events
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import BanditRow, Condition, Store
@@ -42,50 +42,66 @@ def open_log(
 def open_on(commits: Commits, new: NewBandit) -> EventLog:
     """Return the log of a bandit in a store that is open; if there is none of that name, make it."""
     with commits.held():  # another thread may fork
-        return EventLog(commits, Description.of(_find_or_make(commits.store, new)))
+        return EventLog(commits, _find_or_make(commits.store, new))
 
 
 def open_if_there(commits: Commits, name: str) -> EventLog | None:
-    """Return the log of a bandit in a store that is prepared; None if there is none."""
+    """Return the log of a bandit in a store that is open; None if there is none."""
     with commits.held():
-        with commits.store.reading():
-            row = commits.store.find(name=name)
-        return None if row is None else EventLog(commits, Description.of(row))
+        _, row = look_for(commits.store, name)
+        return None if row is None else EventLog(commits, row)
 
 
 class NewBandit(NamedTuple):
     """What a bandit is made of, if there is none of that name. Without settings, none is made."""
 
     name: str
-    settings: BanditSettings | None
-    arms: list[str] | None
+    settings: BanditSettings | None = None
+    arms: list[str] | None = None
     warm: WarmStart | None = None
     template: str | None = None  # whose segment it is
 
 
+def look_for(store: Store, name: str) -> tuple[Condition, BanditRow | None]:
+    """Return what there is in a store, and the bandit of that name, if there is one."""
+    if store.is_missing():
+        return "nothing", None
+    with store.reading():
+        condition = store.condition()
+        return condition, store.find(name=name) if condition == "ready" else None
+
+
 def _find_or_make(store: Store, new: NewBandit) -> BanditRow:
     """Return the bandit of that name; if there is none, make it."""
-    condition: Condition = "nothing"
-    if not store.is_missing():
-        with store.reading():
-            condition = store.condition()
-            found = store.find(name=new.name) if condition == "ready" else None
-            known = [row.name for row in store.bandits()] if condition == "ready" and found is None else []
-        if found is not None:
-            return found
-        if condition == "older":
-            store.prepare()
-            return _find_or_make(store, new)
-        if new.settings is None:
-            raise UnknownBandit(_no_bandit(new.name, sorted(known)), value=new.name, hint=_MAKE_IT)
+    condition, found = look_for(store, new.name)
+    if condition == "older":
+        store.prepare()
+        condition, found = look_for(store, new.name)
+    if found is not None:
+        return found
     if new.settings is None:
-        raise UnknownBandit(f"there is no database {store.address}", value=new.name, hint=_MAKE_IT)
+        raise unknown(store, condition, new.name)
     _check_choices(new.settings.policy)
-    new.settings.warn_if_unsuited()
+    if new.template is None:  # who makes a template has been warned
+        new.settings.warn_if_unsuited()
     events = _first_events(new, new.settings, checked_time(store.clock()))
     if condition == "nothing":
         store.prepare()
     return store.add(_row(new, new.settings), events)
+
+
+def unknown(store: Store, condition: Condition, name: str) -> UnknownBandit:
+    """Return the error that there is no such bandit; it says which there are: those that are called alike, or some."""
+    hint = "give {policy} and {arms} to make it"
+    if store.is_missing():
+        return UnknownBandit(f"there is no database {store.address}", value=name, hint=hint)
+    known: list[str] = []
+    if condition == "ready":
+        with store.reading():
+            known = sorted(row.name for row in store.bandits())
+    close = difflib.get_close_matches(name, known, n=3) if len(known) > 10 else []
+    rest = f"did you mean {listed(close)}?" if close else f"only {listed(known)}"
+    return UnknownBandit(f"there is no bandit {quoted(name)}, {rest}", value=name, hint=hint)
 
 
 def _check_choices(policy: Policy) -> None:
@@ -98,17 +114,6 @@ def _check_choices(policy: Policy) -> None:
             name="policy",
             value=policy,
         ) from None
-
-
-def _no_bandit(name: str, known: list[str]) -> str:
-    """Say that there is no such bandit, and which there are: those that are called alike, or some."""
-    close = difflib.get_close_matches(name, known, n=3) if len(known) > 10 else []
-    return f"there is no bandit {quoted(name)}, " + (
-        f"did you mean {listed(close)}?" if close else f"only {listed(known)}"
-    )
-
-
-_MAKE_IT = "give {policy} and {arms} to make it"
 
 
 def _row(new: NewBandit, settings: BanditSettings) -> BanditRow:

@@ -49,7 +49,7 @@ from rotting.cli import (
     warm_up,
 )
 from rotting.cli.options import with_imports
-from rotting.errors import Option, PolicyMismatch, RottingError
+from rotting.errors import Option, RottingError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -100,7 +100,7 @@ def _refuse(message: str) -> int:
 
 def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int, *more: Any) -> None:
     """Print a warning of ours as one line; others as Python does."""
-    if issubclass(category, PolicyMismatch):
+    if category.__module__.partition(".")[0] == "rotting":
         print(f"Warning: {message}", file=sys.stderr)
     else:
         sys.stderr.write(warnings.formatwarning(message, category, filename, lineno))

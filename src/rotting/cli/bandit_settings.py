@@ -123,10 +123,12 @@ def _sigma(name: str, text: str) -> object:
     return text if text == "auto" else _number(name, text)
 
 
-def _range(name: str, text: str) -> tuple[float, float]:
+def _range(name: str, text: str) -> object:
+    if text == "any":
+        return text
     low, colon, high = text.partition(":")
     if not colon:
-        raise InputError(name=name, value=text, expected="LOW:HIGH, such as 0:1")
+        raise InputError(name=name, value=text, expected="LOW:HIGH, such as 0:1, or any")
     return _number(name, low), _number(name, high)
 
 

@@ -1,1 +1,1 @@
-"""Checks that you can run on what you have written yourself: `stores` for places where logs are kept."""
+"""Checks that you can run on what you have written: `stores` for places where logs are kept; a store in memory."""

@@ -1,4 +1,4 @@
-"""Events: the rows of a bandit's append-only log, from which its state is replayed.
+"""Events: the rows of a bandit's append-only log, from which its state is replayed; what is asked of a log.
 
 Every event has its number `seq` (1, 2, 3, ... without gaps), its `kind`, its time `at` (never before that of the event
 before) and the number of an `arm` (`NO_ARM` where none is meant). What else it has depends on its kind:
@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
 from rotting.bandit.core.checking import good_name
@@ -79,6 +80,22 @@ class Event(NamedTuple):
     holdout: int | None = None
     happened: float | None = None
     details: str | None = None
+
+
+class Question(NamedTuple):
+    """What is asked about one bandit."""
+
+    after: int | None = None  # the events from this number on, the number itself included; None: none
+    decisions: Sequence[int] = ()  # numbers of decisions that are asked about
+    keys: Sequence[str] = ()  # of requests that may have been carried out before
+
+
+class Facts(NamedTuple):
+    """The answer to a question."""
+
+    events: list[Event]  # in order
+    about: dict[int, list[Event]]  # for each decision that the log has: itself, and what has it as target, in order
+    keyed: dict[str, list[Event]]  # for each key that the log has: the decisions that were taken with it, in order
 
 
 def check_event(event: Event, arms: int) -> None:

@@ -25,7 +25,7 @@ class Identifiers:
 
     def __init__(self, token: str, secret: str):
         self._token = token
-        self._key = bytes.fromhex(secret)
+        self._hash = hashlib.blake2b(key=bytes.fromhex(secret), digest_size=6)
 
     def make(self, seq: int, at: float) -> str:
         """Return the identifier of the decision that is event number `seq`."""
@@ -36,8 +36,9 @@ class Identifiers:
         return decision in (self.make(seq, at), self._tagged(seq, f"{seq}"))
 
     def _tagged(self, seq: int, text: str) -> str:
-        tag = hashlib.blake2b(text.encode(), key=self._key, digest_size=6).hexdigest()
-        return f"{self._token}-{seq}-{tag}"
+        tag = self._hash.copy()
+        tag.update(text.encode())
+        return f"{self._token}-{seq}-{tag.hexdigest()}"
 
 
 def is_identifier(decision: object) -> TypeGuard[str]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from rotting._core.validation import whole_number
-from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list
-from rotting.bandit.errors import BadSettings, BanditError
+from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list, reward_pairs
+from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.errors import BadValue
+
+if TYPE_CHECKING:
+    from rotting.bandit.core.events import Event
+    from rotting.bandit.core.state import BanditState
 
 LARGEST_BATCH = 1_000_000  # decisions
 
@@ -18,7 +23,7 @@ class Choice:
     """A decision: show `arm`, and report its reward under this `id`.
 
     `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
-    for a randomised policy, whose probabilities are not known.
+    for a randomised policy, whose probabilities are not known. A fallback, which is not a decision, has an empty `id`.
     """
 
     id: str
@@ -32,11 +37,13 @@ class Decide:
     """Choose an arm, or `n` times one; of all that are not retired, or of those named by `among`.
 
     `key` makes the request safe to repeat: the same key again gives the same decisions, whenever and wherever.
+    `fallback` is an arm to show if the database does not answer: see `Bandit.decide`; `exchange` does not use it.
     """
 
     n: int | None = None
     among: Iterable[str] | None = None
     key: str | None = None
+    fallback: str | None = None
 
     def __post_init__(self) -> None:
         if self.n is not None:
@@ -48,6 +55,14 @@ class Decide:
             object.__setattr__(self, "among", tuple(name_list("among", self.among)))
         if self.key is not None:
             _check_key(self.key)
+
+
+def fallback_for(request: Request, error: StorageError) -> Choice | list[Choice]:
+    """Return what to show if the store did not answer a request for decisions; without a fallback, raise the error."""
+    if not isinstance(request, Decide) or request.fallback is None:
+        raise error
+    choice = Choice("", request.fallback, f"fallback: {error.problem}", None)
+    return choice if request.n is None else [choice] * request.n
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,13 +92,42 @@ class AllShown:
 
 @dataclasses.dataclass(frozen=True)
 class AllRewards:
-    """Decisions and their rewards: all of them are logged, or none."""
+    """Rewards of many decisions: all of them are logged, or none; with `partial`, those that can be."""
 
-    pairs: tuple[tuple[str, float], ...]
+    rewards: tuple[Reward | BanditError, ...]
+    partial: bool = False
+
+    @classmethod
+    def of(cls, given: object, partial: bool) -> AllRewards:
+        """Return the request for a mapping, or for pairs."""
+        return cls(tuple(_reward(*pair, partial) for pair in reward_pairs(given)), partial)
 
 
-Request = Decide | Shown | Reward | AllShown | AllRewards
-# Of `Decide` a choice, or a list of them if `n` was given; of the others whether it was new, or how many were.
+def _reward(decision: object, value: object, partial: bool) -> Reward | BanditError:
+    try:
+        return Reward(decision, value)  # type: ignore[arg-type]
+    except BanditError as error:
+        if partial:
+            return error
+        raise
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """Append events that follow from the newest state and the time, alone, with a seal that one of them announces.
+
+    If arms or the policy may change, what was learnt for them is stored with the events, as a snapshot: other processes
+    take it over instead of learning themselves.
+    """
+
+    events: Callable[[BanditState, float], list[Event]]
+    changes_policy: bool = False
+    seal: Any = None  # for the store
+
+
+Request = Decide | Shown | Reward | AllShown | AllRewards | Change
+# Of `Decide` a choice, or a list of them if `n` was given; of the others whether it was new, or how many were. (Those
+# that are not for users have others: `AllRewards` with `partial` a list, `Change` its events.)
 Outcome = Choice | list[Choice] | bool | int | BanditError
 
 

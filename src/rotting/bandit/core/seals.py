@@ -1,18 +1,22 @@
 """Seals: what is left of the part of a log that was compacted.
 
 A seal is an .npz file without pickles: `snapshot` (the state after the last event of the part), the rewards of the part
-(`seqs`, `arms`, `values`), from which a policy can be taught anew, and `exposures` (of each arm, since the beginning).
-Its checksum is in the log, in the event that says so.
+(`seqs`, `arms`, `values`), from which a policy can be taught again, `exposures` (of each arm, since the beginning), and
+`late` (decisions that no longer waited for a reward, and that a later event is about: an exposure or a reward that came
+late). Its checksum is in the log, in the event that says so.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
+from collections.abc import Mapping
 
 import numpy as np
 
 from rotting.bandit.core.events import Event
+from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.errors import DamagedLog
 from rotting.policies._contract.agent import LARGEST_REWARD
@@ -27,6 +31,7 @@ class Seal:
     arms: np.ndarray
     values: np.ndarray
     exposures: list[int]
+    late: PendingDecisions
 
     def to_bytes(self) -> bytes:
         """Return the seal as an .npz file."""
@@ -38,6 +43,7 @@ class Seal:
             arms=self.arms,
             values=self.values,
             exposures=np.array(self.exposures, np.int64),
+            late=np.frombuffer(self.late.to_bytes(), np.uint8),
         )
         return file.getvalue()
 
@@ -46,17 +52,18 @@ class Seal:
         """Return the seal that `to_bytes` wrote. Nothing could replace one that is damaged."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                arrays = {name: file[name] for name in ("snapshot", "seqs", "arms", "values", "exposures")}
+                arrays = {"late": np.empty(0, np.uint8)} | {name: file[name] for name in file.files}
             snapshot = Snapshot.from_bytes(arrays["snapshot"].tobytes())
+            late = PendingDecisions.from_bytes(arrays["late"].tobytes())
+            seal = cls(snapshot, arrays["seqs"], arrays["arms"], arrays["values"], arrays["exposures"].tolist(), late)
         except NOT_A_SNAPSHOT:
             raise damaged_seal("cannot be read") from None
-        seal = cls(snapshot, arrays["seqs"], arrays["arms"], arrays["values"], arrays["exposures"].tolist())
         if not seal._is_good():
             raise damaged_seal("makes no sense")
         return seal
 
     def _is_good(self) -> bool:
-        arms = len(self.snapshot.names)
+        arms = len(self.snapshot.head["names"])
         numbers = [(each.dtype, each.ndim) for each in (self.seqs, self.arms, self.values)]
         return (
             numbers == [(np.dtype(np.int64), 1), (np.dtype(np.int64), 1), (np.dtype(np.float64), 1)]
@@ -69,17 +76,15 @@ class Seal:
         )
 
     def about(self, decision: int) -> list[Event]:
-        """Return the events of a decision that waited for a reward, as far as they matter."""
-        waiting = self.snapshot.pending.get(decision)
-        assert waiting is not None
-        arm, since, shown, identifier, holdout = waiting
+        """Return the events of one of the decisions that are `known`, as far as they matter."""
+        arm, since, shown, identifier, holdout = self.known[decision]
         events = [Event(decision, "decided", since, arm, decision=identifier, holdout=holdout)]
         return [*events, Event(self.snapshot.seq, "shown", since, arm, target=decision)] if shown else events
 
-    @property
-    def waiting(self) -> dict[int, str]:
-        """The identifiers of the decisions that waited for a reward."""
-        return {seq: pending.decision for seq, pending in self.snapshot.pending.items()}
+    @functools.cached_property
+    def known(self) -> Mapping[int, Pending]:
+        """The decisions that waited for a reward, and those that are late."""
+        return dict(self.snapshot.pending.items()) | dict(self.late.items())
 
 
 def damaged_seal(problem: str) -> DamagedLog:

@@ -5,17 +5,31 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from rotting._core.bandit_settings import CHANGEABLE, MOMENTS, SETTINGS, SHORTEST_PERIOD, Kind, may_be_empty
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import finite_number, whole_number
 from rotting.bandit.core.checking import good_name, good_reward
-from rotting.bandit.errors import BadSettings, BanditError, DamagedLog, RewardOutOfRange, SettingsConflict, UnknownArm
+from rotting.bandit.errors import (
+    BadSettings,
+    BanditError,
+    DamagedLog,
+    RewardOutOfRange,
+    SettingsConflict,
+    UnboundedRewards,
+    UnknownArm,
+)
 from rotting.errors import BadValue, ParseError, literal, quoted
 from rotting.policies import Policy, parse_policy
+from rotting.policies._contract.agent import LARGEST_REWARD
 from rotting.policies._contract.suited import range_mismatches, warn
 
+ANY, EVERYTHING = "any", (-LARGEST_REWARD, LARGEST_REWARD)  # as `reward_range`: whatever can be a reward
+_UNBOUNDED = (
+    "a new bandit without reward_range takes any finite number for a reward, 1e100 included; give reward_range=(0, 1), "
+    "or the bounds that your rewards have, or reward_range='any' if that is what you mean"
+)
 # A number for every arm, or one for each of some arms.
 Limit = int | Mapping[str, int]
 
@@ -32,7 +46,7 @@ class SettingsGiven(TypedDict, total=False):
     reward_wait: float | None
     default_reward: float | None
     seed: int | None
-    reward_range: tuple[float, float] | None
+    reward_range: tuple[float, float] | Literal["any"] | None
     holdout: float | None
     control: str | None
     min_exposures: Limit | None
@@ -107,8 +121,10 @@ class BanditSettings:
             )
 
     def warn_if_unsuited(self) -> None:
-        """Warn of a policy that is not made for rewards in the range."""
-        if self.reward_range is not None:
+        """Warn of a policy that is not made for rewards in the range, and of no range."""
+        if self.reward_range is None:
+            warn([UnboundedRewards(_UNBOUNDED)])
+        elif self.reward_range != EVERYTHING:
             found = range_mismatches(self.policy, *self.reward_range)
             warn(each for each in found if self.sigma is None or "sigma" not in each.parameters)
 
@@ -192,6 +208,8 @@ class BanditSettings:
     def check_same(self, bandit: str, given: Mapping[str, object]) -> None:
         """Refuse settings (None: not given) that differ from these, which a bandit has."""
         wanted = {setting: value for setting, value in given.items() if value is not None}
+        if self.reward_range is None and wanted.get("reward_range") == ANY:  # made before that could be said
+            del wanted["reward_range"]
         try:
             differing = list(self.differences(dataclasses.replace(self, **wanted)))  # type: ignore[arg-type]
         except BadValue:
@@ -220,6 +238,8 @@ def _with_sigma(policy: object, sigma: object) -> Policy:
 
 
 def _good_range(name: str, given: object) -> tuple[float, float]:
+    if given == ANY:
+        return EVERYTHING
     try:
         low, high = given  # type: ignore[misc]
     except (TypeError, ValueError):

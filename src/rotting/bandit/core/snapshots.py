@@ -13,12 +13,12 @@ import math
 import struct
 import tokenize
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from rotting._core.noise import NoiseEstimate
 from rotting._core.validation import LARGEST_WHOLE
 from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.errors import DamagedFile
@@ -46,30 +46,20 @@ NOT_A_SNAPSHOT = (
     tokenize.TokenError,
     zlib.error,
 )
-_HEAD_2 = ("seq", "at", "names", "live", "decided", "in_flight", "received")
-_HEAD = (*_HEAD_2, "imported", "in_period", "period", "sealed", "holdout", "settings")
 
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """What `rotting.bandit.core.state.BanditState` holds, as plain data; lists have an element per arm."""
+    """What `rotting.bandit.core.state.BanditState` holds: `head` has what `_GOOD` lists, as plain data."""
 
-    seq: int
-    at: float
-    names: list[str]
-    live: list[bool]
-    decided: list[int]
-    in_flight: list[int]
-    received: list[int]
+    head: dict[str, Any]
     pending: PendingDecisions
-    noise: NoiseEstimate | None
     agent: Agent
-    imported: list[int]
-    in_period: list[int]
-    period: int
-    sealed: int
-    holdout: list[object] | None  # `HoldoutTally.to_list`
-    settings: dict[str, object] | None  # `BanditSettings.to_dict`; None: those it was made with
+
+    @property
+    def seq(self) -> int:
+        """The last event that it includes."""
+        return int(self.head["seq"])
 
     def to_bytes(self) -> bytes:
         """Return the snapshot as an .npz file."""
@@ -77,8 +67,7 @@ class Snapshot:
 
     def parts(self) -> dict[str, bytes]:
         """Return what the file consists of, at once; `packed`, which takes longer, no longer needs the state."""
-        head = {"format": SNAPSHOT_FORMAT} | {name: getattr(self, name) for name in _HEAD}
-        head["noise"] = None if self.noise is None else self.noise.to_dict()
+        head = {"format": SNAPSHOT_FORMAT} | self.head
         return {
             "head": json.dumps(head).encode(),
             "agent": self.agent.to_bytes(),
@@ -106,43 +95,26 @@ class Snapshot:
             raise DamagedFile(
                 "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
             )
-        snapshot = cls(
-            **{name: head[name] for name in _HEAD},
-            pending=pending,
-            noise=None if head["noise"] is None else NoiseEstimate.from_dict(head["noise"]),
-            agent=Agent.from_bytes(arrays["agent"].tobytes()),
-        )
+        snapshot = cls({name: head[name] for name in _GOOD}, pending, Agent.from_bytes(arrays["agent"].tobytes()))
         snapshot._check()
         return snapshot
 
     def _check(self) -> None:
         """Refuse values that no state has."""
-        arms = len(self.names)
-        for name, good in {
-            "seq": type(self.seq) is int and 0 <= self.seq <= LARGEST_WHOLE,
-            "at": type(self.at) is float and math.isfinite(self.at),
-            "names": _are_all(self.names, str, arms) and len(set(self.names)) == arms,
-            "live": _are_all(self.live, bool, arms),
-            "decided": _are_counts(self.decided, arms),
-            "in_flight": _are_counts(self.in_flight, arms),
-            "received": _are_counts(self.received, arms),
-            "imported": _are_counts(self.imported, arms),
-            "in_period": _are_counts(self.in_period, arms),
-            "period": type(self.period) is int,
-            "sealed": type(self.sealed) is int and 0 <= self.sealed <= self.seq,
-            "holdout": self.holdout is None or isinstance(self.holdout, list),
-            "settings": self.settings is None or isinstance(self.settings, dict),
-            "pending": self._pending_is_good(),
-            "agent": self.agent.n_arms == max(1, arms) and self.agent.pulls.tolist() == (self.received or [0]),
-        }.items():
-            if not good:
-                raise DamagedFile("makes no sense", owner="snapshot", name=name, value=getattr(self, name))
+        names, received, agent = self.head["names"], self.head["received"], self.agent
+        good = {name: is_good(self.head[name], len(names)) for name, is_good in _GOOD.items()}
+        good["sealed"] = good["sealed"] and self.head["sealed"] <= self.seq
+        good["pending"] = self._pending_is_good()
+        good["agent"] = agent.n_arms == max(1, len(names)) and agent.pulls.tolist() == (received or [0])
+        for name, is_good in good.items():
+            if not is_good:
+                raise DamagedFile("makes no sense", owner="snapshot", name=name, value=self.head.get(name))
 
     def _pending_is_good(self) -> bool:
         latest = 0.0
         for seq, waiting in self.pending.items():
-            in_order = latest <= waiting.since <= self.at  # the longest wait comes first
-            if not (0 < seq <= self.seq and 0 <= waiting.arm < len(self.names) and in_order):
+            in_order = latest <= waiting.since <= self.head["at"]  # the longest wait comes first
+            if not (0 < seq <= self.seq and 0 <= waiting.arm < len(self.head["names"]) and in_order):
                 return False
             latest = waiting.since
         return True
@@ -175,3 +147,22 @@ def _are_all(values: object, kind: type, number: int) -> bool:
 
 def _are_counts(values: list[int], arms: int) -> bool:
     return _are_all(values, int, arms) and all(value >= 0 for value in values)
+
+
+def _is_whole(value: object, _: int) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_WHOLE
+
+
+# What a snapshot holds besides the decisions that wait and the agent: is it good, with so many arms?
+_GOOD: dict[str, Callable[[Any, int], bool]] = {
+    "seq": _is_whole,
+    "at": lambda at, _: type(at) is float and math.isfinite(at),
+    "names": lambda names, arms: _are_all(names, str, arms) and len(set(names)) == arms,
+    "live": lambda live, arms: _are_all(live, bool, arms),
+    **dict.fromkeys(("decided", "in_flight", "received", "imported", "in_period"), _are_counts),
+    "period": lambda period, _: type(period) is int,
+    "sealed": _is_whole,
+    "holdout": lambda tally, _: isinstance(tally, list | None),  # `HoldoutTally.to_list`
+    "settings": lambda settings, _: isinstance(settings, dict | None),  # None: those it was made with
+    "noise": lambda noise, _: isinstance(noise, dict | None),  # `NoiseEstimate.to_dict`
+}

@@ -11,7 +11,7 @@ import numpy as np
 
 from rotting._core.noise import NoiseEstimate
 from rotting._core.randomness import CHOICE, stream_key
-from rotting.bandit.core.events import Event, Kind, check_event, damaged
+from rotting.bandit.core.events import KINDS, Event, Kind, check_event, damaged
 from rotting.bandit.core.holdout import HoldoutTally
 from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.bandit.core.settings import BanditSettings
@@ -36,8 +36,10 @@ class _Learner:
 
     def learn(self) -> None:
         """Learn the rewards."""
-        if self.unlearned:
-            rewards, self.unlearned = self.unlearned, []
+        rewards, self.unlearned = self.unlearned, []
+        if len(rewards) == 1:
+            self.agent.update(*rewards[0])
+        elif rewards:
             self.agent.update_many(*zip(*rewards, strict=True))
 
 
@@ -65,10 +67,9 @@ class BanditState:
         self.read_rewards = read_rewards
         self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
-        self._agent: Agent | None = None
+        self._learner: _Learner | None = None  # the policy's agent, if it has been needed since it changed
         self._agent_since = 0  # the event that made the last agent useless
         self._coming: _Learner | None = None  # an agent for more arms, which are about to be added
-        self._unlearned: list[tuple[int, float]] = []  # arms and rewards that the agent has yet to learn
         # What the agent chose among some arms. It would choose the same until the next reward.
         self._selected: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
 
@@ -152,6 +153,8 @@ class BanditState:
             if event.holdout is not None:
                 self.holdout.rewarded(event.target, event.holdout, event.value)
 
+    _rewarded = _expired = _settled
+
     def _imported(self, event: Event) -> None:
         assert event.value is not None
         self.imported[event.arm] += 1
@@ -201,10 +204,9 @@ class BanditState:
     def _learn(self, arm: int, value: float) -> None:
         self.received[arm] += 1
         self._selected = None
-        if self._agent is not None:
-            self._unlearned.append((arm, value))
-        if self._coming is not None:
-            self._coming.unlearned.append((arm, value))
+        for learner in (self._learner, self._coming):
+            if learner is not None:
+                learner.unlearned.append((arm, value))
         if self._noise is not None:
             self._noise.add(arm, value)
             if self._noise.due and self._noise.sigma is not None:
@@ -216,23 +218,17 @@ class BanditState:
     @property
     def agent(self) -> Agent:
         """The agent that has learnt all rewards: a new one when the arms or the estimate of the noise have changed."""
-        if self._agent is None:
-            agent = self.policy.start(max(1, len(self.names)), seed=self.settings.seed)
+        # If a signal handler raises an exception here, there is no agent, and the next call makes a new one.
+        learner, self._learner = self._learner, None
+        if learner is None:
+            learner = _Learner(self.policy.start(max(1, len(self.names)), seed=self.settings.seed), [])
             if any(self.received):
                 arms, values = self.rewards()
-                agent.update_many(arms.tolist(), values.tolist())
-        elif self._unlearned:
-            # If a signal handler raises an exception here, there is no agent, and the next call makes a new one.
-            agent, self._agent = self._agent, None
-            if len(self._unlearned) == 1:
-                agent.update(*self._unlearned[0])
-            else:
-                agent.update_many(*zip(*self._unlearned, strict=True))
-        else:
-            return self._agent
-        self._unlearned = []
-        self._agent = agent
-        return agent
+                learner.agent.update_many(arms.tolist(), values.tolist())
+        elif learner.unlearned:
+            learner.learn()
+        self._learner = learner
+        return learner.agent
 
     def rewards(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arms and the values of all rewards so far, from the log."""
@@ -247,17 +243,16 @@ class BanditState:
         return arms, values
 
     def _drop_agent(self) -> None:
-        self._agent = self._selected = None
-        self._unlearned = []
+        self._learner = self._selected = None
         self._agent_since = self.seq + 1  # the event that is being applied
         coming = self._coming
         if coming is not None and (coming.agent.policy, coming.agent.n_arms) == (self.policy, len(self.names)):
-            self._agent, self._unlearned, self._coming = coming.agent, coming.unlearned, None
+            self._learner, self._coming = coming, None
 
     @property
     def learnable_since(self) -> int | None:
         """If there is much to learn anew, the first event after which a snapshot has learnt it; None otherwise."""
-        return self._agent_since if self._agent is None and sum(self.received) > LEARNT_AT_ONCE else None
+        return self._agent_since if self._learner is None and sum(self.received) > LEARNT_AT_ONCE else None
 
     def expect(self, agent: Agent, since: tuple[np.ndarray, np.ndarray]) -> None:
         """Take over an agent for arms or a policy that are about to come; `since` are rewards it has yet to learn."""
@@ -278,7 +273,7 @@ class BanditState:
     def snapshot_after(self, events: Sequence[Event]) -> Snapshot | None:
         """Return a snapshot of the state after such events, if an agent has been learnt for it."""
         later = self.after(events)
-        return later.snapshot() if later._agent is not None and later._agent is not self._agent else None
+        return later.snapshot() if later._learner not in (None, self._learner) else None
 
     # Choosing.
 
@@ -308,19 +303,12 @@ class BanditState:
 
     def snapshot(self) -> Snapshot:
         """Return the state as plain data."""
-        lists = {name: list(getattr(self, name)) for name in _LISTS}
-        return Snapshot(
-            seq=self.seq,
-            at=self.at,
-            **lists,
-            period=self.period,
-            sealed=self.sealed,
-            holdout=self.holdout.to_list(),
-            settings=self.settings.to_dict(),
-            pending=self.pending.copy(),
-            noise=self._noise,
-            agent=self.agent,
-        )
+        head = {name: copy.copy(getattr(self, name)) for name in _PLAIN} | {
+            "holdout": self.holdout.to_list(),
+            "settings": self.settings.to_dict(),
+            "noise": None if self._noise is None else self._noise.to_dict(),
+        }
+        return Snapshot(head, self.pending.copy(), self.agent)
 
     @classmethod
     def from_snapshot(
@@ -330,45 +318,38 @@ class BanditState:
 
         `settings` are those that the bandit was made with.
         """
-        if snapshot.settings is not None:
-            settings = settings.with_differences(snapshot.settings)
-        state = cls(bandit_name, settings, read_rewards)
-        for name in (*_LISTS, "seq", "at", "pending", "period", "sealed"):
-            setattr(state, name, getattr(snapshot, name))
+        head, agent = snapshot.head, snapshot.agent
+        state = cls(bandit_name, settings.with_differences(head["settings"] or {}), read_rewards)
+        for name in _PLAIN:
+            setattr(state, name, head[name])
+        state.pending = snapshot.pending
         state.index = {name: arm for arm, name in enumerate(state.names)}
-        if snapshot.holdout is not None:
-            state.holdout = HoldoutTally.from_list(snapshot.holdout)
+        if head["holdout"] is not None:
+            state.holdout = HoldoutTally.from_list(head["holdout"])
         in_flight = [0] * len(state.names)
         for waiting in state.pending.values():
             in_flight[waiting.arm] += state.counts(waiting)
-        policy = snapshot.agent.policy
-        same_policy = policy == settings.policy
-        if settings.sigma == "auto" and type(policy) is type(settings.policy):
-            same_policy = dataclasses.replace(settings.policy, sigma=policy.sigma) == policy  # type: ignore
-        if in_flight != state.in_flight or not same_policy or (snapshot.noise is None) != (state._noise is None):
+        policy, known = agent.policy, state.policy
+        if state.settings.sigma == "auto" and type(policy) is type(known):
+            known = dataclasses.replace(known, sigma=policy.sigma)  # type: ignore[call-arg,attr-defined]
+        if in_flight != state.in_flight or policy != known or (head["noise"] is None) != (state._noise is None):
             raise DamagedFile("is not one of this bandit", owner="snapshot")
-        state._noise, state._agent, state.policy = snapshot.noise, snapshot.agent, policy
+        state._noise = None if head["noise"] is None else NoiseEstimate.from_dict(head["noise"])
+        state._learner, state.policy = _Learner(agent, []), policy
         return state
 
     def difference(self, other: BanditState) -> str | None:
         """Return what is not the same in both states, bit for bit; None if everything is."""
-        for name in ("seq", "at", *_LISTS, "pending", "settings", "policy", "period", "holdout", "sealed"):
+        for name in (*_PLAIN, "pending", "settings", "policy", "holdout"):
             if getattr(self, name) != getattr(other, name):
                 return name
         return None if self.agent.same_as(other.agent) else "agent"
 
 
-_LISTS = ("names", "live", "decided", "in_flight", "received", "imported", "in_period")
-_APPLY: dict[Kind, Callable[[BanditState, Event], None]] = {
-    "added": BanditState._added,
-    "retired": BanditState._retired,
-    "restored": BanditState._restored,
-    "decided": BanditState._decided,
-    "shown": BanditState._shown,
-    "rewarded": BanditState._settled,
-    "expired": BanditState._settled,
-    "changed": BanditState._changed,
-    "warmed": BanditState._warmed,
-    "imported": BanditState._imported,
-    "sealed": BanditState._sealed,
-}
+_PLAIN = (
+    *("seq", "at", "names", "live", "decided", "in_flight", "received", "imported"),
+    "in_period",
+    "period",
+    "sealed",
+)
+_APPLY: dict[Kind, Callable[[BanditState, Event], None]] = {kind: getattr(BanditState, f"_{kind}") for kind in KINDS}

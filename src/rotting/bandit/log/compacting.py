@@ -19,17 +19,22 @@ import numpy as np
 
 from rotting.bandit.commit import Commits
 from rotting.bandit.core.events import NO_ARM, Event
+from rotting.bandit.core.pending import Pending, PendingDecisions
+from rotting.bandit.core.requests import Change
 from rotting.bandit.core.seals import Seal
+from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.errors import BadSettings, BanditError, StorageError, UnknownBandit
+from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.exporting import check_export, write_log
 from rotting.bandit.log.stored import StoredLog, checksum
 from rotting.bandit.log.streaming import Range, Time, bounds, portions
 from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
+from rotting.bandit.opening import look_for, unknown
 from rotting.bandit.store import contract
 from rotting.bandit.store.addresses import open_store
 from rotting.bandit.store.contract import NO_LIMIT
+from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import literal, quoted
 
 PORTION = 5000  # rows that are deleted in one transaction
@@ -61,22 +66,9 @@ def compact(
     with _reserved(export):
         seal = _make_seal(log, sealed, upto, progress)
         events = write_log(portions(log, Range(upto=upto)), export)
-    content = seal.to_bytes()
-    details: dict[str, Any] = {
-        "upto": upto,
-        "seal": checksum(content),
-        "export": export.name,
-        "export_checksum": _file_checksum(export),
-    }
-
-    def plan(state: BanditState, now: float) -> list[Event]:
-        if state.sealed != sealed:
-            raise BadSettings("the log was compacted by somebody else meanwhile", hint="look at it, then compact again")
-        return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
-
     try:
-        row = contract.Seal(upto, seal.snapshot.at, details["seal"], content)
-        log.append(plan, seal=row)
+        while not _put_in_place(log, sealed, seal, export):
+            seal = _make_seal(log, sealed, upto, progress)
     except BanditError as error:
         if not getattr(error, "may_be_written", False):
             export.unlink(missing_ok=True)  # the log has its events, or somebody else's file
@@ -104,6 +96,33 @@ def _reserved(export: Path) -> Iterator[None]:
         raise
 
 
+def _put_in_place(log: EventLog, sealed: int, seal: Seal, export: Path) -> bool:
+    """Append a seal; False if something that it does not know of has come late to a decision of its part."""
+    content, upto = seal.to_bytes(), seal.snapshot.seq
+    details: dict[str, Any] = {
+        "upto": upto,
+        "seal": checksum(content),
+        "export": export.name,
+        "export_checksum": _file_checksum(export),
+    }
+
+    def plan(state: BanditState, now: float) -> list[Event]:
+        if state.sealed != sealed:
+            raise BadSettings("the log was compacted by somebody else meanwhile", hint="look at it, then compact again")
+        if not _is_known(seal, log, state.seq):
+            return []
+        return [Event(state.seq + 1, "sealed", now, NO_ARM, details=json.dumps(details))]
+
+    row = contract.Seal(upto, seal.snapshot.head["at"], details["seal"], content)
+    return bool(log.commits.ask(log, Change(plan, seal=row), Deadline()))
+
+
+def _is_known(seal: Seal, log: EventLog, last: int) -> bool:
+    """Say whether a seal knows all decisions of its part that later events are about."""
+    _, earlier = log.store.exposures(log.bandit_id, seal.snapshot.seq, last)
+    return all(target in seal.known for _, target in earlier)
+
+
 def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, int], None] | None) -> Seal:
     """Replay a part of the log, on a connection of its own, and return its seal. What does not verify has none."""
     rewards: list[tuple[int, int, float]] = []
@@ -122,13 +141,26 @@ def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, i
                 f"lies inside a warm start, which ends with event {upto + replay.imports}", name="before", value=upto
             )
         exposures, snapshot = stored.exposures_until(upto), replay.state.snapshot()
+        late = _late(stored, snapshot)
     return Seal(
         snapshot,
         np.array([seq for seq, _, _ in rewards], np.int64),
         np.array([arm for _, arm, _ in rewards], np.int64),
         np.array([value for _, _, value in rewards], np.float64),
-        [exposures.get(arm, 0) for arm in range(len(snapshot.names))],
+        [exposures.get(arm, 0) for arm in range(len(snapshot.head["names"]))],
+        late,
     )
+
+
+def _late(stored: StoredLog, snapshot: Snapshot) -> PendingDecisions:
+    """Return the decisions that no longer waited for a reward, and that later events are about all the same."""
+    late = PendingDecisions()
+    for decision, about in sorted(stored.late(snapshot.seq).items()):
+        if decision not in snapshot.pending:
+            first, *outcomes = [event for event in about if event.seq <= snapshot.seq]
+            shown = any(event.kind == "shown" or event.value is not None for event in outcomes)
+            late.put(decision, Pending(first.arm, first.at, shown, first.decision or "", first.holdout))
+    return late
 
 
 def _file_checksum(path: Path) -> str:
@@ -154,17 +186,13 @@ def delete_bandit(url: str, name: str) -> int:
     """
     commits = Commits(open_store(url))
     store = commits.store
-    with contextlib.closing(store):
-        if store.is_missing():
-            raise UnknownBandit(f"there is no database {store.address}", value=name)
-        with store.lock, store.reading():
-            found = store.find(name=name) if store.condition() == "ready" else None
-            if found is None:
-                raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
+    with contextlib.closing(store), store.lock:
+        condition, found = look_for(store, name)
+        if found is None:
+            raise unknown(store, condition, name)
+        with store.reading():
             events = store.last_seq(found.id)
-        with store.lock:
-            store.take_name(found.id)
+        store.take_name(found.id)
         _delete_events(commits, found.id, NO_LIMIT)
-        with store.lock:
-            store.delete_rest(found.id)
+        store.delete_rest(found.id)
         return events

@@ -7,24 +7,22 @@ import functools
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from rotting.bandit.commit import Commits
 from rotting.bandit.core.clocks import LogClock
-from rotting.bandit.core.events import RESTORE, Event
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import RESTORE, Event, Question
 from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.seals import damaged_seal
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.errors import Contention, DamagedLog, UnknownBandit
-from rotting.bandit.log.snapshotting import Snapshotter, row_of
+from rotting.bandit.errors import DamagedLog, UnknownBandit
+from rotting.bandit.log.snapshotting import Snapshotter
 from rotting.bandit.log.stored import StoredLog
 from rotting.bandit.metrics import Observer
-from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Seal
+from rotting.bandit.store.contract import NO_LIMIT, BanditRow
 from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import RottingError, quoted
 from rotting.policies import Policy
@@ -34,32 +32,7 @@ EMPTY_CATCH_UPS = 20
 # Seconds that another process is given to learn anew, and more for each reward; how often to look whether it has.
 LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 
-# Returns the events to append, given the newest state and the time.
 Planner = Callable[[BanditState, float], list[Event]]
-
-
-class Description(NamedTuple):
-    """What a store knows of a bandit besides its log."""
-
-    id: int
-    name: str
-    token: str
-    secret: str
-    settings: BanditSettings
-    template: str | None  # whose segment it is; kept with the settings
-
-    @classmethod
-    def of(cls, row: BanditRow) -> Description:
-        """Return what a row of the store says."""
-        column = "settings"
-        try:
-            settings = dict(json.loads(row.settings))
-            template = settings.pop("template", None)
-            column = "secret"
-            Identifiers(row.token, row.secret).make(1, 0.0)
-        except (TypeError, ValueError, RecursionError):
-            raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
-        return cls(row.id, row.name, row.token, row.secret, BanditSettings.from_dict(settings), template)
 
 
 @functools.cache
@@ -79,17 +52,21 @@ class EventLog:
     Hold `lock` while you use `state` for longer than one statement.
     """
 
-    def __init__(self, commits: Commits, found: Description):
+    def __init__(self, commits: Commits, row: BanditRow):
         self.commits = commits
         self.store = commits.store
         self.lock = commits.lock
-        self.bandit_id = found.id
-        self.name = found.name
-        self.token = found.token
-        self.template = found.template
-        self.identifiers = Identifiers(found.token, found.secret)
-        self.settings = found.settings
-        self.stored = StoredLog(self.store, found.id)
+        self.bandit_id, self.name, self.token, *_ = row
+        column = "settings"
+        try:
+            settings = dict(json.loads(row.settings))
+            self.template: str | None = settings.pop("template", None)  # whose segment it is
+            column = "secret"
+            self.identifiers = Identifiers(row.token, row.secret)
+        except (TypeError, ValueError, RecursionError):
+            raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
+        self.settings = BanditSettings.from_dict(settings)
+        self.stored = StoredLog(self.store, row.id)
         self.state = self.fresh_state()
         # False while events are applied. If a signal handler raises an exception meanwhile, it stays False, and the
         # state is loaded again before it is used.
@@ -102,41 +79,6 @@ class EventLog:
         self._clock = LogClock()
         self.snapshots = Snapshotter(self)
         self.refresh()
-
-    # Appending.
-
-    def append(
-        self, plan: Planner, deadline: Deadline | None = None, changes_policy: bool = False, seal: Seal | None = None
-    ) -> list[Event]:
-        """Append the events that `plan` returns, given the newest state; the state follows once they are durable.
-
-        If arms or the policy change, what was learnt for them (`expect`) is stored in the same transaction, as
-        a snapshot: other processes take it over instead of learning themselves. So is a seal.
-        """
-        deadline = deadline or Deadline()
-        with self.lock:
-            while True:
-                try:
-                    with self.store.writing(deadline):
-                        facts = self.store.look_up({self.bandit_id: self.last_known()}, lock=True)
-                        self.take_in(facts[self.bandit_id].events)
-                        if self.is_ready:
-                            return self._append_now(plan, changes_policy, seal)
-                except Contention as error:
-                    if deadline.is_over():
-                        raise deadline.error("other writers") from error
-                self.prepare()
-
-    def _append_now(self, plan: Planner, changes_policy: bool, seal: Seal | None) -> list[Event]:
-        events = plan(self.state, self.now())
-        if not events:
-            return []
-        snapshot = self.state.snapshot_after(events) if changes_policy else None
-        row = None if snapshot is None else row_of(snapshot.seq, snapshot.to_bytes())
-        if not self.store.append({self.bandit_id: Batch(events, self.state.seq, self.state.at, row, seal)}):
-            raise Contention("another writer was quicker")
-        self.applied(events)
-        return events
 
     # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
 
@@ -258,7 +200,7 @@ class EventLog:
             if (sealed := self.stored.sealed()) is not None and sealed[0] >= self.state.seq:
                 self._load()  # the log was compacted, beyond what is known here
                 return 1
-            if not self.store.has(self.bandit_id):
+            if self.store.find(id=self.bandit_id) is None:
                 raise UnknownBandit(f"bandit {quoted(self.name)} was deleted", value=self.name)
             raise DamagedLog(
                 f"event {self.state.seq} of bandit {quoted(self.name)} is no longer the one that was there: an older "

@@ -5,108 +5,70 @@ from __future__ import annotations
 import csv
 import datetime
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rotting._core.files import replacing
 from rotting.bandit.errors import BadAddress, StorageError
 from rotting.bandit.log.streaming import LogRow
 from rotting.errors import MissingExtra, literal, quoted
 
-
-class Writer(Protocol):
-    """Writes rows to a file that is open."""
-
-    def write(self, rows: list[LogRow]) -> None:
-        """Write some rows."""
-        ...
-
-    def close(self) -> None:
-        """Finish the file."""
-        ...
+Portions = Iterable[list[LogRow]]
 
 
-class _CsvWriter:
-    def __init__(self, path: Path):
-        self._file = path.open("w", newline="", encoding="utf-8")
-        self._lines = csv.writer(self._file, lineterminator="\n")
-        self._lines.writerow(LogRow._fields)
-
-    def write(self, rows: list[LogRow]) -> None:
-        self._lines.writerows(
-            (
-                *(row.seq, row.kind, _time(row.at, " "), row.arm, row.decision, row.reward, row.probability),
-                *(None if row.among is None else json.dumps(row.among), row.holdout),
-                *(_time(row.happened, " "), row.details),
-            )
-            for row in rows
-        )
-
-    def close(self) -> None:
-        self._file.close()
+def _write_csv(path: Path, portions: Portions) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(LogRow._fields)
+        for row in chain.from_iterable(portions):
+            content = _plain(row, " ") | {"among": None if row.among is None else json.dumps(row.among)}
+            lines.writerow(content.values())
 
 
-class _JsonWriter:
-    def __init__(self, path: Path):
-        self._file = path.open("w", encoding="utf-8", newline="\n")
-
-    def write(self, rows: list[LogRow]) -> None:
-        for row in rows:
-            content = row._asdict() | {"at": _time(row.at, "T"), "happened": _time(row.happened, "T")}
-            if row.details is not None:
-                content["details"] = json.loads(row.details)
-            self._file.write(json.dumps(content, ensure_ascii=False) + "\n")
-
-    def close(self) -> None:
-        self._file.close()
+def _write_json_lines(path: Path, portions: Portions) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in chain.from_iterable(portions):
+            content = _plain(row, "T") | {"details": None if row.details is None else json.loads(row.details)}
+            file.write(json.dumps(content, ensure_ascii=False) + "\n")
 
 
-class _ArrowWriter:
-    """Writes Arrow record batches, into an Arrow file or, with `parquet`, a Parquet file."""
+def _plain(row: LogRow, separator: str) -> dict[str, object]:
+    """Return a row with times as ISO 8601 has them, in UTC and with microseconds."""
+    times = {name: getattr(row, name) for name in _TIMES}
+    return row._asdict() | {
+        name: None
+        if time is None
+        else datetime.datetime.fromtimestamp(time, datetime.UTC).isoformat(separator, "microseconds")
+        for name, time in times.items()
+    }
 
-    def __init__(self, path: Path, parquet: bool):
-        arrow = _import_arrow()
-        moment = arrow.timestamp("us", tz="UTC")
-        self._arrow = arrow
-        self._schema = arrow.schema(
-            [
-                ("seq", arrow.int64()),
-                ("kind", arrow.string()),
-                ("at", moment),
-                ("arm", arrow.string()),
-                ("decision", arrow.string()),
-                ("reward", arrow.float64()),
-                ("probability", arrow.float64()),
-                ("among", arrow.list_(arrow.string())),
-                ("holdout", arrow.bool_()),
-                ("happened", moment),
-                ("details", arrow.string()),
-            ]
-        )
-        self._file: Any
-        if parquet:
-            from pyarrow.parquet import ParquetWriter
 
-            self._file = ParquetWriter(path, self._schema, compression="zstd")
-        else:
-            self._file = arrow.ipc.new_file(str(path), self._schema)
-
-    def write(self, rows: list[LogRow]) -> None:
-        columns = dict(zip(LogRow._fields, zip(*rows, strict=True), strict=True))
-        for name in ("at", "happened"):
-            columns[name] = tuple(None if time is None else round(time * 1e6) for time in columns[name])
-        arrays = [self._arrow.array(columns[field.name], field.type) for field in self._schema]
-        self._file.write_batch(self._arrow.record_batch(arrays, schema=self._schema))
-
-    def close(self) -> None:
-        self._file.close()
+def _write_arrow(path: Path, portions: Portions, parquet: bool = False) -> None:
+    """Write Arrow record batches, into an Arrow file or a Parquet file."""
+    arrow = _import_arrow()
+    kinds = {"seq": arrow.int64(), "reward": arrow.float64(), "probability": arrow.float64(), "holdout": arrow.bool_()}
+    kinds |= {"among": arrow.list_(arrow.string())} | dict.fromkeys(_TIMES, arrow.timestamp("us", tz="UTC"))
+    schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in LogRow._fields])
+    made = (
+        arrow.parquet.ParquetWriter(path, schema, compression="zstd") if parquet else arrow.ipc.new_file(path, schema)
+    )
+    with made as file:
+        for rows in portions:
+            columns = dict(zip(LogRow._fields, zip(*rows, strict=True), strict=True))
+            for name in _TIMES:
+                columns[name] = tuple(None if time is None else round(time * 1e6) for time in columns[name])
+            arrays = [arrow.array(columns[field.name], field.type) for field in schema]
+            file.write_batch(arrow.record_batch(arrays, schema=schema))
 
 
 def _import_arrow() -> Any:
     try:
         import pyarrow
         import pyarrow.ipc
+        import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise MissingExtra(
             "Arrow and Parquet files are written with pyarrow, which is not installed",
@@ -115,11 +77,12 @@ def _import_arrow() -> Any:
     return pyarrow
 
 
-WRITERS: dict[str, Callable[[Path], Writer]] = {
-    ".csv": _CsvWriter,
-    ".jsonl": _JsonWriter,
-    ".parquet": lambda path: _ArrowWriter(path, parquet=True),
-    ".arrow": lambda path: _ArrowWriter(path, parquet=False),
+_TIMES = ("at", "happened")
+WRITERS: dict[str, Callable[[Path, Portions], None]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_json_lines,
+    ".parquet": partial(_write_arrow, parquet=True),
+    ".arrow": _write_arrow,
 }
 
 
@@ -134,28 +97,22 @@ def check_export(path: Path) -> None:
         raise StorageError(f"{quoted(str(path))} cannot be written: {reason}", value=path)
 
 
-def write_log(portions: Iterator[list[LogRow]], path: Path) -> int:
+def write_log(portions: Portions, path: Path) -> int:
     """Write portions of a log, atomically, in the format of the file's suffix; returns the number of events."""
     number = 0
+
+    def counted() -> Iterator[list[LogRow]]:
+        nonlocal number
+        for rows in portions:
+            yield rows
+            number += len(rows)
+
     try:
         with replacing(path) as temporary:
-            writer = WRITERS[path.suffix.lower()](temporary)
-            try:
-                for rows in portions:
-                    writer.write(rows)
-                    number += len(rows)
-            finally:
-                writer.close()
+            WRITERS[path.suffix.lower()](temporary, counted())
     except OSError as error:
         if isinstance(error, StorageError):  # of the database
             raise
         reason = literal(error.strerror or str(error))
         raise StorageError(f"{quoted(str(path))} cannot be written: {reason}", value=path) from error
     return number
-
-
-def _time(seconds: float | None, separator: str) -> str | None:
-    """Return a time as ISO 8601 has it, in UTC and with microseconds."""
-    if seconds is None:
-        return None
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(separator, "microseconds")

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rotting.bandit.core.events import RESTORE, Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import RESTORE, Event, Facts, Question
 from rotting.bandit.core.seals import Seal, damaged_seal
 from rotting.bandit.errors import DamagedLog
 from rotting.bandit.store.contract import NO_LIMIT, Snapshot, Store
@@ -96,12 +95,20 @@ class StoredLog:
         exposures = Counter(counts)
         if seal is not None:
             exposures.update(dict(enumerate(seal.exposures)))
-            # Decisions that waited for a reward then and had been shown are counted in the seal.
+            # Decisions that had been shown then are counted in the seal.
             for arm, target in earlier:
-                if (waiting := seal.snapshot.pending.get(target)) is None:
-                    raise damaged_seal(f"does not have decision {target}, which waited for its reward")
-                exposures[arm] -= waiting.shown
+                if target not in seal.known:
+                    raise damaged_seal(f"does not have decision {target}, which a later event is about")
+                exposures[arm] -= seal.known[target].shown
         return dict(exposures)
+
+    def late(self, seq: int) -> Early:
+        """Return the decisions up to an event that later ones are about, with all that is known of them."""
+        seal = self.newest_seal()
+        _, earlier = self.store.exposures(self._id, seq, NO_LIMIT)
+        known = {} if seal is None else {each: seal.about(each) for _, each in earlier if each in seal.known}
+        found = self.store.look_up({self._id: Question(None, [each for _, each in earlier])})[self._id]
+        return with_early(found, known, 0 if seal is None else seal.snapshot.seq).about
 
     # Seals and snapshots.
 
@@ -126,7 +133,8 @@ class StoredLog:
 
     def snapshot_seq(self) -> int:
         """Return the last event that the newest snapshot includes, 0 without one."""
-        return self.store.snapshot_seq(self._id)
+        row = self.store.snapshot(self._id, content=False)
+        return row.seq if row is not None and type(row.seq) is int else 0
 
     def get_snapshot(self) -> bytes | None:
         """Return the newest snapshot, or None if there is none that is whole."""

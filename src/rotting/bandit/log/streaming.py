@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rotting._core.validation import whole_number
-from rotting.bandit.core import planning
+from rotting.bandit.core.changes import known_arm
 from rotting.bandit.core.events import NO_ARM, RESTORE, Event, check_event, damaged
+from rotting.bandit.core.pending import Pending
 from rotting.bandit.errors import BadSettings, DamagedLog
+from rotting.bandit.store.contract import NO_LIMIT
 from rotting.errors import BadValue, quoted
 
 if TYPE_CHECKING:
@@ -58,9 +60,10 @@ class Range:
     after: int | None = None
     limit: int | None = None
     upto: int | None = None
+    size: int | None = None  # of the portions in which they are read
 
     def __post_init__(self) -> None:
-        for name, minimum in (("after", 0), ("limit", 1)):
+        for name, minimum in (("after", 0), ("limit", 1), ("size", 1)):
             if (value := getattr(self, name)) is not None:
                 try:
                     whole_number(name, value, minimum)
@@ -81,44 +84,42 @@ class Range:
             ) from None
 
 
-def portions(log: EventLog, wanted: Range, size: int = PORTION) -> Iterator[list[LogRow]]:
+def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:
     """Yield the events that are wanted, in order."""
     with log.reading() as stored:
-        state = log.state
-        names, earlier = list(state.names), _waiting_at_seal(stored, state.sealed)
-        arm = None if wanted.arm is None else planning.known_arm(state, wanted.arm)
+        state, seal = log.state, stored.newest_seal() if log.state.sealed else None
+        names, known = list(state.names), {} if seal is None else seal.known
+        arm = None if wanted.arm is None else known_arm(state, wanted.arm)
         after, upto = bounds(stored, wanted, state.sealed, state.seq)
-    left = wanted.limit
-    while after < upto and (left is None or left > 0):
-        number = size if left is None else min(size, left)
+    left = NO_LIMIT if wanted.limit is None else wanted.limit
+    while after < upto and left > 0:
         with log.reading() as stored:
-            page = stored.page(after, upto, arm, number)
+            page = stored.page(after, upto, arm, min(wanted.size or PORTION, left))
             if log.state.sealed > after:
                 raise BadSettings("the log was compacted while it was read", hint="begin again")
-        if arm is None and (not page or [event.seq for event, _ in page] != _numbers(after, page)):
-            raise _missing(log.name, after, page)
+        if arm is None:
+            _check_whole(log.name, after, page)
         if not page:
             return
-        yield [_row(event, decision, names, earlier) for event, decision in page]
+        yield [_row(event, decision, names, known) for event, decision in page]
         after = page[-1][0].seq
-        left = None if left is None else left - len(page)
+        left -= len(page)
 
 
-def _numbers(after: int, page: Sequence[object]) -> list[int]:
-    return list(range(after + 1, after + 1 + len(page)))
-
-
-def _missing(bandit: str, after: int, page: Sequence[tuple[Event, str | None]]) -> DamagedLog:
-    there = {event.seq for event, _ in page}
-    first = next(seq for seq in range(after + 1, after + 2 + len(there)) if seq not in there)
-    return DamagedLog(f"event {first} of bandit {quoted(bandit)} is missing", hint="restore a backup of the database")
+def _check_whole(bandit: str, after: int, page: Sequence[tuple[Event, str | None]]) -> None:
+    """Refuse a page in which an event is missing."""
+    missing = next((seq for seq, (event, _) in enumerate(page, after + 1) if event.seq != seq), None)
+    if missing or not page:
+        raise DamagedLog(
+            f"event {missing or after + 1} of bandit {quoted(bandit)} is missing",
+            hint="restore a backup of the database",
+        )
 
 
 def bounds(stored: StoredLog, wanted: Range, sealed: int, last: int) -> tuple[int, int]:
     """Return between which events, the first excluded, what is wanted lies."""
-    after, upto = sealed, last if wanted.upto is None else min(last, wanted.upto)
-    if wanted.after is not None:
-        after = max(after, wanted.after)
+    after = sealed if wanted.after is None else max(sealed, wanted.after)
+    upto = last if wanted.upto is None else min(last, wanted.upto)
     since, until = wanted.seconds("since"), wanted.seconds("until")
     if sealed and ((wanted.after is not None and wanted.after < sealed) or _is_before_seal(stored, since)):
         raise BadSettings(
@@ -139,12 +140,6 @@ def _is_before_seal(stored: StoredLog, since: float | None) -> bool:
     return since is not None and seal is not None and since < seal[1]
 
 
-def _waiting_at_seal(stored: StoredLog, sealed: int) -> dict[int, str]:
-    """Return the identifiers of the decisions that were compacted while they waited for a reward."""
-    seal = stored.newest_seal() if sealed else None
-    return {} if seal is None else seal.waiting
-
-
 def _first_at(stored: StoredLog, time: float, sealed: int, last: int) -> int:
     """Return the first event that is not before a time: by bisection, since time never runs backwards in a log."""
     low, high = sealed + 1, last + 1
@@ -157,10 +152,10 @@ def _first_at(stored: StoredLog, time: float, sealed: int, last: int) -> int:
     return low
 
 
-def _row(event: Event, decision: str | None, names: Sequence[str], earlier: Mapping[int, str]) -> LogRow:
+def _row(event: Event, decision: str | None, names: Sequence[str], known: Mapping[int, Pending]) -> LogRow:
     check_event(event, len(names))
     if event.target is not None:
-        decision = decision or earlier.get(event.target)
+        decision = decision or (known[event.target].decision if event.target in known else None)
         if decision is None:
             raise damaged(event, "target", "the number of a decision")
     return LogRow(

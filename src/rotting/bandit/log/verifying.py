@@ -46,7 +46,10 @@ def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verifi
 
 def replay_from(log: EventLog, stored: StoredLog) -> Replay:
     """Return a replay that begins with the first event that is still in the log."""
-    return Replay(log.first_state(stored), log.identifiers, stored.seal_checksums())
+    replay, seal = Replay(log.first_state(stored), log.identifiers, stored.seal_checksums()), stored.newest_seal()
+    for seq, late in () if seal is None else seal.late.items():
+        replay.decided[seq] = late.arm, late.holdout
+    return replay
 
 
 class Replay:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rotting._core.frames import rows_of
-from rotting.bandit.core import planning
+from rotting.bandit.core.changes import known_arm
 from rotting.bandit.core.checking import good_name, good_reward
 from rotting.bandit.core.events import LATEST_TIME, NO_ARM, Event
 from rotting.bandit.core.state import BanditState
@@ -175,7 +175,7 @@ def import_events(state: BanditState, now: float, warm: WarmStart) -> list[Event
     seq = state.seq + 1
     details = json.dumps({"source": warm.source, "rewards": len(warm.rewards)})
     events = [Event(seq, "warmed", now, NO_ARM, details=details)]
-    numbers = {arm: planning.known_arm(state, arm) for arm in warm.arms}
+    numbers = {arm: known_arm(state, arm) for arm in warm.arms}
     for place, each in enumerate(warm.rewards, start=1):
         try:
             state.settings.check_reward(each.reward)

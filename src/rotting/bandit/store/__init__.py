@@ -1,16 +1,15 @@
-"""Where logs are kept: the contract of a store, SQLite, PostgreSQL, memory. Nothing else knows which.
+"""Where logs are kept: the contract of a store, SQLite, PostgreSQL. Nothing else knows which.
 
 Whoever writes another store finds here all that the contract speaks of.
 """
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import Event, Facts, Question
 from rotting.bandit.errors import Contention
-from rotting.bandit.store.contract import BanditRow, Batch, Condition, Key, Seal, Snapshot, Store
+from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot, Store
 from rotting.bandit.store.deadlines import Deadline, kept_by
-from rotting.bandit.store.memory import MemoryStore, Place
 
 __all__ = [
+    "NO_LIMIT",
     "BanditRow",
     "Batch",
     "Condition",
@@ -19,8 +18,6 @@ __all__ = [
     "Event",
     "Facts",
     "Key",
-    "MemoryStore",
-    "Place",
     "Question",
     "Seal",
     "Snapshot",

@@ -84,7 +84,7 @@ class Connected:
     @contextlib.contextmanager
     def reading(self, deadline: Deadline | None = None) -> Iterator[None]:
         """Begin a block in which all that is read is of one moment; see `Store`."""
-        with self._block(_READING, deadline or Deadline()):
+        with self._block(_READING, deadline):
             self._begin(self.BEGIN_READING)
             yield
             self._check_unchanged()
@@ -102,7 +102,7 @@ class Connected:
     @contextlib.contextmanager
     def writing(self, deadline: Deadline | None = None) -> Iterator[None]:
         """Begin a block of one turn to write; see `Store`."""
-        with self._block(_WRITING, deadline or Deadline()):
+        with self._block(_WRITING, deadline):
             yield
 
     def write(self, work: Callable[[], Result], deadline: Deadline | None = None) -> Result:
@@ -121,17 +121,10 @@ class Connected:
             pause()
 
     @contextlib.contextmanager
-    def _block(self, problem: str, deadline: Deadline) -> Iterator[None]:
-        self._committing = False
-        try:
-            with self._connected(deadline):
-                yield
-        except self.ERRORS as error:
-            raise self._translated(problem, error, deadline) from error
-
-    @contextlib.contextmanager
-    def _connected(self, deadline: Deadline) -> Iterator[None]:
+    def _block(self, problem: str, deadline: Deadline | None) -> Iterator[None]:
         """Use the connection; nothing is left of a transaction that was begun, but not committed, within the block."""
+        deadline = deadline or Deadline()
+        self._committing = False
         try:
             self._connect(deadline)
             self._is_busy = True
@@ -139,16 +132,19 @@ class Connected:
             self._roll_back()
             self._is_busy = False
         except BanditError:  # of this package, between two statements
-            if self._is_busy:
-                self._roll_back()
-            self._is_busy = False
+            with contextlib.suppress(*self.ERRORS):  # if it cannot roll back, the next block has another connection
+                if self._is_busy:
+                    self._roll_back()
+                self._is_busy = False
             raise
-        except BaseException:  # perhaps in the middle of a statement, so that the connection cannot even roll back
+        except BaseException as error:  # perhaps in the middle of a statement, so that it cannot even roll back
             try:
                 self.disconnect()
             except BaseException:  # a second one, raised while disconnecting: release the locks all the same
                 self.disconnect()
                 raise
+            if isinstance(error, self.ERRORS):
+                raise self._translated(problem, error, deadline) from error
             raise
 
     def _begin(self, statement: str) -> Any:

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol, Self
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import Event, Facts, Question
 from rotting.bandit.store.deadlines import Deadline
 
 Condition = Literal["nothing", "older", "ready"]
@@ -45,7 +44,7 @@ class Snapshot(NamedTuple):
 
     seq: int
     checksum: str
-    content: bytes
+    content: bytes = b""
 
 
 class Seal(NamedTuple):
@@ -54,7 +53,7 @@ class Seal(NamedTuple):
     seq: int
     at: float
     checksum: str
-    content: bytes
+    content: bytes = b""
 
 
 class Key(NamedTuple):
@@ -108,7 +107,7 @@ class Store(Protocol):
 
     # Life.
 
-    def prepare(self, deadline: Deadline | None = None) -> None:
+    def prepare(self) -> None:
         """Make what is needed to hold bandits, or bring what an older version made up to date; again: nothing.
 
         What a newer version, or somebody else, has made is refused as `WrongSchema`.
@@ -146,7 +145,7 @@ class Store(Protocol):
         """Return the time, in seconds since 1970, by a clock that all writers share as far as there is one."""
         ...
 
-    def check_writable(self, deadline: Deadline | None = None) -> None:
+    def check_writable(self) -> None:
         """Raise a `StorageError` if nothing can be written."""
         ...
 
@@ -170,30 +169,26 @@ class Store(Protocol):
         """Return the bandits whose names begin with a prefix, in the order in which they were made."""
         ...
 
-    def find(self, *, name: str | None = None, token: str | None = None) -> BanditRow | None:
-        """Return the bandit of that name or token, if there is one."""
+    def find(self, **by: str | int) -> BanditRow | None:
+        """Return the bandit of that `name`, `token` or `id`, if there is one that is not deleted."""
         ...
 
-    def has(self, bandit: int) -> bool:
-        """Say whether a bandit is there, and not deleted."""
-        ...
-
-    def add(self, row: BanditRow, events: Sequence[Event], deadline: Deadline | None = None) -> BanditRow:
+    def add(self, row: BanditRow, events: Sequence[Event]) -> BanditRow:
         """Add a bandit with the first events of its log, durably; if there is one of that name, return that instead.
 
         The bandit's number is the store's to choose.
         """
         ...
 
-    def take_name(self, bandit: int, deadline: Deadline | None = None) -> None:
+    def take_name(self, bandit: int) -> None:
         """Begin to delete a bandit: nobody finds it any more, and its name is free."""
         ...
 
-    def delete_events(self, bandit: int, upto: int, number: int, deadline: Deadline | None = None) -> int:
+    def delete_events(self, bandit: int, upto: int, number: int) -> int:
         """Delete the oldest events of a log that a seal has replaced, or that nobody needs; returns how many."""
         ...
 
-    def delete_rest(self, bandit: int, deadline: Deadline | None = None) -> None:
+    def delete_rest(self, bandit: int) -> None:
         """Delete all else that there is of a bandit whose name was taken."""
         ...
 
@@ -241,12 +236,8 @@ class Store(Protocol):
 
     # What saves time, and what takes the place of events.
 
-    def snapshot(self, bandit: int) -> Snapshot | None:
-        """Return the snapshot of a bandit, as it is there: nothing of it is checked."""
-        ...
-
-    def snapshot_seq(self, bandit: int) -> int:
-        """Return the last event that the snapshot includes, 0 without one."""
+    def snapshot(self, bandit: int, content: bool = True) -> Snapshot | None:
+        """Return the snapshot of a bandit, unchecked; without `content`, that is empty."""
         ...
 
     def put_snapshot(
@@ -265,6 +256,6 @@ class Store(Protocol):
         """Return all keys, the oldest first."""
         ...
 
-    def put_access_key(self, row: Key, deadline: Deadline | None = None) -> None:
+    def put_access_key(self, row: Key) -> None:
         """Add a key, or replace the one of that id."""
         ...

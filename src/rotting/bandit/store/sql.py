@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
+from rotting.bandit.core.events import Event, Facts, Question
 from rotting.bandit.store import tables
 from rotting.bandit.store.connection import Connected
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot
 from rotting.bandit.store.deadlines import Deadline
 
 COLUMNS = ", ".join(Event._fields)
-_FULL = ", ".join(f"e.{column}" for column in Event._fields)
+FULL = ", ".join(f"e.{column}" for column in Event._fields)
 _DELETED = "\n"  # what the name of a bandit that is being deleted begins with: no name of a user does
 ROWS_PER_STATEMENT = 500
 Rows = list[tuple[Any, ...]]
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _durable(
+    method: Callable[Concatenate[SqlStore, Given], Result],
+) -> Callable[Concatenate[SqlStore, Given], Result]:
+    """Let a method be one durable transaction, done again if only another writer was in the way."""
+
+    @wraps(method)
+    def call(store: SqlStore, /, *given: Given.args, **named: Given.kwargs) -> Result:
+        return store.write(lambda: method(store, *given, **named))
+
+    return call
 
 
 class SqlStore(Connected):
@@ -57,9 +70,10 @@ class SqlStore(Connected):
         """Add the columns of events that version 1, which had the known ones, did not have."""
         raise NotImplementedError
 
-    def prepare(self, deadline: Deadline | None = None) -> None:
+    @_durable
+    def prepare(self) -> None:
         """Make the tables, or migrate older ones."""
-        self.write(lambda: tables.prepare(self), deadline)
+        tables.prepare(self)
         self._is_ready = True
 
     def condition(self) -> Condition:
@@ -71,9 +85,10 @@ class SqlStore(Connected):
             self._is_ready = True
         return "ready"
 
-    def check_writable(self, deadline: Deadline | None = None) -> None:
+    @_durable
+    def check_writable(self) -> None:
         """Raise an error if nothing can be written."""
-        self.write(lambda: self.execute("UPDATE rotting_schema SET version = version"), deadline)
+        self.execute("UPDATE rotting_schema SET version = version")
 
     # Bandits.
 
@@ -82,58 +97,40 @@ class SqlStore(Connected):
         found = self.rows(f"{_BANDITS} WHERE substr(name, 1, ?) = ? ORDER BY id", len(prefix), prefix)
         return [BanditRow._make(row) for row in found if not row[1].startswith(_DELETED)]
 
-    def find(self, *, name: str | None = None, token: str | None = None) -> BanditRow | None:
-        """Return the bandit of that name or token, if there is one."""
-        column, value = ("name", name) if name is not None else ("token", token)
+    def find(self, **by: str | int) -> BanditRow | None:
+        """Return the bandit of that name, token or id, if there is one."""
+        [(column, value)] = by.items()
         found = self.rows(f"{_BANDITS} WHERE {column} = ?", value)
         return BanditRow._make(found[0]) if found and not found[0][1].startswith(_DELETED) else None
 
-    def has(self, bandit: int) -> bool:
-        """Say whether a bandit is there, and not deleted."""
-        found = self.rows("SELECT name FROM rotting_bandits WHERE id = ?", bandit)
-        return bool(found) and not found[0][0].startswith(_DELETED)
-
-    def add(self, row: BanditRow, events: Sequence[Event], deadline: Deadline | None = None) -> BanditRow:
+    @_durable
+    def add(self, row: BanditRow, events: Sequence[Event]) -> BanditRow:
         """Add a bandit with the first events of its log; if there is one of that name, return that instead."""
+        if (found := self.find(name=row.name)) is not None:
+            return found
+        [[number]] = self.rows(
+            "INSERT INTO rotting_bandits (name, token, secret, settings) VALUES (?, ?, ?, ?) RETURNING id", *row[1:]
+        )
+        self.insert("rotting_events", f"bandit, {COLUMNS}", [(number, *event) for event in events])
+        return row._replace(id=number)
 
-        def work() -> BanditRow:
-            if (found := self.find(name=row.name)) is not None:
-                return found
-            [[number]] = self.rows(
-                "INSERT INTO rotting_bandits (name, token, secret, settings) VALUES (?, ?, ?, ?) RETURNING id", *row[1:]
-            )
-            self.insert("rotting_events", f"bandit, {COLUMNS}", [(number, *event) for event in events])
-            return row._replace(id=number)
-
-        return self.write(work, deadline)
-
-    def take_name(self, bandit: int, deadline: Deadline | None = None) -> None:
+    @_durable
+    def take_name(self, bandit: int) -> None:
         """Begin to delete a bandit."""
-        statement = "UPDATE rotting_bandits SET name = ? || token WHERE id = ?"
-        self.write(lambda: self.execute(statement, _DELETED, bandit), deadline)
+        self.execute("UPDATE rotting_bandits SET name = ? || token WHERE id = ?", _DELETED, bandit)
 
-    def delete_events(self, bandit: int, upto: int, number: int, deadline: Deadline | None = None) -> int:
+    @_durable
+    def delete_events(self, bandit: int, upto: int, number: int) -> int:
         """Delete the oldest events of a log; returns how many."""
         oldest = "SELECT seq FROM rotting_events WHERE bandit = ? AND seq <= ? ORDER BY seq LIMIT ?"
+        [[last]] = self.rows(f"SELECT coalesce(max(seq), 0) FROM ({oldest}) AS oldest", bandit, upto, number)
+        return self.execute("DELETE FROM rotting_events WHERE bandit = ? AND seq <= ?", bandit, last)
 
-        def work() -> int:
-            [[last]] = self.rows(f"SELECT max(seq) FROM ({oldest}) AS oldest", bandit, upto, number)
-            return (
-                0
-                if last is None
-                else self.execute("DELETE FROM rotting_events WHERE bandit = ? AND seq <= ?", bandit, last)
-            )
-
-        return self.write(work, deadline)
-
-    def delete_rest(self, bandit: int, deadline: Deadline | None = None) -> None:
+    @_durable
+    def delete_rest(self, bandit: int) -> None:
         """Delete all else that there is of a bandit."""
-
-        def work() -> None:
-            for table, column in (("snapshots", "bandit"), ("seals", "bandit"), ("bandits", "id")):
-                self.execute(f"DELETE FROM rotting_{table} WHERE {column} = ?", bandit)
-
-        self.write(work, deadline)
+        for table, column in (("snapshots", "bandit"), ("seals", "bandit"), ("bandits", "id")):
+            self.execute(f"DELETE FROM rotting_{table} WHERE {column} = ?", bandit)
 
     # Logs.
 
@@ -224,15 +221,11 @@ class SqlStore(Connected):
 
     # Snapshots and seals.
 
-    def snapshot(self, bandit: int) -> Snapshot | None:
+    def snapshot(self, bandit: int, content: bool = True) -> Snapshot | None:
         """Return the snapshot of a bandit."""
-        found = self.rows("SELECT seq, checksum, content FROM rotting_snapshots WHERE bandit = ?", bandit)
-        return Snapshot._make(found[0]) if found else None
-
-    def snapshot_seq(self, bandit: int) -> int:
-        """Return the last event that the snapshot includes."""
-        found = self.rows("SELECT seq FROM rotting_snapshots WHERE bandit = ?", bandit)
-        return found[0][0] if found and isinstance(found[0][0], int) else 0
+        columns = "seq, checksum, content" if content else "seq, checksum"
+        found = self.rows(f"SELECT {columns} FROM rotting_snapshots WHERE bandit = ?", bandit)
+        return Snapshot(*found[0]) if found else None
 
     def put_snapshot(
         self, bandit: int, snapshot: Snapshot, interval: int = 0, deadline: Deadline | None = None
@@ -240,7 +233,8 @@ class SqlStore(Connected):
         """Replace the snapshot, unless the one that is there is newer than so many events before."""
 
         def work() -> None:
-            if self.snapshot_seq(bandit) <= snapshot.seq - interval:
+            known = self.snapshot(bandit, content=False)
+            if known is None or type(known.seq) is not int or known.seq <= snapshot.seq - interval:
                 self._replace_snapshot(bandit, snapshot)
 
         self.write(work, deadline)
@@ -258,7 +252,7 @@ class SqlStore(Connected):
         columns = "seq, at, checksum, content" if content else "seq, at, checksum"
         order = "ORDER BY seq DESC LIMIT 1" if newest else "ORDER BY seq"
         found = self.rows(f"SELECT {columns} FROM rotting_seals WHERE bandit = ? {order}", bandit)
-        return [Seal._make(row if content else (*row, b"")) for row in found]
+        return [Seal(*row) for row in found]
 
     # Keys to the service.
 
@@ -269,15 +263,12 @@ class SqlStore(Connected):
         found = self.rows(f"SELECT {_KEY_COLUMNS} FROM {tables.ACCESS_KEYS} ORDER BY created")
         return [Key._make(row) for row in found]
 
-    def put_access_key(self, row: Key, deadline: Deadline | None = None) -> None:
+    @_durable
+    def put_access_key(self, row: Key) -> None:
         """Add a key, or replace one."""
-
-        def work() -> None:
-            tables.make(self, tables.ACCESS_KEYS)
-            self.execute(f"DELETE FROM {tables.ACCESS_KEYS} WHERE id = ?", row.id)
-            self.insert(tables.ACCESS_KEYS, _KEY_COLUMNS, [row])
-
-        self.write(work, deadline)
+        tables.make(self, tables.ACCESS_KEYS)
+        self.execute(f"DELETE FROM {tables.ACCESS_KEYS} WHERE id = ?", row.id)
+        self.insert(tables.ACCESS_KEYS, _KEY_COLUMNS, [row])
 
 
 _BANDITS = "SELECT id, name, token, secret, settings FROM rotting_bandits"
@@ -286,10 +277,10 @@ _EVENTS = f"SELECT {COLUMNS} FROM rotting_events WHERE bandit = ?"
 # These join what is asked, first, to the events. CROSS JOIN keeps SQLite to that order: left to itself, it would rather
 # scan a whole log. Nothing is sorted by the database, for the same reason.
 _JOIN = "FROM asked CROSS JOIN rotting_events e WHERE e.bandit = asked.bandit"
-FROM = f"SELECT e.bandit, {_FULL} {_JOIN} AND e.seq >= asked.it"
-_NUMBERED = f"SELECT e.bandit, {_FULL} {_JOIN} AND e.seq = asked.it"
-_ABOUT = f"{_NUMBERED} AND e.kind = 'decided' UNION ALL SELECT e.bandit, {_FULL} {_JOIN} AND e.target = asked.it"
-_KEYED = f"""SELECT e.bandit, first.key, {_FULL} FROM asked CROSS JOIN rotting_events first CROSS JOIN rotting_events e
+FROM = f"SELECT e.bandit, {FULL} {_JOIN} AND e.seq >= asked.it"
+_NUMBERED = f"SELECT e.bandit, {FULL} {_JOIN} AND e.seq = asked.it"
+_ABOUT = f"{_NUMBERED} AND e.kind = 'decided' UNION ALL SELECT e.bandit, {FULL} {_JOIN} AND e.target = asked.it"
+_KEYED = f"""SELECT e.bandit, first.key, {FULL} FROM asked CROSS JOIN rotting_events first CROSS JOIN rotting_events e
 WHERE first.bandit = asked.bandit AND first.key = asked.it AND e.bandit = first.bandit
 AND e.seq >= first.seq AND e.seq < first.seq + coalesce(first.batch, 1)"""
 

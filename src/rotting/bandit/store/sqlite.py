@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Self
 from urllib.parse import quote
 
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import Question
 from rotting.bandit.errors import Contention, StorageError
 from rotting.bandit.store import tables
 from rotting.bandit.store.addresses import Address, masked

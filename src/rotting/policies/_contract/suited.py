@@ -64,13 +64,13 @@ def range_mismatches(policy: Policy, low: float, high: float) -> list[Mismatch]:
     return found
 
 
-def warn(found: Iterable[Mismatch]) -> None:
-    """Warn of mismatches at the line, outside of the package, that led here."""
+def warn(found: Iterable[Mismatch | UserWarning]) -> None:
+    """Warn at the line, outside of the package, that led here."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "rotting":
         frame, level = frame.f_back, level + 1
     for each in found:
-        warnings.warn(PolicyMismatch(each.text), stacklevel=level)
+        warnings.warn(PolicyMismatch(each.text) if isinstance(each, Mismatch) else each, stacklevel=level)
 
 
 def told_scale(policy: Policy, problem: Problem) -> float:

@@ -16,11 +16,21 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self
 
-from rotting.bandit.core.events import Event
-from rotting.bandit.core.facts import Facts, Question
-from rotting.bandit.errors import ClosedBandit, Contention
-from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot
-from rotting.bandit.store.deadlines import Deadline
+from rotting.bandit import ClosedBandit
+from rotting.bandit.store import (
+    NO_LIMIT,
+    BanditRow,
+    Batch,
+    Condition,
+    Contention,
+    Deadline,
+    Event,
+    Facts,
+    Key,
+    Question,
+    Seal,
+    Snapshot,
+)
 
 LOOK_AGAIN = 0.01  # seconds after which a store that waits for others looks at the clock
 
@@ -73,7 +83,7 @@ class Place:
 
 
 class MemoryStore:
-    """A store in memory; see `rotting.bandit.store.contract.Store`."""
+    """A store in memory; see `rotting.bandit.Store`."""
 
     def __init__(self, place: Place):
         self.place = place
@@ -84,7 +94,7 @@ class MemoryStore:
         self._seen: Content | None = None  # by the block in progress
         self._closed = False
 
-    def prepare(self, deadline: Deadline | None = None) -> None:
+    def prepare(self) -> None:
         """Do nothing."""
 
     def condition(self) -> Condition:
@@ -116,9 +126,9 @@ class MemoryStore:
         """Return the time that all stores of the place share."""
         return self.place.clock()
 
-    def check_writable(self, deadline: Deadline | None = None) -> None:
+    def check_writable(self) -> None:
         """Raise what an append would."""
-        with self.writing(deadline):
+        with self.writing():
             self._pass("append")
 
     # Blocks.
@@ -183,44 +193,40 @@ class MemoryStore:
         """Return the bandits whose names begin with a prefix."""
         return [row for row in self._content.bandits.values() if row.name.startswith(prefix) and row.name]
 
-    def find(self, *, name: str | None = None, token: str | None = None) -> BanditRow | None:
-        """Return the bandit of that name or token."""
-        return next((row for row in self.bandits() if name == row.name or (name is None and token == row.token)), None)
+    def find(self, **by: str | int) -> BanditRow | None:
+        """Return the bandit of that name, token or id."""
+        return next((row for row in self.bandits() if by.items() <= row._asdict().items()), None)
 
-    def has(self, bandit: int) -> bool:
-        """Say whether a bandit is there, and not deleted."""
-        return bandit in self._content.bandits and self._content.bandits[bandit].name != ""
-
-    def add(self, row: BanditRow, events: Sequence[Event], deadline: Deadline | None = None) -> BanditRow:
+    def add(self, row: BanditRow, events: Sequence[Event]) -> BanditRow:
         """Add a bandit with the first events of its log."""
-        with self._changing(deadline) as content:
+        with self._changing() as content:
             if (found := self.find(name=row.name)) is not None:
                 return found
             row = row._replace(id=next(self.place.numbers))
             content.bandits[row.id], content.logs[row.id] = row, list(events)
             return row
 
-    def take_name(self, bandit: int, deadline: Deadline | None = None) -> None:
+    def take_name(self, bandit: int) -> None:
         """Begin to delete a bandit."""
-        with self._changing(deadline) as content:
+        with self._changing() as content:
             content.bandits[bandit] = content.bandits[bandit]._replace(name="")
 
-    def delete_events(self, bandit: int, upto: int, number: int, deadline: Deadline | None = None) -> int:
+    def delete_events(self, bandit: int, upto: int, number: int) -> int:
         """Delete the oldest events of a log."""
-        with self._changing(deadline) as content:
+        with self._changing() as content:
             log = content.logs[bandit]
             gone = [event for event in log if event.seq <= upto][:number]
             content.logs[bandit] = log[len(gone) :]
             return len(gone)
 
-    def delete_rest(self, bandit: int, deadline: Deadline | None = None) -> None:
+    def delete_rest(self, bandit: int) -> None:
         """Delete all else that there is of a bandit."""
-        with self._changing(deadline) as content:
+        with self._changing() as content:
             for each in (content.bandits, content.logs, content.snapshots, content.seals):
                 each.pop(bandit, None)
 
     @contextlib.contextmanager
-    def _changing(self, deadline: Deadline | None) -> Iterator[Content]:
+    def _changing(self, deadline: Deadline | None = None) -> Iterator[Content]:
         """Change something in one durable transaction."""
         with self.writing(deadline):
             self._pass("append")
@@ -335,21 +341,18 @@ class MemoryStore:
 
     # Snapshots, seals, keys.
 
-    def snapshot(self, bandit: int) -> Snapshot | None:
+    def snapshot(self, bandit: int, content: bool = True) -> Snapshot | None:
         """Return the snapshot of a bandit."""
-        return self._content.snapshots.get(bandit)
-
-    def snapshot_seq(self, bandit: int) -> int:
-        """Return the last event that the snapshot includes."""
-        found = self.snapshot(bandit)
-        return 0 if found is None else found.seq
+        found = self._content.snapshots.get(bandit)
+        return found if found is None or content else found._replace(content=b"")
 
     def put_snapshot(
         self, bandit: int, snapshot: Snapshot, interval: int = 0, deadline: Deadline | None = None
     ) -> None:
         """Replace the snapshot, unless there is a newer one."""
         with self._changing(deadline) as content:
-            if self.snapshot_seq(bandit) <= snapshot.seq - interval:
+            known = self.snapshot(bandit)
+            if known is None or known.seq <= snapshot.seq - interval:
                 content.snapshots[bandit] = snapshot
 
     def seals(self, bandit: int, newest: bool = False, content: bool = True) -> list[Seal]:
@@ -362,9 +365,9 @@ class MemoryStore:
         """Return all keys."""
         return sorted(self._content.keys.values(), key=lambda row: row.created)
 
-    def put_access_key(self, row: Key, deadline: Deadline | None = None) -> None:
+    def put_access_key(self, row: Key) -> None:
         """Add a key, or replace one."""
-        with self._changing(deadline) as content:
+        with self._changing() as content:
             content.keys[row.id] = row
 
 
