@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from rotting.errors import quoted
 from rotting.logs.read.clocks import FIRST_DATE
@@ -38,8 +39,11 @@ class Checked:
     notes: tuple[str, ...]
 
 
-def check_rows(rows: Table, columns: Columns, reading: ReadOptions, drop_duplicates: bool) -> Checked:
-    """Refuse what cannot be told, leave out the rows that cannot be used, and say so."""
+def check_rows(rows: Table, columns: Columns, reading: ReadOptions, segments: Mapping[str, str]) -> Checked:
+    """Refuse what cannot be told, leave out the rows that cannot be used, and say so.
+
+    `segments` are columns of the table, and what they are called in the log.
+    """
     number = rows.count()
     if number == 0:
         raise LogError("there are no rows", expected=ONE_ROW_PER_EXPOSURE)
@@ -56,16 +60,17 @@ def check_rows(rows: Table, columns: Columns, reading: ReadOptions, drop_duplica
         notes += check_clicks(rows, columns) + check_running_totals(rows, columns)
     notes += check_names(rows, columns) + far_times(rows)
     # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
-    comparable = drop_duplicates or columns.time is not None or columns.unit is not None
+    comparable = reading.drop_duplicates or columns.time is not None or columns.unit is not None
     duplicates = rows.find("SELECT count(*) - count(DISTINCT whole_row) FROM log")[0][0] if comparable else 0
     # The rows of an export are sorted by arm, or by day: their order says nothing.
     back = "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back"
     backwards = 0 if columns.aggregated else rows.find(back)[0][0]
-    rows, dropped = drop_rows(rows, columns, drop_duplicates and duplicates > 0)
+    rows, dropped = drop_rows(rows, columns, reading.drop_duplicates and duplicates > 0)
     if totals:
         dropped["total of other rows"] = totals
     if columns.aggregated:
         refuse_one_time(rows)
+        refuse_sums_of_segments(rows, segments)
     return Checked(rows, number, dropped, duplicates, backwards, tuple(notes))
 
 
@@ -136,7 +141,7 @@ def refuse_one_time(rows: Table) -> None:
         raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
 
 
-def refuse_sums_of_segments(rows: Table, segments: dict[str, str]) -> None:
+def refuse_sums_of_segments(rows: Table, segments: Mapping[str, str]) -> None:
     """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice.
 
     `segments` are columns of the table, and what they are called in the log.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rotting.errors import quoted
@@ -139,12 +138,6 @@ def _check(chosen: dict[str, str], options: ReadOptions, source: Source) -> None
 def _identifies(source: Source, column: str) -> bool:
     """Say whether a column may tell users apart: texts such as Low and High do not."""
     return len(set(source.sample[column])) >= LEAST_UNITS or source.distinct(column) >= LEAST_UNITS
-
-
-def probability_column(columns: Iterable[str], given: str | None) -> str | None:
-    """Return the column of the probability with which an arm was chosen, or None."""
-    listed = list(columns)
-    return next(iter(called(listed, "propensity")), None) if given is None else existing("probability", given, listed)
 
 
 def existing(role: str, given: str, columns: list[str]) -> str:

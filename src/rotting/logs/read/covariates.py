@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rotting.logs.read.columns import NO_SUMS, Columns
+from rotting.logs.read.columns import NO_SUMS, Columns, existing
 from rotting.logs.read.names import REWARDS, called, is_called, mentions
-from rotting.logs.read.numbers import are_numbers, number_of, read_numbers
+from rotting.logs.read.numbers import Numbers, are_numbers, numbers_of
 from rotting.logs.read.options import LogError
 from rotting.logs.read.sources import Source
 from rotting.logs.read.tables import Table, in_sql
@@ -49,12 +49,13 @@ class Covariate:
         return self.role not in AMOUNTS
 
 
-def find_covariates(source: Source, columns: Columns) -> list[Covariate]:
+def find_covariates(source: Source, columns: Columns, probability: str | None) -> list[Covariate]:
     """Return the columns that may matter beside those that are used, by their names and values."""
     beside = [each for each in source.columns if each not in columns.used]
     rest = [each for each in beside if source.varies(each)]
-    found: list[Covariate] = []
-    for role in (*NUMBERED, *AMOUNTS):
+    given = {} if probability is None else {"propensity": existing("probability", probability, source.columns)}
+    found = [Covariate(column, role) for role, column in given.items()]
+    for role in (each for each in (*NUMBERED, *AMOUNTS) if each not in given):
         named = called(
             [each for each in beside if are_numbers(source.sample[each])], role, whole=role not in ("spend", "reach")
         )
@@ -79,12 +80,16 @@ def _says_other(column: str) -> bool:
     return mentions(column, *_NEVER) or is_called(column, "campaign", "arm", "event", "currency", "zone")
 
 
-def fields_of(source: Source, covariates: Iterable[Covariate], decimal: str | None) -> dict[Covariate, str]:
+def fields_of(source: Source, covariates: Iterable[Covariate], numbers: Numbers) -> dict[Covariate, str]:
     """Return SQL for the values of covariates; amounts that cannot be read for sure are left out."""
     fields = {}
     for each in covariates:
         with contextlib.suppress(LogError):
-            fields[each] = _stratum(each) if each.can_be_stratum else _amount(source, each, decimal)
+            if each.can_be_stratum:
+                fields[each] = _stratum(each)
+            else:
+                own = numbers_of(source, {each.role: each.name}, numbers.mark)
+                fields[each] = own.sql(each.name, source.rows.kinds[each.name])
     return fields
 
 
@@ -97,20 +102,6 @@ def _stratum(covariate: Covariate) -> str:
     number = f"round(try_cast(replace({column}::VARCHAR, ',', '.') AS DOUBLE))"
     large = f"'from ' || ceil(2 ** (floor(2 * log2({number})) / 2))::BIGINT"
     return f"CASE WHEN {number} > {LARGEST_ALONE} THEN {large} ELSE coalesce({number}::BIGINT::VARCHAR, {text}) END"
-
-
-def _amount(source: Source, covariate: Covariate, decimal: str | None) -> str:
-    """Return SQL for the numbers of a column, which may be written with currencies and thousands."""
-    column = in_sql(covariate.name)
-    number, text = number_of(column, source.rows.kinds[covariate.name]), f"{column}::VARCHAR"
-    found = source.rows.find(
-        f"SELECT DISTINCT {text}, {number} IS NULL FROM log WHERE {number} IS NULL OR strpos({text}, '.') > 0"
-    )
-    unread = [value for value, missing in found if missing and value]
-    if not unread:
-        return number
-    values = read_numbers(unread, covariate.role, covariate.name, decimal, len(unread) < len(found))
-    return f"coalesce({number}, {source.rows.mapped(text, values)})"
 
 
 def weighed(rows: Table, covariates: Iterable[Covariate], aggregated: bool) -> list[Covariate]:

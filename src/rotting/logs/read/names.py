@@ -187,11 +187,20 @@ weekday: monday, tuesday, wednesday, thursday, friday, saturday, sunday, mon, tu
  lundi, mardi, mercredi, jeudi, vendredi, samedi, dimanche, lunes, martes, miercoles, jueves, viernes, sabado,
  domingo, segunda, terca, quarta, quinta, sexta, feira, lunedi, martedi, mercoledi, giovedi, venerdi, sabato,
  domenica
+total: total, totals, grand total, gesamt, gesamtsumme, gesamtergebnis, summe, insgesamt, totaux, totale, totali,
+ totaal, razem, suma, toplam, 合計, 総計, totalt, summa, 总计, 合计, 總計, 합계, 총계, итого, всего
 in a date: t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, um, at, uhr,
  г, года, 年, 月, 日, 년, 월, 일
 """
+_NAMES = {
+    role: [phrase.strip() for phrase in phrases.split(",")]
+    for role, _, phrases in (line.partition(":") for line in re.split(r"\n(?! )", _TABLE.strip()))
+}
+TOTALS = _NAMES["total"]
 # Letters that are not an accent away from plain ones.
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "æ": "ae", "œ": "oe", "_": " "})
+# Words between the parts of a date.
+IN_DATES = dict.fromkeys("年月년월", "-") | dict.fromkeys(("日", "일", "de", "del", "г", "г.", "года"), " ")
 REWARDS = ("reward", "counted", "amount", "score")
 
 
@@ -211,9 +220,8 @@ def plain_words(text: str) -> tuple[str, ...]:
 def _roles() -> dict[tuple[str, ...], dict[str, int]]:
     """Return, for each name as words, the roles that it may have, and its place among the names of each."""
     found: dict[tuple[str, ...], dict[str, int]] = {}
-    for line in re.split(r"\n(?! )", _TABLE.strip()):
-        role, _, phrases = line.partition(":")
-        for place, phrase in enumerate(phrases.split(",")):
+    for role, phrases in _NAMES.items():
+        for place, phrase in enumerate(phrases):
             found.setdefault(plain_words(phrase), {}).setdefault(role, place)
     return found
 

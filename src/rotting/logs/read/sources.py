@@ -82,6 +82,11 @@ class Source:
         """The columns of the log itself."""
         return [column for column in self.rows.columns if column != FILE]
 
+    @property
+    def file(self) -> str:
+        """SQL for the number of the file that a row is from."""
+        return f"{in_sql(FILE)}::INTEGER" if FILE in self.rows.columns else "0"
+
     @functools.cached_property
     def sample(self) -> dict[str, list[str]]:
         """What the first rows hold in each column, as texts; values that are missing are left out."""
