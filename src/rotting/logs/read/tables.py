@@ -29,13 +29,6 @@ class Table:
     database: duckdb.DuckDBPyConnection
     query: str
 
-    @classmethod
-    def of(cls, database: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation) -> Table:
-        """Return a relation as a table."""
-        name = f"source_{next(_NUMBERS)}"
-        relation.create_view(name)
-        return cls(database, f"SELECT * FROM {name}")
-
     @functools.cached_property
     def kinds(self) -> dict[str, str]:
         """The type of each column."""
