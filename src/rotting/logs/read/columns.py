@@ -106,7 +106,13 @@ def _candidates(role: str, free: list[str], source: Source) -> list[str]:
     """Return the columns that may have a role, the likeliest first; those that never change come last."""
     if role == "impressions":
         sums = [column for column in free if not mentions(column, *NO_SUMS) and "%" not in column]
-        return called(sums, role, whole=True)
+        found = sorted(called(sums, role, whole=True), key=len)
+        if len(found) > 1 and "(" in found[0]:
+            problem = (
+                f"several columns may hold how many exposures a row stands for ({', '.join(map(quoted, found[:4]))})"
+            )
+            raise LogError(problem, hint="name one with {impressions}, or write a row for each arm")
+        return found
     if role == "reward":
         sums = [each for each in free if not mentions(each, *NO_SUMS, "in words") and "%" not in each]
         found = [column for column in called(sums, *REWARDS) if are_numbers(source.sample[column])]
