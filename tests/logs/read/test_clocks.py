@@ -104,7 +104,7 @@ def test_forms_of_dates(form, tmp_path):
         ),
         (["0024-01-05"] * 61, "time", "'0024-01-05' is not a time that can be read: expected"),
         ([202_401 + row % 12 for row in range(70)], "time", r"in two ways .%Y%m or %G%V.; say which with"),
-        ([row % 24 for row in range(70)], "hour", "holds hours of the day"),
+        ([row % 24 for row in range(70)], "hour", "time seems to stand in 'hour'"),
         ([f"{row % 12 + 1}/{row % 11 + 1}/24" for row in range(70)], "time", "can be read in two ways"),
         (["2024 Q1"] * 61, "time", "give the form of all with date_format="),
     ],

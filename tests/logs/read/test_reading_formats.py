@@ -246,7 +246,7 @@ def export(*more, shown=1000, clicks=40):
 
 @pytest.mark.parametrize("name", ["All", ""])
 def test_a_breakdown_with_its_own_sums_is_refused(name, tmp_path):
-    with pytest.raises(LogError, match="are the sums of the others"):
+    with pytest.raises(LogError, match="is the sum of all others at all times"):
         read(tmp_path, "log.csv", export((name, 1000, 40)))
     log = read(tmp_path, "log.csv", export(("tablet", 999, 40)))
     assert [arm.exposures for arm in log.arms] == [40 * 1999] * 2

@@ -52,7 +52,7 @@ def check_rows(rows: Table, columns: Columns, reading: ReadOptions, segments: Ma
     if columns.aggregated:
         rows, totals = without_totals(rows, columns)
         refuse_merged_cells(rows, columns)
-        refuse_hidden_total(rows, columns)
+        refuse_sums_of_others(rows, {"arm": columns.arm, **segments})
     else:
         refuse_launch_times(rows, columns)
     rows, notes = settle_missing_rewards(rows, columns, reading)
@@ -70,7 +70,6 @@ def check_rows(rows: Table, columns: Columns, reading: ReadOptions, segments: Ma
         dropped["total of other rows"] = totals
     if columns.aggregated:
         refuse_one_time(rows)
-        refuse_sums_of_segments(rows, segments)
     return Checked(rows, number, dropped, duplicates, backwards, tuple(notes))
 
 
@@ -141,34 +140,29 @@ def refuse_one_time(rows: Table) -> None:
         raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
 
 
-def refuse_sums_of_segments(rows: Table, segments: Mapping[str, str]) -> None:
-    """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice.
+def refuse_sums_of_others(rows: Table, names: Mapping[str, str]) -> None:
+    """Refuse a value that is the sum of all others: a campaign above its ads, "All" beside "mobile" and "desktop".
 
-    `segments` are columns of the table, and what they are called in the log.
+    `names` are columns of the table, the arm or segments, and what they are called in the log.
     """
-    for name, column in segments.items():
-        found = rows.find(
+    for name, column in names.items():
+        beside = "time" if name == "arm" else "arm, time"
+        found = rows.first(
             f"""
-            WITH sums AS (SELECT arm, time, {name}, sum(impressions) AS own FROM log GROUP BY ALL),
-            beside AS (SELECT *, sum(own) OVER (PARTITION BY arm, time) AS every,
-                count(*) OVER (PARTITION BY arm, time) AS parts FROM sums)
-            SELECT coalesce({name}, '') FROM beside GROUP BY {name}
-            HAVING bool_and(2 * own = every) AND max(parts) > 2 AND count(*) = (SELECT count(*) FROM
-                (SELECT DISTINCT arm, time FROM log))
+            WITH cells AS (SELECT {beside}, {name} AS value, sum(impressions) AS shown, sum(reward) AS earned FROM log
+                WHERE arm NOT NULL AND time NOT NULL GROUP BY ALL),
+            beside AS (SELECT *, sum(shown) OVER at_once AS all_shown, sum(earned) OVER at_once AS all_earned,
+                count(*) OVER at_once AS parts FROM cells WINDOW at_once AS (PARTITION BY {beside}))
+            SELECT value FROM beside GROUP BY value HAVING count(*) >= {ENOUGH_TIMES} AND max(parts) > 2
+                AND bool_and(2 * shown = all_shown AND abs(2 * earned - all_earned) <= 1e-9 * abs(all_earned))
             """
         )
-        if not found and _is_repeated_by(rows, name):
-            raise LogError(
-                "each of its values has the same sums in all rows of an arm and time",
-                owner=f"column {column!r}",
-                hint="leave the rows of one value: all exposures would count several times",
-            )
-        if found:
-            raise LogError(
-                f"rows of {quoted(found[0][0])} are the sums of the others",
-                owner=f"column {column!r}",
-                hint="remove these rows, or the others: all exposures would count twice",
-            )
+        problem = None if found is None else f"{quoted(found[0])} is the sum of all others at all times"
+        if name != "arm" and _is_repeated_by(rows, name):
+            problem = "each of its values has the same sums in all rows of an arm and time"
+        if problem is not None:
+            hint = "leave these rows out, or the others: all exposures would count several times"
+            raise LogError(problem, owner=f"column {column!r}", hint=hint)
 
 
 def _is_repeated_by(rows: Table, segment: str) -> bool:
@@ -205,26 +199,6 @@ def refuse_merged_cells(rows: Table, columns: Columns) -> None:
                 owner=f"{role} column {column!r}",
                 hint="if cells are merged, write the value into each row; otherwise remove these rows",
             )
-
-
-def refuse_hidden_total(rows: Table, columns: Columns) -> None:
-    """Refuse an arm that is the sum of all others at all times, whatever its name: a campaign above its ads."""
-    found = rows.first(
-        f"""
-        WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
-            WHERE arm NOT NULL AND time NOT NULL GROUP BY ALL),
-        beside AS (SELECT *, sum(shown) OVER at_once AS all_shown, sum(earned) OVER at_once AS all_earned,
-            count(*) OVER at_once AS arms FROM cells WINDOW at_once AS (PARTITION BY time))
-        SELECT arm FROM beside GROUP BY arm HAVING count(*) >= {ENOUGH_TIMES} AND max(arms) > 2
-            AND bool_and(2 * shown = all_shown AND abs(2 * earned - all_earned) <= 1e-9 * abs(all_earned))
-        """
-    )
-    if found is not None:
-        raise LogError(
-            f"{quoted(found[0])} is the sum of all others at all times",
-            owner=f"arm column {columns.arm!r}",
-            hint="remove its rows, such as those of a campaign above its ads: all exposures would count twice",
-        )
 
 
 def check_running_totals(rows: Table, columns: Columns) -> list[str]:

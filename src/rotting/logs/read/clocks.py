@@ -179,14 +179,11 @@ def _agreed(source: Source, column: str, forms: dict[str, str]) -> str:
 
 
 def _refuse_counters(source: Source, column: str, number: str) -> None:
-    """Refuse numbers that begin again: hours of the day, and files that each count from 0."""
-    owner, field = f"time column {column!r}", f"{source.file} AS file, {number} AS number"
+    """Refuse numbers that begin again in other files."""
     spans = source.rows.find(
-        f"SELECT min(number) AS low, max(number) FROM (SELECT {field} FROM log) WHERE number NOT NULL GROUP BY file "
-        "ORDER BY low"
+        f"SELECT min(number) AS low, max(number) FROM (SELECT {source.file} AS file, {number} AS number FROM log) "
+        "WHERE number NOT NULL GROUP BY file ORDER BY low"
     )
-    if mentions(column, "hour") and all(low >= 0 and high <= 23 for low, high in spans):
-        raise LogError("holds hours of the day", owner=owner, expected="dates with hours, such as 2024-01-31 18:00")
     if any(low < high for (_, high), (low, _) in itertools.pairwise(spans)):
-        hint = "write times that go on from file to file, such as dates"
-        raise LogError("holds numbers that begin again in other files", owner=owner, expected="one clock", hint=hint)
+        problem, hint = "holds numbers that begin again in other files", "write times that go on from file to file"
+        raise LogError(problem, owner=f"time column {column!r}", expected="one clock, such as dates", hint=hint)

@@ -84,7 +84,8 @@ def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) 
         if every_row or "impressions" in chosen
         else called(perhaps, "impressions") or called(perhaps, "perhaps", "reach")
     )
-    units = () if "unit" in chosen else [each for each in called(rest, "unit") if _identifies(source, each)]
+    # Texts such as Low and High tell no users apart.
+    units = [] if "unit" in chosen else [each for each in called(rest, "unit") if source.distinct(each) >= LEAST_UNITS]
     if "reward" not in asked and (others := _alike(chosen["reward"], rest)):
         listed = ", ".join(map(repr, others[:4]))
         said += [f"Column {chosen['reward']!r} was taken for the reward; {listed} could be meant as well: choose one."]
@@ -139,11 +140,6 @@ def _check(chosen: dict[str, str], options: ReadOptions, source: Source) -> None
         problem = f"column {quoted(chosen['impressions'])} seems to hold thousands of exposures"
         hint = "multiply them, or name a column with {impressions}"
         raise LogError(problem, expected="numbers of exposures", hint=hint)
-
-
-def _identifies(source: Source, column: str) -> bool:
-    """Say whether a column may tell users apart: texts such as Low and High do not."""
-    return len(set(source.sample[column])) >= LEAST_UNITS or source.distinct(column) >= LEAST_UNITS
 
 
 def existing(role: str, given: str, columns: list[str]) -> str:

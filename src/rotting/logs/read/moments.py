@@ -52,8 +52,9 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
         source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
         yearless = ", as the number of a day, since no year stands there" if names == ("month", "day") else ""
         return source, [f"The time was put together from {_listed([parts[name] for name in names])}{yearless}."]
-    # Numbers of one column may be counted on; a month here and a week there could not be put in order.
+    # Numbers of one column may be counted on; hours of a day, or a month here and a week there, tell no order.
     worded = any(not text[0].isdigit() for column in parts.values() for text in source.sample[column])
+    worded |= is_called(parts.get("hour", ""), "hour")
     alone = (len(parts) > 1 or worded) and not any(_is_dated(source, each) for each in [*moments, *parts.values()])
     tiers = [] if alone else _tiers(source, [*timed, *parts.values()])
     columns = next((each for each in tiers if each), [])

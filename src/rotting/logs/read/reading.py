@@ -140,7 +140,7 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, step, options.encoding) as source:
+    with opened(log, options.encoding) as source:
         staged = read(source, options, step)
         step("counting exposures")
         columns, rows, checked = staged.columns, staged.table, staged.checked
@@ -183,7 +183,7 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
     (600, ['arm', 'reward', 'time'])
     """
     options = dataclasses.replace(ReadOptions(**reading), drop_duplicates=False)
-    with opened(log, lambda stage: None, options.encoding) as source:
+    with opened(log, options.encoding) as source:
         staged = read(source, options, lambda stage: None)
         rows = staged.table
         if staged.columns.aggregated:
@@ -203,11 +203,11 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
 
 
 @contextlib.contextmanager
-def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
+def opened(log: LogSource, encoding: str | None) -> Iterator[Source]:
     """Yield an opened log."""
     with (
         tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
-        open_source(log, step, folder, encoding) as source,
+        open_source(log, folder, encoding) as source,
     ):
         _limit_memory(source.rows.database, folder)
         yield source

@@ -9,7 +9,7 @@ import glob
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -22,6 +22,7 @@ from rotting.logs.read.textfiles import (
     in_utf8,
     is_below,
     layout,
+    one_table,
     repeated_names,
     rows_as_csv,
     sheet_rows,
@@ -37,7 +38,6 @@ ONE_ROW_PER_EXPOSURE = "one row per exposure"
 # What a file is: by its first bytes, or else by its name.
 _STARTS = {b"SQLite format 3\0": "sqlite", b"PAR1": "parquet"}
 _TEXTS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-DATABASES = ("duckdb", "sqlite")
 _SUFFIXES = {*_TEXTS, ".parquet", ".xlsx", ".gz", ".zip"}
 # A column that is added where a log has several files: which of them a row is from.
 FILE = "number of the file"
@@ -116,7 +116,7 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(log: LogSource, step: Callable[[str], None], folder: str, encoding: str | None) -> Iterator[Source]:
+def open_source(log: LogSource, folder: str, encoding: str | None) -> Iterator[Source]:
     """Yield the log as a table in a database; `folder` holds what has to be unpacked or written again.
 
     Whatever DuckDB finds wrong with the log, here or later, becomes a `LogError` of one line.
@@ -128,7 +128,7 @@ def open_source(log: LogSource, step: Callable[[str], None], folder: str, encodi
     path = os.fspath(log) if isinstance(log, str | os.PathLike) else None
     name = "the log" if path is None else f"log {path!r}"
     with duckdb.connect() as database:
-        opener = _Opener(database, Path(folder), encoding, step)
+        opener = _Opener(database, Path(folder), encoding)
         try:
             yield _frame(database, log, name) if path is None else opener.log(path, name)
         except duckdb.Error as error:
@@ -178,7 +178,6 @@ class _Opener:
     database: duckdb.DuckDBPyConnection
     folder: Path
     encoding: str | None
-    step: Callable[[str], None]
     texts: list[tuple[Path, Table]] = dataclasses.field(default_factory=list)
 
     def log(self, log: str, name: str) -> Source:
@@ -194,7 +193,7 @@ class _Opener:
             folder = self.folder / str(number)
             folder.mkdir()
             own = dataclasses.replace(self, folder=folder)
-            if _kind(each) in DATABASES:
+            if _kind(each) in ("duckdb", "sqlite"):
                 raise LogError(
                     "a database among several files", owner=name, expected="tables as files, or one database"
                 )
@@ -208,13 +207,10 @@ class _Opener:
             if kind == "zip":
                 path = unzipped(path, self.folder, name)
                 kind = _kind(path)
-            if table is not None and kind not in (*DATABASES, "xlsx"):
+            if table is not None and kind not in (*_ROWS, "duckdb"):
                 raise LogError("names a table, but the file is not a database", owner=name, expected="the file alone")
-            if kind == "xlsx":
-                return self.text(rows_as_csv(sheet_rows(path, table, name), self.folder), name)
-            if kind == "sqlite":
-                self.step("copying the table")
-                return self.text(rows_as_csv(_sqlite_rows(path, table, name), self.folder), name)
+            if kind in _ROWS:
+                return self.text(rows_as_csv(_ROWS[kind](path, table, name), self.folder), name)
             if kind in ("csv", "json"):
                 path = in_utf8(path, self.encoding, self.folder, name)
             if kind == "csv":
@@ -226,7 +222,9 @@ class _Opener:
         if kind == "duckdb":
             self.database.execute(f"ATTACH {text_in_sql(str(path))} AS file (READ_ONLY)")
             tables = [row[0] for row in self.database.execute("SHOW TABLES FROM file").fetchall()]
-            return Source(flat(Table(self.database, f"SELECT * FROM file.{in_sql(_table(table, tables, name))}")), name)
+            return Source(
+                flat(Table(self.database, f"SELECT * FROM file.{in_sql(one_table(table, tables, name))}")), name
+            )
         # Several threads have been seen to change the order of the rows, which is that of time where there is none.
         self.database.execute(f"SET threads = {1 if kind == 'json' else os.cpu_count() or 1}")
         return Source(flat(Table(self.database, f"SELECT * FROM read_{kind}({text_in_sql(str(path))})")), name)
@@ -296,17 +294,6 @@ def _kind(path: Path) -> str:
     return kinds[0]
 
 
-def _table(wanted: str | None, tables: list[str], name: str) -> str:
-    """Return the table to read: the one asked for, or the only one."""
-    listed = ", ".join(map(repr, tables)) or "none"
-    if wanted is None and len(tables) != 1:
-        hint = f"name one as file.db{TABLE_MARK}table"
-        raise LogError(f"the file has {len(tables)} tables ({literal(listed)})", owner=name, hint=hint)
-    if wanted is not None and wanted not in tables:
-        raise LogError(f"there is no table {quoted(wanted)}", owner=name, expected=f"one of {listed}")
-    return tables[0] if wanted is None else wanted
-
-
 def _sqlite_rows(path: Path, wanted: str | None, name: str) -> Iterator[tuple[object, ...]]:
     """Yield the header and the rows of a SQLite table. DuckDB's own reader would have to be downloaded."""
     import sqlite3
@@ -315,7 +302,7 @@ def _sqlite_rows(path: Path, wanted: str | None, name: str) -> Iterator[tuple[ob
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as sqlite:
             found = sqlite.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
             # The name is one of the file's own tables; SQL has no parameters for names.
-            rows = sqlite.execute(f"SELECT * FROM {in_sql(_table(wanted, [row[0] for row in found], name))}")
+            rows = sqlite.execute(f"SELECT * FROM {in_sql(one_table(wanted, [row[0] for row in found], name))}")
             yield tuple(column[0] for column in rows.description)
             yield from rows
     except sqlite3.Error as error:
@@ -347,3 +334,6 @@ def _with_index(frame: Any) -> Any:
         frame = frame.rename_axis(index="time")
     named = [name for name in frame.index.names if name is not None]
     return frame if not named or set(named) & set(frame.columns) else frame.reset_index()
+
+
+_ROWS = {"xlsx": sheet_rows, "sqlite": _sqlite_rows}

@@ -127,16 +127,21 @@ def sheet_rows(path: Path, wanted: str | None, name: str) -> Iterator[Sequence[o
     import pandas
 
     sheets = pandas.read_excel(path, sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl")
-    filled = [title for title, sheet in sheets.items() if len(sheet)]
-    if wanted is None and len(filled) != 1:
-        listed = ", ".join(map(quoted, filled)) or "none"
-        raise LogError(f"the file has {len(filled)} sheets ({listed})", owner=name, hint="name one as file.xlsx::sheet")
-    if wanted is not None and wanted not in filled:
-        raise LogError(f"there is no sheet {quoted(wanted)}", owner=name, expected=f"one of {filled}")
-    for row in sheets[wanted or filled[0]].itertuples(index=False):
+    filled = [str(title) for title, sheet in sheets.items() if len(sheet)]
+    for row in sheets[one_table(wanted, filled, name)].itertuples(index=False):
         # A merged title, alone in its row, is a narrow line, as in a text file.
         values = [value for value in row if value != ""]
         yield row if len(values) > 1 else values
+
+
+def one_table(wanted: str | None, tables: Sequence[str], name: str) -> str:
+    """Return the table or sheet to read: the one asked for, or the only one."""
+    listed = literal(", ".join(map(repr, tables)) or "none")
+    if wanted is None and len(tables) != 1:
+        raise LogError(f"the file has {len(tables)} tables ({listed})", owner=name, hint="name one as file::table")
+    if wanted is not None and wanted not in tables:
+        raise LogError(f"there is no table {quoted(wanted)}", owner=name, expected=f"one of {listed}")
+    return tables[0] if wanted is None else wanted
 
 
 def rows_as_csv(rows: Iterable[Sequence[object]], folder: Path) -> Path:
