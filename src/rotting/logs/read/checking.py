@@ -313,23 +313,19 @@ def settle_missing_rewards(rows: Table, columns: Columns, reading: ReadOptions) 
     return rows.replaced(reward="coalesce(reward, 0)"), [said]
 
 
-def few_impossible(rows: Table, columns: Columns) -> bool:
-    """Say whether a few rows have more clicks than impressions: the others are counts, and these are mistakes."""
-    if not columns.aggregated or is_money(columns.reward):
-        return False
-    return 0 < rows.count("reward > impressions AND impressions > 0") <= FEW_IMPOSSIBLE * rows.count()
-
-
 def drop_rows(rows: Table, columns: Columns, duplicates: bool) -> tuple[Table, dict[str, int]]:
     """Leave out the rows that cannot be used, and return how many, by reason."""
     dropped = {}
+    # A few rows with more clicks than impressions are mistakes, if the others are counts.
+    impossible = rows.count("reward > impressions AND impressions > 0") if columns.aggregated else 0
+    mistakes = impossible <= FEW_IMPOSSIBLE * rows.count() and not is_money(columns.reward)
     for reason, usable, asked in (
         ("no arm", "arm NOT NULL", True),
         ("no reward", "reward NOT NULL", True),
         ("no time", "time NOT NULL", columns.time is not None),
         ("no unit", "unit NOT NULL", columns.unit is not None),
         ("no impressions", "impressions > 0", columns.aggregated),
-        ("more rewards than impressions", "reward <= impressions", few_impossible(rows, columns)),
+        ("more rewards than impressions", "reward <= impressions", impossible > 0 and mistakes),
         ("duplicate", FIRST_COPIES, duplicates),
     ):
         if asked and (number := rows.count(f"({usable}) IS NOT TRUE")):

@@ -8,7 +8,7 @@ from rotting.errors import quoted
 from rotting.logs.read.names import called, is_called, looks_like_time, mentions, month_of
 from rotting.logs.read.options import LogError
 from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import in_sql
+from rotting.logs.read.tables import in_sql, text_in_sql
 
 # What the values of a part of a date look like.
 _PARTS = {
@@ -22,16 +22,18 @@ _PARTS = {
 }
 _ALSO = {"hour": ("clock",), "date": ("day", "time")}  # what a part may be called besides
 _WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|[0-9]{8}.*"
-# Parts that are put together: the first that a log has.
-_TOGETHER = (
-    ("date", "hour"),
-    ("year", "month", "day", "hour"),
-    ("year", "month", "day"),
-    ("year", "month"),
-    ("year", "week"),
-    ("year", "quarter"),
-    ("month", "day"),
-)
+_DAY = "printf('%d-%02d-%02d', {year}, {month}, {day})"
+# Parts that are put together, and how: the first that a log has.
+_TOGETHER = {
+    ("date", "hour"): "{date} || ' ' || {hour}",
+    ("year", "month", "day", "hour"): f"{_DAY} || ' ' || {{hour}}",
+    ("year", "month", "day"): _DAY,
+    ("year", "month"): "printf('%d-%02d-01', {year}, {month})",
+    ("year", "week"): "printf('%d-W%02d', {year}, {week})",
+    ("year", "quarter"): "printf('%d-%02d-01', {year}, 3 * {quarter} - 2)",
+    # Without a year, the number of the day in its year.
+    ("month", "day"): "dayofyear(try_strptime(printf('2000-%02d-%02d', {month}, {day}), '%Y-%m-%d'))::VARCHAR",
+}
 
 
 def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]]:
@@ -128,43 +130,30 @@ def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
 
 def _joined(source: Source, parts: dict[str, str]) -> tuple[Source, str]:
     """Return the log with a column of times that was put together from parts of them, and its name."""
-    number = {part: f"try_cast(try_cast({in_sql(name)} AS DOUBLE) AS INTEGER)" for part, name in parts.items()}
     text = {part: f"trim({in_sql(column)}::VARCHAR)" for part, column in parts.items()}
-    month = number.get("month", "")
-    if month and all(map(month_of, source.sample[parts["month"]])):
-        words = source.values(parts["month"])
-        cases = (f"WHEN '{word}' THEN {month_of(word)}" for word in words if month_of(word))
-        month = f"CASE {text['month']} {' '.join(cases)} END"
+    sql = {part: f"try_cast(try_cast({each} AS DOUBLE) AS INTEGER)" for part, each in text.items()}
+    if "month" in parts and all(map(month_of, source.sample[parts["month"]])):
+        words = [word for word in source.values(parts["month"]) if month_of(word)]
+        sql["month"] = (
+            f"CASE {text['month']} {' '.join(f'WHEN {text_in_sql(each)} THEN {month_of(each)}' for each in words)} END"
+        )
     if "date" in parts:
-        moment = f"regexp_replace({text['date']}, ' 00:00:00$', '')"
-    elif "week" in parts:
-        moment = f"printf('%d-W%02d', {number['year']}, {number['week']})"
-    elif "quarter" in parts:
-        quarter = f"right(regexp_replace({text['quarter']}, '\\.0$', ''), 1)::INTEGER"
-        moment = f"printf('%d-%02d-01', {number['year']}, 3 * {quarter} - 2)"
-    elif "year" in parts:
-        day = number["day"] if "day" in parts else "1"
-        moment = f"printf('%d-%02d-%02d', {number['year']}, {month}, {day})"
-    else:
-        moment = _day_of_year(source, parts, month, number["day"])
+        sql["date"] = f"regexp_replace({text['date']}, ' 00:00:00$', '')"
+    if "quarter" in parts:
+        sql["quarter"] = f"right(regexp_replace({text['quarter']}, '\\.0$', ''), 1)::INTEGER"
     if "hour" in parts:
         clock = f"trim(regexp_extract({text['hour']}, '^[^-\u2013]*'))"
-        clock = f"CASE WHEN strpos({text['hour']}, ':') > 0 THEN {clock} ELSE {number['hour']} || ':00' END"
-        moment = f"{moment} || ' ' || {clock}"
-    name = " + ".join(parts.values())
+        sql["hour"] = f"CASE WHEN strpos({text['hour']}, ':') > 0 THEN {clock} ELSE {sql['hour']} || ':00' END"
+    if tuple(parts) == ("month", "day"):
+        months = {row[0] for row in source.rows.find(f"SELECT DISTINCT {sql['month']} FROM log")}
+        if {1, 12} <= months:
+            raise LogError(
+                f"the time stands in {_listed(list(parts.values()))}, without a year, and goes over New Year",
+                expected="dates with a year",
+                hint="add a column of years, or name another column with {time}",
+            )
+    moment, name = _TOGETHER[tuple(parts)].format(**sql), " + ".join(parts.values())
     return source.with_rows(source.rows.select(f"SELECT *, {moment} AS {in_sql(name)} FROM log")), name
-
-
-def _day_of_year(source: Source, parts: dict[str, str], month: str, day: str) -> str:
-    """Return SQL for the number of a day in its year, where no year is known; refuse what may go over New Year."""
-    found = {row[0] for row in source.rows.find(f"SELECT DISTINCT {month} FROM log")}
-    if {1, 12} <= found:
-        raise LogError(
-            f"the time stands in {_listed(list(parts.values()))}, without a year, and goes over New Year",
-            expected="dates with a year",
-            hint="add a column of years, or name another column with {time}",
-        )
-    return f"dayofyear(try_strptime(printf('2000-%02d-%02d', {month}, {day}), '%Y-%m-%d'))::VARCHAR"
 
 
 def _listed(columns: list[str]) -> str:

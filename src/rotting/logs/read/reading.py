@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import tempfile
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from rotting.logs.read.beside import dimensions, look_beside
 from rotting.logs.read.checking import Checked, check_rows
@@ -23,12 +21,8 @@ from rotting.logs.read.staging import reward_wait, stage
 from rotting.logs.read.tables import Table
 from rotting.logs.worth.periods import Comparison, compare_periods
 
-if TYPE_CHECKING:
-    import duckdb
-
 # Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
 FAR_FROM_ZERO = 100
-MEMORY_LIMIT = "1GB"
 
 Step = Callable[[str], None]
 
@@ -140,7 +134,7 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, options.encoding) as source:
+    with open_source(log, options.encoding) as source:
         staged = read(source, options, step)
         step("counting exposures")
         columns, rows, checked = staged.columns, staged.table, staged.checked
@@ -183,7 +177,7 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
     (600, ['arm', 'reward', 'time'])
     """
     options = dataclasses.replace(ReadOptions(**reading), drop_duplicates=False)
-    with opened(log, options.encoding) as source:
+    with open_source(log, options.encoding) as source:
         staged = read(source, options, lambda stage: None)
         rows = staged.table
         if staged.columns.aggregated:
@@ -200,28 +194,6 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
             {name: value for name, value in zip(keys, row, strict=True) if value is not None}
             for row in rows.find(f"SELECT {', '.join(names)} FROM log ORDER BY time, place")
         ]
-
-
-@contextlib.contextmanager
-def opened(log: LogSource, encoding: str | None) -> Iterator[Source]:
-    """Yield an opened log."""
-    with (
-        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
-        open_source(log, folder, encoding) as source,
-    ):
-        _limit_memory(source.rows.database, folder)
-        yield source
-
-
-def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
-    """Limit DuckDB's memory; what needs more goes to the folder."""
-    database.execute("SET memory_limit = $1", [MEMORY_LIMIT])
-    database.execute("SET temp_directory = $1", [folder])
-    # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
-    import duckdb
-
-    with contextlib.suppress(duckdb.InvalidInputException):
-        database.execute("SET enable_progress_bar = false")
 
 
 def _offset(rows: Table) -> float:

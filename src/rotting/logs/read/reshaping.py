@@ -29,7 +29,6 @@ class Reshaped:
 
 def reshaped(source: Source, options: ReadOptions) -> Reshaped:
     """Return a log with one row per exposure, or with sums, if it is one of events."""
-    _refuse_measures(source)
     events = _events(source)
     if events is not None and options.impressions not in (*source.columns, NO_IMPRESSIONS):
         return _of_events(source, events, options)
@@ -63,29 +62,23 @@ class _Events:
 
 
 def _events(source: Source) -> _Events | None:
+    """Return the column of events, if there is one; refuse a row per measure, which would be added up as rewards."""
     for column in source.columns:
-        if is_called(column, "event"):
-            found = {value.lower() for value in source.values(column, MOST_EVENTS)}
-            for matches in (is_called, mentions):
-                earned = {value for value in found if matches(value, "earned event")}
-                shown = {value for value in found if matches(value, "shown event")} - earned
-                if shown and earned:
-                    return _Events(column, found, shown, earned)
+        if not is_called(column, "event", "measure"):
+            continue
+        found = {value.lower() for value in source.values(column, MOST_EVENTS)}
+        if is_called(column, "measure") and any(mentions(value, "impressions") for value in found):
+            raise LogError(
+                f"column {quoted(column)} tells impressions from other measures ({', '.join(sorted(found)[:4])})",
+                expected="a column of its own for each",
+                hint="turn the table so that impressions and clicks of an arm and day stand in one row",
+            )
+        for matches in (is_called, mentions):
+            earned = {value for value in found if matches(value, "earned event")}
+            shown = {value for value in found if matches(value, "shown event")} - earned
+            if shown and earned and is_called(column, "event"):
+                return _Events(column, found, shown, earned)
     return None
-
-
-def _refuse_measures(source: Source) -> None:
-    """Refuse a row per measure: impressions and clicks in one column would be added up as if both were rewards."""
-    for column in source.columns:
-        if is_called(column, "measure"):
-            found = source.values(column, MOST_EVENTS)
-            if any(mentions(value, "impressions") for value in found):
-                listed = ", ".join(map(quoted, found[:4]))
-                raise LogError(
-                    f"column {quoted(column)} tells impressions from other measures ({listed})",
-                    expected="a column of its own for each",
-                    hint="turn the table so that impressions and clicks of an arm and day stand in one row",
-                )
 
 
 def _of_events(source: Source, events: _Events, options: ReadOptions) -> Reshaped:

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import glob
 import os
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -42,6 +43,7 @@ _SUFFIXES = {*_TEXTS, ".parquet", ".xlsx", ".gz", ".zip"}
 # A column that is added where a log has several files: which of them a row is from.
 FILE = "number of the file"
 SMALL = 1 << 25  # bytes of a text file that is parsed once, and not by every query
+MEMORY_LIMIT = "1GB"
 SAMPLE = 200  # rows that show what columns hold
 
 
@@ -116,8 +118,8 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(log: LogSource, folder: str, encoding: str | None) -> Iterator[Source]:
-    """Yield the log as a table in a database; `folder` holds what has to be unpacked or written again.
+def open_source(log: LogSource, encoding: str | None) -> Iterator[Source]:
+    """Yield the log as a table in a database.
 
     Whatever DuckDB finds wrong with the log, here or later, becomes a `LogError` of one line.
     """
@@ -127,7 +129,14 @@ def open_source(log: LogSource, folder: str, encoding: str | None) -> Iterator[S
         raise MissingExtra("logs are read with DuckDB, which is not installed", hint="install rotting[logs]") from None
     path = os.fspath(log) if isinstance(log, str | os.PathLike) else None
     name = "the log" if path is None else f"log {path!r}"
-    with duckdb.connect() as database:
+    # The folder holds what has to be unpacked or written again, and what memory does not.
+    with (
+        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
+        duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": folder}) as database,
+    ):
+        # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
+        with contextlib.suppress(duckdb.InvalidInputException):
+            database.execute("SET enable_progress_bar = false")
         opener = _Opener(database, Path(folder), encoding)
         try:
             yield _frame(database, log, name) if path is None else opener.log(path, name)
