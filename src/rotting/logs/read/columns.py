@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rotting.logs.read.sources import Source
 
 NO_IMPRESSIONS = "none"
+# The last word of names such as clicked_at, which hold times.
+MOMENTS = {"at", "time", "date", "timestamp", "ts"}
 NO_SUMS = ("ratio", "part", "spend")
 # Different values that identifiers have at least, in the rows that are looked at.
 LEAST_UNITS = 10
@@ -116,6 +118,7 @@ def _candidates(role: str, free: list[str], source: Source) -> list[str]:
         return found
     if role == "reward":
         sums = [each for each in free if not mentions(each, *NO_SUMS, "in words") and "%" not in each]
+        sums = [each for each in sums if not {*plain_words(each)[-1:]} & MOMENTS]
         found = [column for column in called(sums, *REWARDS) if are_numbers(source.sample[column])]
     else:
         things = [each for each in free if is_called(each, "arm") or not mentions(each, "thing", "counted", *NO_SUMS)]

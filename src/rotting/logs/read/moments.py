@@ -21,7 +21,7 @@ _PARTS = {
     "hour": r"([01]?[0-9]|2[0-3])(\.0|:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?( ?[AaPp][Mm])?( ?[-\u2013] ?[0-9:]+)?",
 }
 _ALSO = {"hour": ("clock",), "date": ("day", "time")}  # what a part may be called besides
-_WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|[0-9]{8}.*"
+_WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]([ T.].*)?"
 _DAY = "printf('%d-%02d-%02d', {year}, {month}, {day})"
 # Parts that are put together, and how: the first that a log has.
 _TOGETHER = {
@@ -87,7 +87,7 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
 def _tiers(source: Source, timed: list[str]) -> list[list[str]]:
     """Return the columns that may hold the times of exposures, the surest kind first."""
     varying = [column for column in timed if source.varies(column)]
-    others = [column for column in varying if not mentions(column, "recorded", "outcome", "unit", "of others")]
+    others = [column for column in varying if not mentions(column, "recorded", "outcome", "unit", "arm", "of others")]
     return [
         called(varying, "time", whole=True),
         called(varying, "reported", whole=True),

@@ -191,7 +191,8 @@ weekday: monday, tuesday, wednesday, thursday, friday, saturday, sunday, mon, tu
  domenica
 total: total, totals, grand total, gesamt, gesamtsumme, gesamtergebnis, summe, insgesamt, totaux, totale, totali,
  totaal, razem, suma, toplam, 合計, 総計, totalt, summa, 总计, 合计, 總計, 합계, 총계, итого, всего
-in a date: t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, um, at, uhr,
+in a date: du, au, al, from, von, vom, dal, tot,
+ t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, um, at, uhr,
  г, года, 年, 月, 日, 년, 월, 일
 """
 _NAMES = {

@@ -79,7 +79,10 @@ def _fields(
         fields |= {"impressions": number}
         fields["unreadable_impressions"] = _unread(impressions, f"{number} >= 0 AND {number} = floor({number})", null)
     if clock is not None and time is not None:
-        fields |= {"time": clock.sql, "unreadable_time": _unread(time, f"{clock.sql} NOT NULL", null)}
+        fields |= {
+            "time": clock.sql,
+            "unreadable_time": _unread(time, f"{clock.sql} NOT NULL OR {_is_dash(time)}", null),
+        }
     if reading.reward_time is not None:
         if time is None or reading.reward_time not in kinds:
             problem = "needs the time of the exposure as well" if time is None else "is not a column of the log"
@@ -102,7 +105,7 @@ def _is_total(columns: Columns, kinds: Mapping[str, str]) -> str:
     checks = [f"regexp_full_match({arm}, '{TOTAL}')"]
     if columns.time is not None and kinds[columns.time] == "VARCHAR":
         time = f"trim({in_sql(columns.time)})"
-        timeless = f"coalesce(length({time}) < 3, true)"  # empty, "-" or "--"
+        timeless = f"coalesce({time} = '' OR {_is_dash(columns.time)}, true)"
         checks += [f"regexp_full_match({arm}, '{TOTAL_AMONG_WORDS}') AND {timeless}"]
         checks += [f"regexp_full_match({time}, '{form}')" for form in (TOTAL, TOTAL_AMONG_WORDS)]
     return " OR ".join(f"coalesce({check}, false)" for check in checks)
@@ -129,6 +132,11 @@ def _unread(column: str, is_read: str, null: str | None) -> str:
     """Return SQL for the text of a value that is there and cannot be read."""
     unread = f"({is_read}) IS NOT TRUE AND NOT {missing_in_sql(in_sql(column), null)}"
     return f"CASE WHEN {unread} THEN {in_sql(column)}::VARCHAR END"
+
+
+def _is_dash(column: str) -> str:
+    """Return SQL that says whether a text is "-" or "--", which stands for no time beside totals."""
+    return f"regexp_full_match(trim({in_sql(column)}::VARCHAR), '[-\u2013\u2014]+')"
 
 
 def _refuse_unreadable(rows: Table, columns: Columns, clock: Clock | None) -> None:
