@@ -4,7 +4,7 @@ import datetime
 
 import pytest
 
-from rotting.logs import LogError
+from rotting.logs import LogError, ReadOptions
 from rotting.logs.read.reading import read_log
 
 DAYS = [datetime.date(2024, 1, 8) + datetime.timedelta(days=day) for day in range(35)]
@@ -117,6 +117,19 @@ def test_weeks_are_put_on_their_first_day(tmp_path):
     content = table(["Semaine", "Annonce", "Impressions", "Clics"], french, rows=weeks)
     (tmp_path / "log.csv").write_text(content)
     assert read_log(tmp_path / "log.csv").counted.seconds == 28 * 86_400
+
+
+def test_ranges_of_days_are_read_in_the_form_that_is_asked_for(tmp_path):
+    weeks = [row for row in ROWS if row[0].weekday() == 0 and row[0].day < 13]
+
+    def as_range(day, ad, shown, clicks):
+        return f"{day:%d/%m/%Y} - {day:%d/%m/%Y}", ad, shown, clicks
+
+    (tmp_path / "log.csv").write_text(table(["Week", "Ad", "Impressions", "Clicks"], as_range, rows=weeks))
+    with pytest.raises(LogError, match=r"in two ways.*such as '%d/%m/%Y'"):
+        read_log(tmp_path / "log.csv")
+    log = read_log(tmp_path / "log.csv", ReadOptions(date_format="%d/%m/%Y"))
+    assert log.counted.seconds == 28 * 86_400
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,15 @@ def clock_of(source: Source, column: str, date_format: str | None = None) -> Clo
     few = known.select(
         f"SELECT DISTINCT {name} FROM (SELECT {name} FROM log LIMIT {10 * SAMPLE}) LIMIT {SAMPLE}"
     ).stored()
+    tidy = text if numeric else _tidy(few, text)
     if date_format is not None:
-        return Clock(_written(date_format, text, (date_format,)), date_format)
-    stages = [_machine_forms(column, text, number, f"coalesce({whole}, {text})"), _written_forms(column, text)]
-    if not numeric:
-        stages.append(_written_forms(column, _tidy(few, text), " (of ranges the first day)"))
+        read = (_written(date_format, each, (date_format,)) for each in (text, tidy))
+        return Clock(f"coalesce({', '.join(read)})", date_format)
+    stages = [
+        _machine_forms(column, text, number, f"coalesce({whole}, {text})"),
+        _written_forms(column, text),
+        _written_forms(column, tidy, " (of ranges of days, the first)"),
+    ]
     for forms in stages:
         number_of_texts, *found = few.find(
             f"SELECT count(*), {', '.join(map('count({})'.format, forms.values()))} FROM log"
@@ -101,7 +105,7 @@ def _between(seconds: str, unit: float) -> str:
 def _machine_forms(column: str, text: str, number: str, digits: str) -> dict[str, str]:
     """Return SQL for the forms that machines write, of which a text has one only."""
     # Read as a TIMESTAMP, a time with an offset from UTC would silently lose it.
-    plain, zoned = f"{_ISO}", f"{_DAY}[ T]{_CLOCK}{_FROM_UTC}"
+    plain, zoned = _ISO, f"{_DAY}[ T]{_CLOCK}{_FROM_UTC}"
     instant = f"try_cast(regexp_replace({text}, ' ?UTC$', 'Z') AS TIMESTAMPTZ)"
     forms = {
         "ISO 8601, without an offset from UTC": f"CASE WHEN regexp_full_match({text}, '{plain}') "
@@ -172,7 +176,7 @@ def _agreed(source: Source, column: str, forms: dict[str, str]) -> str:
                 f"({' or '.join(ways[:2])})",
                 owner=f"time column {column!r}",
                 value=text,
-                hint=f"say which with {{date_format}}, such as {ways[0]!r}",
+                hint=f"say which with {{date_format}}, such as {ways[0].partition(' (')[0]!r}",
             )
         fitting = {form: fitting[form] + count for form, (count, _) in read.items()}
     return max(fitting, key=lambda form: fitting[form])
