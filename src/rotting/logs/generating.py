@@ -93,36 +93,24 @@ def make_log(
     generator = np.random.default_rng(checked_seed(seed))
     span = EXPOSURES_TO_END if effect == "per-user" else exposures
     curves = tuple(_curve(effect, start, end, spread, span, sigma, generator) for _ in range(arms))
-    times = [_times(exposures, pace, generator) for _ in range(arms)]
-    time = np.concatenate(times)
-    arm = np.repeat(np.arange(arms), exposures)
-    number = np.tile(np.arange(exposures), arms)
-    order = np.argsort(time, kind="stable")
-    time, arm, number = time[order], arm[order], number[order]
-    user = generator.integers(0, max(arms * exposures // EXPOSURES_PER_USER, 1), len(time))
-    if effect == "calendar":
-        number = (time * exposures).astype(np.int64)
-    elif effect == "per-user":
-        number = _earlier(arm * (user.max() + 1) + user)
-    mean = np.empty(len(time))
-    drawn: np.ndarray
-    for index, curve in enumerate(curves):
-        own = arm == index
-        mean[own] = curve(number[own])
-    if sigma is None:
-        reward, drawn = "click", np.asarray(generator.random(len(mean)) < mean).astype(np.int64)
-    else:
-        reward, drawn = "value", np.asarray(mean + sigma * generator.standard_normal(len(mean)))
     names = tuple(f"creative {index + 1}" for index in range(arms))
-    seconds = pandas.to_timedelta(np.floor(time * days * 86_400), unit="s")
-    frame = pandas.DataFrame(
-        {
-            "timestamp": pandas.Timestamp(FIRST_DAY) + seconds,
-            "creative": np.array(names, dtype=object)[arm],
-            "user_id": user,
-            reward: drawn,
-        }
+    own = [pandas.DataFrame({"time": _times(exposures, pace, generator), "creative": name}) for name in names]
+    shown = pandas.concat(own).sort_values("time", kind="stable", ignore_index=True)
+    shown["user_id"] = generator.integers(0, max(len(shown) // EXPOSURES_PER_USER, 1), len(shown))
+    number = shown.groupby(["creative", "user_id"] if effect == "per-user" else "creative").cumcount()
+    if effect == "calendar":
+        number = (shown.time * exposures).astype(np.int64)
+    mean = np.empty(len(shown))
+    for name, curve in zip(names, curves, strict=True):
+        mean[shown.creative == name] = curve(number[shown.creative == name].to_numpy())
+    shown.insert(
+        0, "timestamp", pandas.Timestamp(FIRST_DAY) + pandas.to_timedelta((shown.time * days * 86_400) // 1, unit="s")
     )
+    if sigma is None:
+        shown["click"] = (generator.random(len(mean)) < mean).astype(np.int64)
+    else:
+        shown["value"] = mean + sigma * generator.standard_normal(len(mean))
+    frame = shown.drop(columns="time")
     frame.attrs["truth"] = Truth(effect, names, curves)
     return frame
 
@@ -134,13 +122,13 @@ def _check(
         if value not in choices:
             expected = f"one of {', '.join(map(repr, choices))}"
             raise BadValue("is not known", owner=OWNER, name=name, value=value, expected=expected)
-    whole_number("arms", arms, minimum=1, owner=OWNER)
-    whole_number("exposures", exposures, minimum=1, owner=OWNER)
+    for name, number in (("arms", arms), ("exposures", exposures)):
+        whole_number(name, number, minimum=1, owner=OWNER)
     finite_number("start", start, above=0, owner=OWNER)
     finite_number("end", end, above=0, maximum=start, owner=OWNER)
     finite_number("spread", spread, minimum=0, below=10, owner=OWNER)
     if sigma is not None:
-        finite_number("sigma", sigma, minimum=0, owner=OWNER, or_none=True)
+        finite_number("sigma", sigma, minimum=0, owner=OWNER)
     elif start > 1:
         raise BadValue("is not a click rate", owner=OWNER, name="start", value=start, expected="at most 1, or a sigma")
 
@@ -176,18 +164,3 @@ def _times(exposures: int, pace: str, generator: np.random.Generator) -> np.ndar
     edges = np.linspace(launch, 1.0, len(intensity) + 1)
     share = np.concatenate([[0.0], np.cumsum(intensity)]) / intensity.sum()
     return np.interp(np.sort(generator.random(exposures)), share, edges)
-
-
-def _earlier(keys: np.ndarray) -> np.ndarray:
-    """Return how often each key occurred before, in order.
-
-    >>> _earlier(np.array([7, 3, 7, 7, 3]))
-    array([0, 0, 1, 2, 1])
-    """
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    first = np.r_[True, ordered[1:] != ordered[:-1]]
-    starts = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
-    earlier = np.empty(len(keys), np.int64)
-    earlier[order] = np.arange(len(keys)) - starts
-    return earlier

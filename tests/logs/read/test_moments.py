@@ -36,6 +36,11 @@ def by_day(**columns):
         ({"year": lambda d: d.isocalendar()[0], "week": lambda d: d.isocalendar()[1]}, ("2024-01-15 00:00", 77)),
         ({"year": lambda d: d.year, "quarter": lambda d: f"Q{d.quarter}"}, ("2024-01-01 00:00", 91)),
         ({"date": lambda d: f"{d:%Y-%m-%d}", "hour": lambda d: 5}, ("2024-01-15 05:00", 79)),
+        ({"Day": lambda d: f"{d:%Y-%m-%d}", "Hour of the day": lambda d: 5}, ("2024-01-15 05:00", 79)),
+        (
+            {"Day": lambda d: f"{d:%Y-%m-%d}", "Time of day (zone)": lambda d: "05:00:00 - 05:59:59"},
+            ("2024-01-15 05:00", 79),
+        ),
         ({"date": lambda d: f"{d:%d.%m.%Y}", "time": lambda d: "18:30"}, ("2024-01-15 18:30", 79)),
         ({"date": lambda d: f"{d:%Y-%m-%d}", "month": lambda d: d.month, "week": lambda d: 3}, None),
         ({"fecha": lambda d: f"{d.day} de {SPANISH[d.month - 1]} de {d.year}"}, None),
@@ -101,11 +106,13 @@ def test_a_creation_date_is_no_time_of_exposures():
 def test_names_of_times_without_times_are_said_and_passed_over():
     log = read_log(small(time=["morning", "evening"] * 30))
     assert log.columns.time is None
-    assert "Column 'time' holds no times that can be read ('morning'): not used." in log.notes
+    assert "Column 'time' holds 'morning', which is no time that can be read: not used." in log.notes
 
 
 def test_exports_without_a_time_that_can_be_read_are_refused():
-    with pytest.raises(LogError, match=r"column 'Day': holds no times that can be read .'first'.; write dates as"):
+    with pytest.raises(
+        LogError, match=r"no column holds times that can be read .'Day' holds 'first'.; expected a time.*write dates as"
+    ):
         read_log(EXPORT.assign(Day=["first", "second"] * 80))
 
 

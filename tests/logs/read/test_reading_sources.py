@@ -74,16 +74,20 @@ def test_no_rows(tmp_path):
         ("log.xyz", b"hello", "of no kind that can be read"),
         ("log.parquet", b"PAR1 but nothing else", "cannot be read"),
         ("log.db", b"SQLite format 3\0 and then nonsense", "cannot be read"),
-        ("log.csv", b"\xff\xff\x00\x01" * 50, "line 1 is not UTF-8 text; save the file as UTF-8, or name"),
+        ("log.csv", b"\xff\xff\x00\x01" * 50, "is not UTF-8 text; save the file as UTF-8, or name"),
         (
             "log.csv",
             b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40,
             "line 2 is not UTF-8 text; save the file as UTF-8, or name",
         ),
         ("log.csv", b"arm,reward,time\na,1\nb,2,3,4\n", "not fit the header"),
-        ("log.csv", b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n", "line 40002 does not fit the header"),
+        (
+            "log.csv",
+            b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n",
+            "line 40002 .'a;1;2;3'. does not fit the header",
+        ),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
-        ("log.csv.gz", gzip.compress(b'arm,reward,time\n"a\nb",1,2\na,1\n', mtime=0), "line 4 does not fit the header"),
+        ("log.csv.gz", gzip.compress(b'arm,reward,time\n"a\nb",1,2\na,1\n', mtime=0), "'a,1'. does not fit the header"),
         (
             "log.csv.gz",
             gzip.compress(b"arm,reward,time\n" + b"caf\xe9,1,2\n" * 40, mtime=0),

@@ -15,7 +15,7 @@
 | `options` | how a log is to be read: one value for Python, the command and bandits |
 | `overlaps` | exports that cover the same days |
 | `reading` | from a log to counts |
-| `reshaping` | event logs and wide tables, turned into one row per exposure or sums with their number of exposures |
+| `reshaping` | event logs, turned into one row per exposure or sums with their number of exposures |
 | `sources` | where logs come from: files, folders, tables in databases, frames. Each becomes a table of DuckDB |
 | `staging` | the rows of a log as one table: arm, unit, reward, time and, where rows are sums, impressions |
 | `tables` | tables of DuckDB as values: what changes a table gives another one, and nothing is found by its name |

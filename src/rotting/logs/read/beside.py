@@ -6,7 +6,7 @@ import re
 
 from rotting.errors import quoted
 from rotting.logs.read.columns import Columns, is_money
-from rotting.logs.read.names import is_called, mentions, plain_words
+from rotting.logs.read.names import is_called, plain_words
 from rotting.logs.read.numbers import are_numbers
 from rotting.logs.read.options import LogError
 from rotting.logs.read.sources import Source
@@ -65,7 +65,7 @@ def _are_codes(texts: list[str]) -> bool:
 def _zones(source: Source, columns: Columns) -> list[str]:
     """Say that times of several zones stand side by side."""
     for column in source.columns if columns.time is not None else ():
-        if column not in columns.used and mentions(column, "zone"):
+        if column not in columns.used and is_called(column, "zone"):
             zones = source.values(column)
             if len(zones) > 1:
                 return [

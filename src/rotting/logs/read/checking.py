@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from rotting.errors import quoted
 from rotting.logs.read.clocks import FIRST_DATE
@@ -38,8 +39,11 @@ class Checked:
     notes: tuple[str, ...]
 
 
-def check_rows(rows: Table, columns: Columns, reading: ReadOptions, drop_duplicates: bool) -> Checked:
-    """Refuse what cannot be told, leave out the rows that cannot be used, and say so."""
+def check_rows(rows: Table, columns: Columns, reading: ReadOptions, segments: Mapping[str, str]) -> Checked:
+    """Refuse what cannot be told, leave out the rows that cannot be used, and say so.
+
+    `segments` are columns of the table, and what they are called in the log.
+    """
     number = rows.count()
     if number == 0:
         raise LogError("there are no rows", expected=ONE_ROW_PER_EXPOSURE)
@@ -48,7 +52,7 @@ def check_rows(rows: Table, columns: Columns, reading: ReadOptions, drop_duplica
     if columns.aggregated:
         rows, totals = without_totals(rows, columns)
         refuse_merged_cells(rows, columns)
-        refuse_hidden_total(rows, columns)
+        refuse_sums_of_others(rows, {"arm": columns.arm, **segments})
     else:
         refuse_launch_times(rows, columns)
     rows, notes = settle_missing_rewards(rows, columns, reading)
@@ -56,12 +60,12 @@ def check_rows(rows: Table, columns: Columns, reading: ReadOptions, drop_duplica
         notes += check_clicks(rows, columns) + check_running_totals(rows, columns)
     notes += check_names(rows, columns) + far_times(rows)
     # Without time or unit, rows have nothing of their own, and equal ones are no sign of anything.
-    comparable = drop_duplicates or columns.time is not None or columns.unit is not None
+    comparable = reading.drop_duplicates or columns.time is not None or columns.unit is not None
     duplicates = rows.find("SELECT count(*) - count(DISTINCT whole_row) FROM log")[0][0] if comparable else 0
     # The rows of an export are sorted by arm, or by day: their order says nothing.
     back = "SELECT count(*) FROM (SELECT time < lag(time) OVER () AS back FROM log) WHERE back"
     backwards = 0 if columns.aggregated else rows.find(back)[0][0]
-    rows, dropped = drop_rows(rows, columns, drop_duplicates and duplicates > 0)
+    rows, dropped = drop_rows(rows, columns, reading.drop_duplicates and duplicates > 0)
     if totals:
         dropped["total of other rows"] = totals
     if columns.aggregated:
@@ -136,34 +140,29 @@ def refuse_one_time(rows: Table) -> None:
         raise LogError(problem, expected="a row per arm and day or hour", hint="export the log by day")
 
 
-def refuse_sums_of_segments(rows: Table, segments: dict[str, str]) -> None:
-    """Refuse a breakdown with its own totals, such as "All" beside "mobile" and "desktop": all would count twice.
+def refuse_sums_of_others(rows: Table, names: Mapping[str, str]) -> None:
+    """Refuse a value that is the sum of all others: a campaign above its ads, "All" beside "mobile" and "desktop".
 
-    `segments` are columns of the table, and what they are called in the log.
+    `names` are columns of the table, the arm or segments, and what they are called in the log.
     """
-    for name, column in segments.items():
-        found = rows.find(
+    for name, column in names.items():
+        beside = "time" if name == "arm" else "arm, time"
+        found = rows.first(
             f"""
-            WITH sums AS (SELECT arm, time, {name}, sum(impressions) AS own FROM log GROUP BY ALL),
-            beside AS (SELECT *, sum(own) OVER (PARTITION BY arm, time) AS every,
-                count(*) OVER (PARTITION BY arm, time) AS parts FROM sums)
-            SELECT coalesce({name}, '') FROM beside GROUP BY {name}
-            HAVING bool_and(2 * own = every) AND max(parts) > 2 AND count(*) = (SELECT count(*) FROM
-                (SELECT DISTINCT arm, time FROM log))
+            WITH cells AS (SELECT {beside}, {name} AS value, sum(impressions) AS shown, sum(reward) AS earned FROM log
+                WHERE arm NOT NULL AND time NOT NULL GROUP BY ALL),
+            beside AS (SELECT *, sum(shown) OVER at_once AS all_shown, sum(earned) OVER at_once AS all_earned,
+                count(*) OVER at_once AS parts FROM cells WINDOW at_once AS (PARTITION BY {beside}))
+            SELECT value FROM beside GROUP BY value HAVING count(*) >= {ENOUGH_TIMES} AND max(parts) > 2
+                AND bool_and(2 * shown = all_shown AND abs(2 * earned - all_earned) <= 1e-9 * abs(all_earned))
             """
         )
-        if not found and _is_repeated_by(rows, name):
-            raise LogError(
-                "each of its values has the same sums in all rows of an arm and time",
-                owner=f"column {column!r}",
-                hint="leave the rows of one value: all exposures would count several times",
-            )
-        if found:
-            raise LogError(
-                f"rows of {quoted(found[0][0])} are the sums of the others",
-                owner=f"column {column!r}",
-                hint="remove these rows, or the others: all exposures would count twice",
-            )
+        problem = None if found is None else f"{quoted(found[0])} is the sum of all others at all times"
+        if name != "arm" and _is_repeated_by(rows, name):
+            problem = "each of its values has the same sums in all rows of an arm and time"
+        if problem is not None:
+            hint = "leave these rows out, or the others: all exposures would count several times"
+            raise LogError(problem, owner=f"column {column!r}", hint=hint)
 
 
 def _is_repeated_by(rows: Table, segment: str) -> bool:
@@ -200,26 +199,6 @@ def refuse_merged_cells(rows: Table, columns: Columns) -> None:
                 owner=f"{role} column {column!r}",
                 hint="if cells are merged, write the value into each row; otherwise remove these rows",
             )
-
-
-def refuse_hidden_total(rows: Table, columns: Columns) -> None:
-    """Refuse an arm that is the sum of all others at all times, whatever its name: a campaign above its ads."""
-    found = rows.first(
-        f"""
-        WITH cells AS (SELECT arm, time, sum(impressions) AS shown, sum(reward) AS earned FROM log
-            WHERE arm NOT NULL AND time NOT NULL GROUP BY ALL),
-        beside AS (SELECT *, sum(shown) OVER at_once AS all_shown, sum(earned) OVER at_once AS all_earned,
-            count(*) OVER at_once AS arms FROM cells WINDOW at_once AS (PARTITION BY time))
-        SELECT arm FROM beside GROUP BY arm HAVING count(*) >= {ENOUGH_TIMES} AND max(arms) > 2
-            AND bool_and(2 * shown = all_shown AND abs(2 * earned - all_earned) <= 1e-9 * abs(all_earned))
-        """
-    )
-    if found is not None:
-        raise LogError(
-            f"{quoted(found[0])} is the sum of all others at all times",
-            owner=f"arm column {columns.arm!r}",
-            hint="remove its rows, such as those of a campaign above its ads: all exposures would count twice",
-        )
 
 
 def check_running_totals(rows: Table, columns: Columns) -> list[str]:
@@ -334,23 +313,19 @@ def settle_missing_rewards(rows: Table, columns: Columns, reading: ReadOptions) 
     return rows.replaced(reward="coalesce(reward, 0)"), [said]
 
 
-def few_impossible(rows: Table, columns: Columns) -> bool:
-    """Say whether a few rows have more clicks than impressions: the others are counts, and these are mistakes."""
-    if not columns.aggregated or is_money(columns.reward):
-        return False
-    return 0 < rows.count("reward > impressions AND impressions > 0") <= FEW_IMPOSSIBLE * rows.count()
-
-
 def drop_rows(rows: Table, columns: Columns, duplicates: bool) -> tuple[Table, dict[str, int]]:
     """Leave out the rows that cannot be used, and return how many, by reason."""
     dropped = {}
+    # A few rows with more clicks than impressions are mistakes, if the others are counts.
+    impossible = rows.count("reward > impressions AND impressions > 0") if columns.aggregated else 0
+    mistakes = impossible <= FEW_IMPOSSIBLE * rows.count() and not is_money(columns.reward)
     for reason, usable, asked in (
         ("no arm", "arm NOT NULL", True),
         ("no reward", "reward NOT NULL", True),
         ("no time", "time NOT NULL", columns.time is not None),
         ("no unit", "unit NOT NULL", columns.unit is not None),
         ("no impressions", "impressions > 0", columns.aggregated),
-        ("more rewards than impressions", "reward <= impressions", few_impossible(rows, columns)),
+        ("more rewards than impressions", "reward <= impressions", impossible > 0 and mistakes),
         ("duplicate", FIRST_COPIES, duplicates),
     ):
         if asked and (number := rows.count(f"({usable}) IS NOT TRUE")):

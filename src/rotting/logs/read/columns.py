@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rotting.errors import quoted
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from rotting.logs.read.sources import Source
 
 NO_IMPRESSIONS = "none"
+# The last word of names such as clicked_at, which hold times.
+MOMENTS = {"at", "time", "date", "timestamp", "ts"}
 NO_SUMS = ("ratio", "part", "spend")
 # Different values that identifiers have at least, in the rows that are looked at.
 LEAST_UNITS = 10
@@ -85,7 +86,8 @@ def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) 
         if every_row or "impressions" in chosen
         else called(perhaps, "impressions") or called(perhaps, "perhaps", "reach")
     )
-    units = () if "unit" in chosen else [each for each in called(rest, "unit") if _identifies(source, each)]
+    # Texts such as Low and High tell no users apart.
+    units = [] if "unit" in chosen else [each for each in called(rest, "unit") if source.distinct(each) >= LEAST_UNITS]
     if "reward" not in asked and (others := _alike(chosen["reward"], rest)):
         listed = ", ".join(map(repr, others[:4]))
         said += [f"Column {chosen['reward']!r} was taken for the reward; {listed} could be meant as well: choose one."]
@@ -107,9 +109,16 @@ def _candidates(role: str, free: list[str], source: Source) -> list[str]:
     """Return the columns that may have a role, the likeliest first; those that never change come last."""
     if role == "impressions":
         sums = [column for column in free if not mentions(column, *NO_SUMS) and "%" not in column]
-        return called(sums, role, whole=True)
+        found = sorted(called(sums, role, whole=True), key=len)
+        if len(found) > 1 and "(" in found[0]:
+            problem = (
+                f"several columns may hold how many exposures a row stands for ({', '.join(map(quoted, found[:4]))})"
+            )
+            raise LogError(problem, hint="name one with {impressions}, or write a row for each arm")
+        return found
     if role == "reward":
         sums = [each for each in free if not mentions(each, *NO_SUMS, "in words") and "%" not in each]
+        sums = [each for each in sums if not {*plain_words(each)[-1:]} & MOMENTS]
         found = [column for column in called(sums, *REWARDS) if are_numbers(source.sample[column])]
     else:
         things = [each for each in free if is_called(each, "arm") or not mentions(each, "thing", "counted", *NO_SUMS)]
@@ -134,17 +143,6 @@ def _check(chosen: dict[str, str], options: ReadOptions, source: Source) -> None
         problem = f"column {quoted(chosen['impressions'])} seems to hold thousands of exposures"
         hint = "multiply them, or name a column with {impressions}"
         raise LogError(problem, expected="numbers of exposures", hint=hint)
-
-
-def _identifies(source: Source, column: str) -> bool:
-    """Say whether a column may tell users apart: texts such as Low and High do not."""
-    return len(set(source.sample[column])) >= LEAST_UNITS or source.distinct(column) >= LEAST_UNITS
-
-
-def probability_column(columns: Iterable[str], given: str | None) -> str | None:
-    """Return the column of the probability with which an arm was chosen, or None."""
-    listed = list(columns)
-    return next(iter(called(listed, "propensity")), None) if given is None else existing("probability", given, listed)
 
 
 def existing(role: str, given: str, columns: list[str]) -> str:

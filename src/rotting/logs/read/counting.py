@@ -108,10 +108,11 @@ def count_arms(
 
     The covariates that matter most, if any does, are strata, which are kept apart in the sums.
     """
-    names = rows.find(
+    shown = rows.select(
         "SELECT arm, sum(impressions)::BIGINT AS exposures FROM log GROUP BY arm "
         f"HAVING exposures >= {LEAST_EXPOSURES} ORDER BY exposures DESC, arm LIMIT {MOST_ARMS}"
-    )
+    ).stored("id")
+    names = shown.find("SELECT arm, exposures FROM log ORDER BY id")
     [[first, last, arms]] = rows.find("SELECT min(time), max(time), count(DISTINCT arm) FROM log")
     if not names:
         _refuse_thin(rows, columns)
@@ -119,8 +120,7 @@ def count_arms(
     known = binary or not columns.aggregated
     rows, strata, segments = strata_of(rows, covariates if known else ())
     cap, capped_rows = (None, 0) if columns.aggregated else _cap(rows)
-    ids = rows.mapped("arm", {name: float(number) for number, (name, _) in enumerate(names)})
-    rows = rows.select(f"SELECT *, {ids}::BIGINT AS id FROM log").where("id NOT NULL")
+    rows = rows.select(f"SELECT log.*, id FROM log JOIN ({shown.query}) AS shown USING (arm)")
     sums = _sums(rows, columns, binary, offset, cap, len(names))
     amounts = _amounts(rows, covariates, len(names))
     limits = np.searchsorted(sums["id"], np.arange(len(names) + 1))
@@ -132,7 +132,7 @@ def count_arms(
         found.append(Arm(name, int(exposures), cells, variance, **amounts[index]))
     # What looks at single rows later finds them as the tables `log` and `arms`.
     rows.database.execute(f"CREATE TEMP VIEW log AS {rows.using('SELECT * EXCLUDE (id), place AS rowid FROM log')}")
-    rows.database.execute(f"CREATE TEMP TABLE arms AS {rows.using('SELECT DISTINCT arm, id FROM log')}")
+    rows.database.execute(f"CREATE TEMP VIEW arms AS {shown.using('SELECT arm, id FROM log')}")
     users = None if columns.unit is None else within_users(rows.database, len(found))
     return Counted(tuple(found), int(arms) - len(found), first, last, cap, capped_rows, strata, segments, users), rows
 

@@ -9,14 +9,12 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from rotting.logs.read.columns import NO_SUMS, Columns
+from rotting.logs.read.columns import NO_SUMS, Columns, existing
 from rotting.logs.read.names import REWARDS, called, is_called, mentions
-from rotting.logs.read.numbers import are_numbers, number_of, read_numbers
+from rotting.logs.read.numbers import Numbers, are_numbers, numbers_of
 from rotting.logs.read.options import LogError
 from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import Table, in_sql
+from rotting.logs.read.tables import Table, in_sql, list_in_sql
 
 # A column with this many values may hold segments; so many such columns are looked at.
 FEWEST, MOST = 2, 30
@@ -49,42 +47,39 @@ class Covariate:
         return self.role not in AMOUNTS
 
 
-def find_covariates(source: Source, columns: Columns) -> list[Covariate]:
+def find_covariates(source: Source, columns: Columns, probability: str | None) -> list[Covariate]:
     """Return the columns that may matter beside those that are used, by their names and values."""
     beside = [each for each in source.columns if each not in columns.used]
-    rest = [each for each in beside if source.varies(each)]
-    found: list[Covariate] = []
-    for role in (*NUMBERED, *AMOUNTS):
-        named = called(
-            [each for each in beside if are_numbers(source.sample[each])], role, whole=role not in ("spend", "reach")
-        )
-        likely = [
-            each for each in named if role not in ("spend", "reach") or not mentions(each, "ratio", "part", "counted")
-        ]
-        found += [Covariate(column, role) for column in likely[:1]]
-    names = {each.name for each in found}
-    few = [each for each in rest if each not in names and each != columns.possible_unit]
-    found += [Covariate(column, "campaign") for column in called(few, "campaign", whole=True)[:1]]
+    numbers = [each for each in beside if are_numbers(source.sample[each])]
+    sums = [each for each in numbers if not mentions(each, "ratio", "part", "counted")]
+    found = {role: called(numbers, role, whole=True) for role in (*NUMBERED, "frequency", "propensity")}
+    found |= {role: called(sums, role) for role in ("spend", "reach")}
+    if probability is not None:
+        found["propensity"] = [existing("probability", probability, source.columns)]
+    chosen = {names[0]: role for role, names in found.items() if names}
+    few = [each for each in beside if each not in {*chosen, columns.possible_unit} and source.varies(each)]
+    chosen |= dict.fromkeys(called(few, "campaign", whole=True)[:1], "campaign")
     known = [each for each in few if mentions(each, "segment") and not mentions(each, *_NEVER)]
-    texts = [each for each in few if not are_numbers(source.sample[each]) and not _says_other(each)]
-    chosen = [
-        column
-        for column in dict.fromkeys([*known, *texts][: 2 * MOST_COLUMNS])
-        if FEWEST <= source.distinct(column) <= MOST
-    ]
-    return found + [Covariate(column, "segment") for column in chosen[:MOST_COLUMNS]]
+    texts = [each for each in few if each not in numbers and not _says_other(each)]
+    likely = list(dict.fromkeys([*known, *texts]))[: 2 * MOST_COLUMNS]
+    segments = [each for each in likely if FEWEST <= source.distinct(each) <= MOST][:MOST_COLUMNS]
+    return [Covariate(name, role) for name, role in (chosen | dict.fromkeys(segments, "segment")).items()]
 
 
 def _says_other(column: str) -> bool:
     return mentions(column, *_NEVER) or is_called(column, "campaign", "arm", "event", "currency", "zone")
 
 
-def fields_of(source: Source, covariates: Iterable[Covariate], decimal: str | None) -> dict[Covariate, str]:
+def fields_of(source: Source, covariates: Iterable[Covariate], numbers: Numbers) -> dict[Covariate, str]:
     """Return SQL for the values of covariates; amounts that cannot be read for sure are left out."""
     fields = {}
     for each in covariates:
         with contextlib.suppress(LogError):
-            fields[each] = _stratum(each) if each.can_be_stratum else _amount(source, each, decimal)
+            if each.can_be_stratum:
+                fields[each] = _stratum(each)
+            else:
+                own = numbers_of(source, {each.role: each.name}, numbers.mark)
+                fields[each] = own.sql(each.name, source.rows.kinds[each.name])
     return fields
 
 
@@ -97,20 +92,6 @@ def _stratum(covariate: Covariate) -> str:
     number = f"round(try_cast(replace({column}::VARCHAR, ',', '.') AS DOUBLE))"
     large = f"'from ' || ceil(2 ** (floor(2 * log2({number})) / 2))::BIGINT"
     return f"CASE WHEN {number} > {LARGEST_ALONE} THEN {large} ELSE coalesce({number}::BIGINT::VARCHAR, {text}) END"
-
-
-def _amount(source: Source, covariate: Covariate, decimal: str | None) -> str:
-    """Return SQL for the numbers of a column, which may be written with currencies and thousands."""
-    column = in_sql(covariate.name)
-    number, text = number_of(column, source.rows.kinds[covariate.name]), f"{column}::VARCHAR"
-    found = source.rows.find(
-        f"SELECT DISTINCT {text}, {number} IS NULL FROM log WHERE {number} IS NULL OR strpos({text}, '.') > 0"
-    )
-    unread = [value for value, missing in found if missing and value]
-    if not unread:
-        return number
-    values = read_numbers(unread, covariate.role, covariate.name, decimal, len(unread) < len(found))
-    return f"coalesce({number}, {source.rows.mapped(text, values)})"
 
 
 def weighed(rows: Table, covariates: Iterable[Covariate], aggregated: bool) -> list[Covariate]:
@@ -137,48 +118,39 @@ def strata_of(rows: Table, covariates: Sequence[Covariate]) -> tuple[Table, tupl
     Strata are made of positions and slates, and of what matters most, as long as there are not too many of them.
     """
     chosen: list[int] = []
-    values: list[str] = []
-    for number in sorted(range(len(covariates)), key=lambda number: -covariates[number].matters):
-        needed = covariates[number].role in NUMBERED and covariates[number].varies
-        if needed or covariates[number].matters >= MATTERS:
-            label = f"concat_ws(' | ', {', '.join(f'beside_{each}' for each in [*chosen, number])})"
+    label, names = "''", [""]
+    for number, each in sorted(enumerate(covariates), key=lambda pair: -pair[1].matters):
+        if each.matters >= MATTERS or (each.role in NUMBERED and each.varies):
+            wider = f"concat_ws(' | ', {', '.join(f'beside_{each}' for each in [*chosen, number])})"
             found = [
-                row[0]
-                for row in rows.find(f"SELECT DISTINCT {label} AS label FROM log ORDER BY label LIMIT {MOST + 1}")
+                row[0] for row in rows.find(f"SELECT DISTINCT {wider} AS label FROM log ORDER BY 1 LIMIT {MOST + 1}")
             ]
             if len(found) <= MOST:
-                chosen, values = [*chosen, number], found
-    if not chosen:
-        return rows.select("SELECT *, 0::BIGINT AS segment FROM log"), (), ()
-    label = f"concat_ws(' | ', {', '.join(f'beside_{each}' for each in chosen)})"
-    code = rows.mapped(label, {value: float(number) for number, value in enumerate(values)})
-    named = rows.select(f"SELECT *, {code}::BIGINT AS segment FROM log")
-    return named, tuple(covariates[number].name for number in chosen), tuple(values)
+                chosen, label, names = [*chosen, number], wider, found
+    coded = rows.select(f"SELECT *, list_position([{list_in_sql(names)}], {label}) - 1 AS segment FROM log")
+    return coded, tuple(covariates[number].name for number in chosen), tuple(names if chosen else ())
 
 
 def _importance(rows: Table, column: str, aggregated: bool) -> float:
     """Return how much more the values of a column differ than by chance, per degree of freedom, within arms and times.
 
-    Aggregated rewards are numbers of successes, each of which has the square 1.
+    Aggregated rewards are numbers of successes, each of which has the square 1. Part of each cell's mean is the value
+    itself.
     """
-    sums = rows.arrays(
+    [[found]] = rows.find(
         f"""
-        WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(place) AS rows FROM log)
-        SELECT hash(arm, floor(coalesce((time - first) / nullif(last - first, 0), place / nullif(rows, 0), 0)
-            * {SLICES})) AS cell, coalesce({column}, '') AS segment, sum(impressions)::DOUBLE AS count,
-            sum(reward) AS total, sum({"reward" if aggregated else "reward * reward"}) AS squares
-        FROM log, bounds GROUP BY ALL
+        WITH bounds AS (SELECT min(time) AS first, max(time) AS last, max(place) AS rows FROM log),
+        sums AS (SELECT hash(arm, floor(coalesce((time - first) / nullif(last - first, 0), place / nullif(rows, 0), 0)
+            * {SLICES})) AS cell, {column} AS segment, sum(impressions)::DOUBLE AS count, sum(reward) AS total,
+            sum({"reward" if aggregated else "reward * reward"}) AS squares FROM log, bounds GROUP BY ALL),
+        cells AS (SELECT *, sum(count) OVER own AS shown, sum(total) OVER own / sum(count) OVER own AS mean FROM sums
+            WINDOW own AS (PARTITION BY cell)),
+        noise AS (SELECT (sum(squares) - sum(mean * total)) / greatest(sum(count) - count(DISTINCT cell), 1) AS spread
+            FROM cells),
+        values AS (SELECT sum(total - count * mean) AS excess, sum(count * (1 - count / shown)) AS own FROM cells
+            GROUP BY segment)
+        SELECT sum(excess * excess / greatest(own * spread, 1e-300)) / nullif(count(*) - 1, 0) FROM values, noise
+        WHERE spread > 0
         """
     )
-    _, cell = np.unique(sums["cell"], return_inverse=True)
-    names, segment = np.unique(sums["segment"].astype(str), return_inverse=True)
-    count, total, squares = sums["count"], sums["total"], sums["squares"]
-    rows_of = np.bincount(cell, count)
-    mean = np.bincount(cell, total) / rows_of
-    spread = float(squares.sum() - (rows_of * mean**2).sum()) / max(float(rows_of.sum() - len(rows_of)), 1.0)
-    if spread <= 0 or len(names) < FEWEST:
-        return 0.0
-    excess = np.bincount(segment, total - count * mean[cell])
-    # Part of each cell's mean is the segment itself.
-    share = np.bincount(segment, count * (1 - count / rows_of[cell]))
-    return float((excess**2 / np.maximum(share * spread, 1e-300)).sum() / (len(names) - 1))
+    return float(found or 0.0)

@@ -8,7 +8,7 @@ from rotting.errors import quoted
 from rotting.logs.read.names import called, is_called, looks_like_time, mentions, month_of
 from rotting.logs.read.options import LogError
 from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import in_sql
+from rotting.logs.read.tables import in_sql, text_in_sql
 
 # What the values of a part of a date look like.
 _PARTS = {
@@ -18,19 +18,22 @@ _PARTS = {
     "week": r"(0?[1-9]|[1-4][0-9]|5[0-3])(\.0)?",
     "day": r"(0?[1-9]|[12][0-9]|3[01])(\.0)?",
     "date": r"[0-9]{4}[-/.]?[0-9]{2}[-/.]?[0-9]{2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}",
-    "hour": r"([01]?[0-9]|2[0-3])(\.0|:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?( ?[AaPp][Mm])?",
+    "hour": r"([01]?[0-9]|2[0-3])(\.0|:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?( ?[AaPp][Mm])?( ?[-\u2013] ?[0-9:]+)?",
 }
-_WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|[0-9]{8}.*"
-# Parts that are put together: the first that a log has.
-_TOGETHER = (
-    ("date", "hour"),
-    ("year", "month", "day", "hour"),
-    ("year", "month", "day"),
-    ("year", "month"),
-    ("year", "week"),
-    ("year", "quarter"),
-    ("month", "day"),
-)
+_ALSO = {"hour": ("clock",), "date": ("day", "time")}  # what a part may be called besides
+_WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]([ T.].*)?"
+_DAY = "printf('%d-%02d-%02d', {year}, {month}, {day})"
+# Parts that are put together, and how: the first that a log has.
+_TOGETHER = {
+    ("date", "hour"): "{date} || ' ' || {hour}",
+    ("year", "month", "day", "hour"): f"{_DAY} || ' ' || {{hour}}",
+    ("year", "month", "day"): _DAY,
+    ("year", "month"): "printf('%d-%02d-01', {year}, {month})",
+    ("year", "week"): "printf('%d-W%02d', {year}, {week})",
+    ("year", "quarter"): "printf('%d-%02d-01', {year}, 3 * {quarter} - 2)",
+    # Without a year, the number of the day in its year.
+    ("month", "day"): "dayofyear(try_strptime(printf('2000-%02d-%02d', {month}, {day}), '%Y-%m-%d'))::VARCHAR",
+}
 
 
 def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]]:
@@ -38,7 +41,7 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
 
     Columns that are called like the time of an exposure (date, shown_at) come first, then those of reports
     (reporting starts, week), then the only other one that holds dates; the times of records (created_at, uploaded,
-    end_date) last. Parts of a date are put together, or refused.
+    end_date) last. Parts of a date are put together, or refused. The rows of exports are in no order, so they need one.
     """
     free = [column for column in source.columns if column not in chosen.values() and source.sample[column]]
     parts = _parts_of(source, free)
@@ -51,48 +54,47 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
         source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
         yearless = ", as the number of a day, since no year stands there" if names == ("month", "day") else ""
         return source, [f"The time was put together from {_listed([parts[name] for name in names])}{yearless}."]
-    if not any(_is_dated(source, column) for column in [*moments, *([parts["date"]] if "date" in parts else [])]):
-        _refuse_parts(source, parts)
-    timed += [column for column in parts.values() if column not in timed]
-    for columns in _tiers(source, timed):
-        if len(columns) > 1 and not is_called(columns[0], "time", "reported"):
-            raise LogError(
-                f"several columns hold dates ({_listed(columns)})", hint="name the one of the exposures with {time}"
-            )
-        if columns:
-            chosen["time"] = columns[0]
-            others = [column for column in columns[1:] if _is_dated(source, column)]
-            said = f"Column {columns[0]!r} was taken for the time; {_listed(others)} could be meant as well."
-            return source, [said] if others else []
+    # Numbers of one column may be counted on; hours of a day, or a month here and a week there, tell no order.
+    worded = any(not text[0].isdigit() for column in parts.values() for text in source.sample[column])
+    worded |= is_called(parts.get("hour", ""), "hour")
+    alone = (len(parts) > 1 or worded) and not any(_is_dated(source, each) for each in [*moments, *parts.values()])
+    tiers = [] if alone else _tiers(source, [*timed, *parts.values()])
+    columns = next((each for each in tiers if each), [])
+    if len(columns) > 1 and not is_called(columns[0], "time", "reported"):
+        problem = f"several columns hold dates ({_listed(columns)})"
+        raise LogError(problem, hint="name the one of the exposures with {time}")
+    if columns:
+        chosen["time"] = columns[0]
+        others = [column for column in columns[1:] if _is_dated(source, column)]
+        said = f"Column {columns[0]!r} was taken for the time; {_listed(others)} could be meant as well."
+        return source, [said] if others else []
     if parts:
-        _refuse(parts)
-    return source, _unread(source, free, "impressions" in chosen)
+        raise LogError(
+            f"the time seems to stand in {_listed(list(parts.values()))}",
+            expected="one column of times, such as 2024-01-31 or 2024-01-31 18:00",
+            hint="put them together, or name one column with {time}",
+        )
+    unread = [
+        f"{each!r} holds {quoted(source.sample[each][0])}" for each in called(free, "time", "reported", whole=True)
+    ]
+    if "impressions" in chosen:
+        problem = f"no column holds times that can be read{''.join(f' ({each})' for each in unread[:1])}"
+        hint = "write dates as 2024-01-31, or name another column with {time}"
+        raise LogError(problem, expected="a time for sums of exposures, whose rows are in no order", hint=hint)
+    return source, [f"Column {each}, which is no time that can be read: not used." for each in unread]
 
 
 def _tiers(source: Source, timed: list[str]) -> list[list[str]]:
     """Return the columns that may hold the times of exposures, the surest kind first."""
     varying = [column for column in timed if source.varies(column)]
-    records = [column for column in varying if mentions(column, "recorded")]
-    others = [column for column in varying if not mentions(column, "recorded", "outcome", "unit", "of others")]
+    others = [column for column in varying if not mentions(column, "recorded", "outcome", "unit", "arm", "of others")]
     return [
         called(varying, "time", whole=True),
         called(varying, "reported", whole=True),
         [column for column in others if _is_dated(source, column)],
-        called(records, "recorded"),
+        called(varying, "recorded"),
         called(timed, "time", whole=True),
     ]
-
-
-def _unread(source: Source, free: list[str], sums: bool) -> list[str]:
-    """Say that a column is called like the time and holds none; refuse it in exports, whose rows are in no order."""
-    names = [column for column in called(free, "time", whole=True) if not _holds_times(source, column)]
-    if not names:
-        return []
-    problem = f"holds no times that can be read ({quoted(source.sample[names[0]][0])})"
-    if sums:
-        hint = "write dates as 2024-01-31, or name another column with {time}"
-        raise LogError(problem, owner=f"column {names[0]!r}", hint=hint)
-    return [f"Column {names[0]!r} {problem}: not used."]
 
 
 def _holds_times(source: Source, column: str) -> bool:
@@ -106,18 +108,18 @@ def _is_dated(source: Source, column: str) -> bool:
 
 
 def _has_clock(source: Source, column: str) -> bool:
+    """Say whether times tell more than the day, as texts or as seconds since 1970."""
     texts = source.sample[column]
-    clocks = [
-        text for text in texts if ":" in text and len(text) > len("00:00:00.000") and not text.endswith(" 00:00:00")
-    ]
-    return bool(clocks) or all(re.fullmatch(r"[0-9]{9,}(\.[0-9]+)?", text) for text in texts)
+    return any(re.search(r"[0-9][ T]0?[0-9]+:[0-9]", text) and not text.endswith(" 00:00:00") for text in texts) or all(
+        re.fullmatch(r"[0-9]{9,}(\.[0-9]+)?", text) for text in texts
+    )
 
 
 def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
     """Return the columns that hold parts of dates, by what they hold: as their names and all values say."""
     found: dict[str, str] = {}
     for part, form in _PARTS.items():
-        for column in called(free, part, *(["clock"] if part == "hour" else []), whole=True):
+        for column in called(free, part, *_ALSO.get(part, ()), whole=True):
             texts = [text.removesuffix(" 00:00:00") for text in source.sample[column]]
             fits = all(re.fullmatch(form, text) for text in texts)
             if column not in found.values() and (fits or (part == "month" and all(map(month_of, texts)))):
@@ -126,58 +128,32 @@ def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
     return found
 
 
-def _refuse_parts(source: Source, parts: dict[str, str]) -> None:
-    """Refuse a month here and a week there: rows could not be put in order. Numbers of one column may be counted on."""
-    if len(parts) > 1 or any(not text[0].isdigit() for column in parts.values() for text in source.sample[column]):
-        _refuse(parts)
-
-
-def _refuse(parts: dict[str, str]) -> None:
-    raise LogError(
-        f"the time seems to stand in {_listed(list(parts.values()))}",
-        expected="one column of times, such as 2024-01-31 or 2024-01-31 18:00",
-        hint="put them together, or name one column with {time}",
-    )
-
-
 def _joined(source: Source, parts: dict[str, str]) -> tuple[Source, str]:
     """Return the log with a column of times that was put together from parts of them, and its name."""
-    number = {part: f"try_cast(try_cast({in_sql(name)} AS DOUBLE) AS INTEGER)" for part, name in parts.items()}
     text = {part: f"trim({in_sql(column)}::VARCHAR)" for part, column in parts.items()}
-    month = number.get("month", "")
-    if month and all(map(month_of, source.sample[parts["month"]])):
-        words = source.values(parts["month"])
-        cases = (f"WHEN '{word}' THEN {month_of(word)}" for word in words if month_of(word))
-        month = f"CASE {text['month']} {' '.join(cases)} END"
-    if "date" in parts:
-        moment = f"regexp_replace({text['date']}, ' 00:00:00$', '')"
-    elif "week" in parts:
-        moment = f"printf('%d-W%02d', {number['year']}, {number['week']})"
-    elif "quarter" in parts:
-        quarter = f"right(regexp_replace({text['quarter']}, '\\.0$', ''), 1)::INTEGER"
-        moment = f"printf('%d-%02d-01', {number['year']}, 3 * {quarter} - 2)"
-    elif "year" in parts:
-        day = number["day"] if "day" in parts else "1"
-        moment = f"printf('%d-%02d-%02d', {number['year']}, {month}, {day})"
-    else:
-        moment = _day_of_year(source, parts, month, number["day"])
-    if "hour" in parts:
-        clock = f"CASE WHEN strpos({text['hour']}, ':') > 0 THEN {text['hour']} ELSE {number['hour']} || ':00' END"
-        moment = f"{moment} || ' ' || {clock}"
-    name = " + ".join(parts.values())
-    return source.with_rows(source.rows.select(f"SELECT *, {moment} AS {in_sql(name)} FROM log")), name
-
-
-def _day_of_year(source: Source, parts: dict[str, str], month: str, day: str) -> str:
-    """Return SQL for the number of a day in its year, where no year is known; refuse what may go over New Year."""
-    found = {row[0] for row in source.rows.find(f"SELECT DISTINCT {month} FROM log")}
-    if {1, 12} <= found:
-        raise LogError(
-            f"the time stands in {_listed(list(parts.values()))}, without a year, and goes over New Year",
-            expected="dates with a year",
-            hint="add a column of years, or name another column with {time}",
+    sql = {part: f"try_cast(try_cast({each} AS DOUBLE) AS INTEGER)" for part, each in text.items()}
+    if "month" in parts and all(map(month_of, source.sample[parts["month"]])):
+        words = [word for word in source.values(parts["month"]) if month_of(word)]
+        sql["month"] = (
+            f"CASE {text['month']} {' '.join(f'WHEN {text_in_sql(each)} THEN {month_of(each)}' for each in words)} END"
         )
-    return f"dayofyear(try_strptime(printf('2000-%02d-%02d', {month}, {day}), '%Y-%m-%d'))::VARCHAR"
+    if "date" in parts:
+        sql["date"] = f"regexp_replace({text['date']}, ' 00:00:00$', '')"
+    if "quarter" in parts:
+        sql["quarter"] = f"right(regexp_replace({text['quarter']}, '\\.0$', ''), 1)::INTEGER"
+    if "hour" in parts:
+        clock = f"trim(regexp_extract({text['hour']}, '^[^-\u2013]*'))"
+        sql["hour"] = f"CASE WHEN strpos({text['hour']}, ':') > 0 THEN {clock} ELSE {sql['hour']} || ':00' END"
+    if tuple(parts) == ("month", "day"):
+        months = {row[0] for row in source.rows.find(f"SELECT DISTINCT {sql['month']} FROM log")}
+        if {1, 12} <= months:
+            raise LogError(
+                f"the time stands in {_listed(list(parts.values()))}, without a year, and goes over New Year",
+                expected="dates with a year",
+                hint="add a column of years, or name another column with {time}",
+            )
+    moment, name = _TOGETHER[tuple(parts)].format(**sql), " + ".join(parts.values())
+    return source.with_rows(source.rows.select(f"SELECT *, {moment} AS {in_sql(name)} FROM log")), name
 
 
 def _listed(columns: list[str]) -> str:

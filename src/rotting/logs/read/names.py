@@ -24,7 +24,7 @@ arm: arm, item id, item, creative id, creative name, creative, ad id, ad name, a
  wariant, baner, reklam adi, reklam kimligi, reklam, kreatif, varyant, 広告id, 広告の名前, 広告名, 広告,
  クリエイティブ名, クリエイティブ, バリエーション, annonsnamn, annons id, annons, 广告名称, 广告id, 广告编号,
  广告, 创意名称, 创意, 素材名称, 素材, 廣告名稱, 廣告, 광고 이름, 광고명, 광고 id, 광고, 소재명, 소재,
- название объявления, id объявления, номер объявления, объявление, креатив, баннер, вариант, headline,
+ название объявления, id объявления, номер объявления, объявление, объявления, креатив, баннер, вариант, headline,
  headline id, sku, asin, pin, exercise id, message id, subject line, subject, option, action, choice,
  test group, experiment group, ab group, experiment, condition, group, movie id, song id, track id, news id,
  post id, story id, document id, doc id
@@ -45,7 +45,7 @@ counted: click, clicked, clicks, link clicks, website clicks, is click, conversi
  clics en el enlace, cliques, clique, cliques no link, clic sul link, clic sui link, klikken, klik,
  linkklikken, klikken op link, klikniecia, kliki, klikniecia linku, tiklamalar, tiklama, tiklanma,
  tiklama sayisi, baglanti tiklamalari, クリック数, クリック, リンクのクリック数, リンクのクリック, klickningar,
- lankklick, 点击, 点击量, 点击次数, 点击数, 點擊, 點擊次數, 클릭, 클릭수, 클릭 수, 링크 클릭, клики, клик,
+ lankklick, 点击, 点击量, 链接点击量, 点击次数, 点击数, 點擊, 點擊次數, 클릭, 클릭수, 클릭 수, 링크 클릭, клики, клик,
  переходы, konversionen, konvertierungen, conversiones, conversoes, conversao, conversioni, conversies,
  konwersje, donusumler, donusum, コンバージョン数, コンバージョン, konverteringar, 转化, 转化次数, 转化数,
  전환, 전환수, 구매완료 수, конверсии, kaufe, achats, compras, acquisti, aankopen, zakupy, satin almalar,
@@ -102,7 +102,7 @@ segment: segment, device, platform, os, browser, country, region, city, state, l
  dil, yerlesim, hedef kitle, デバイス, プラットフォーム, 国, 性別, 年齢, 配置, enhet, kon, alder, 设备, 平台,
  国家, 性别, 年龄, 기기, 플랫폼, 국가, 성별, 연령, устройство, платформа, страна, пол, возраст
 time: timestamp, event timestamp, time, datetime, date time, event time, ts, shown at, served at, viewed at,
- sent at, impression time, impression date, exposure time, event date, date, day, hour, datum, tag, zeit,
+ sent at, by day, 单日, impression time, impression date, exposure time, event date, date, day, hour, datum, tag, zeit,
  zeitpunkt, zeitstempel, datum uhrzeit, jour, date et heure, horodatage, fecha, fecha y hora, dia, data,
  data e hora, data hora, giorno, data e ora, data ora, dag, tijd, tijdstip, dzien, czas, tarih, gun, zaman,
  日付, 日, 日時, 時刻, tid, tidpunkt, 日期, 天, 时间, 날짜, 일자, 일, 시간, дата, день, время, at
@@ -133,7 +133,9 @@ month: month, monat, mois, mes, mese, maand, miesiac, ay, 月, 月份, manad, �
 week: week, woche, kalenderwoche, semaine, semana, settimana, tydzien, hafta, 週, 周, vecka, 주, неделя
 day: day, tag, jour, dia, giorno, dag, dzien, gun, 日, 일, день, day of month
 date: date, datum, data, fecha, tarih, 日付, 日期, 날짜, дата
-hour: hour, stunde, heure, hora, ora, uur, godzina, saat, 時間帯, 時, timme, 小时, 시, час, hour of day
+hour: hour, stunde, heure, hora, ora, uur, godzina, saat, 時間帯, 時, timme, 小时, 시, час, hour of day,
+ hour of the day, time of day, stunde des tages, tageszeit, heure de la journee, hora do dia, hora del dia,
+ ora del giorno, uur van de dag, godzina dnia, gunun saati, timme pa dagen, 時刻, 小时段
 clock: time, zeit, uhrzeit, tijd, tijdstip, czas, 时间, 時刻
 ratio: rate, rates, ctr, cvr, roas, ratio, pct, percent, percentage, klickrate, durchklickrate, quote, taux,
  tasa, taxa, tasso, porcentaje, percentuale, doorklikratio, wskaznik, wspolczynnik, oran, orani, クリック率,
@@ -187,11 +189,21 @@ weekday: monday, tuesday, wednesday, thursday, friday, saturday, sunday, mon, tu
  lundi, mardi, mercredi, jeudi, vendredi, samedi, dimanche, lunes, martes, miercoles, jueves, viernes, sabado,
  domingo, segunda, terca, quarta, quinta, sexta, feira, lunedi, martedi, mercoledi, giovedi, venerdi, sabato,
  domenica
-in a date: t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, um, at, uhr,
+total: total, totals, grand total, gesamt, gesamtsumme, gesamtergebnis, summe, insgesamt, totaux, totale, totali,
+ totaal, razem, suma, toplam, 合計, 総計, totalt, summa, 总计, 合计, 總計, 합계, 총계, итого, всего
+in a date: du, au, al, from, von, vom, dal, tot,
+ t, z, am, pm, utc, gmt, w, kw, q, de, of, del, di, to, bis, st, nd, rd, th, er, week, le, den, um, at, uhr,
  г, года, 年, 月, 日, 년, 월, 일
 """
+_NAMES = {
+    role: [phrase.strip() for phrase in phrases.split(",")]
+    for role, _, phrases in (line.partition(":") for line in re.split(r"\n(?! )", _TABLE.strip()))
+}
+TOTALS = _NAMES["total"]
 # Letters that are not an accent away from plain ones.
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "æ": "ae", "œ": "oe", "_": " "})
+# Words between the parts of a date.
+IN_DATES = dict.fromkeys("年月년월", "-") | dict.fromkeys(("日", "일", "de", "del", "г", "г.", "года"), " ")
 REWARDS = ("reward", "counted", "amount", "score")
 
 
@@ -211,9 +223,8 @@ def plain_words(text: str) -> tuple[str, ...]:
 def _roles() -> dict[tuple[str, ...], dict[str, int]]:
     """Return, for each name as words, the roles that it may have, and its place among the names of each."""
     found: dict[tuple[str, ...], dict[str, int]] = {}
-    for line in re.split(r"\n(?! )", _TABLE.strip()):
-        role, _, phrases = line.partition(":")
-        for place, phrase in enumerate(phrases.split(",")):
+    for role, phrases in _NAMES.items():
+        for place, phrase in enumerate(phrases):
             found.setdefault(plain_words(phrase), {}).setdefault(role, place)
     return found
 

@@ -28,17 +28,15 @@ def settle_overlaps(rows: Table, files: tuple[str, ...], sums: bool, drop_duplic
 
 def _without_same_files(rows: Table, files: tuple[str, ...]) -> tuple[Table, list[str]]:
     """Leave out files with the same rows as an earlier one."""
-    prints = rows.find(
-        "SELECT file, count(*), sum(whole_row::HUGEINT)::VARCHAR, bit_xor(whole_row) FROM log "
-        "GROUP BY file ORDER BY file"
-    )
-    first: dict[tuple[object, ...], int] = {}
-    same = [row[0] for row in prints if row[1] > 1 and first.setdefault(row[1:], row[0]) != row[0]]
+    copies = """
+        SELECT file FROM (SELECT file, row_number() OVER (PARTITION BY count(*), sum(whole_row::HUGEINT) ORDER BY file)
+            AS copy FROM log GROUP BY file HAVING count(*) > 1) WHERE copy > 1 ORDER BY file
+    """
+    same = [files[number] for (number,) in rows.find(copies)]
     if not same:
         return rows, []
-    listed = ", ".join(files[number] for number in same[:4]) + (", ..." if len(same) > 4 else "")
-    said = f"Files with the same rows as another were left out: {listed}."
-    return rows.where(f"file NOT IN ({', '.join(map(str, same))})"), [said]
+    listed = ", ".join(same[:4]) + (", ..." if len(same) > 4 else "")
+    return rows.where(f"file NOT IN ({copies})"), [f"Files with the same rows as another were left out: {listed}."]
 
 
 def _without_shared(rows: Table, files: int) -> tuple[Table, list[str]]:

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import tempfile
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from rotting.logs.read.beside import dimensions, look_beside
-from rotting.logs.read.checking import Checked, check_rows, refuse_sums_of_segments
+from rotting.logs.read.checking import Checked, check_rows
 from rotting.logs.read.clocks import FIRST_DATE
-from rotting.logs.read.columns import Columns, choose_columns, probability_column
+from rotting.logs.read.columns import Columns, choose_columns
 from rotting.logs.read.counting import Arm, Counted, count_arms, is_binary
 from rotting.logs.read.covariates import Covariate, fields_of, find_covariates, weighed
+from rotting.logs.read.numbers import numbers_of
 from rotting.logs.read.options import AS_FOUND, LogError, ReadOptions, takes_options
 from rotting.logs.read.overlaps import settle_overlaps
 from rotting.logs.read.reshaping import count_events, reshaped
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
 from rotting.logs.read.staging import reward_wait, stage
-from rotting.logs.read.tables import Table, in_sql
+from rotting.logs.read.tables import Table
 from rotting.logs.worth.periods import Comparison, compare_periods
-
-if TYPE_CHECKING:
-    import duckdb
 
 # Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
 FAR_FROM_ZERO = 100
-MEMORY_LIMIT = "1GB"
 
 Step = Callable[[str], None]
 
@@ -92,27 +87,27 @@ class Staged:
     notes: tuple[str, ...]
 
 
-def read(source: Source, options: ReadOptions, step: Step = lambda stage: None) -> Staged:
+def read(source: Source, options: ReadOptions, step: Step) -> Staged:
     """Return the rows of a log in one form, without those that cannot be used."""
     step("reading rows")
     found = reshaped(source, options)
     source, columns, said = choose_columns(found.source, options, found.roles)
     said += look_beside(source, columns)
-    covariates = [] if found.counts_events else find_covariates(source, columns)
-    fields = fields_of(source, covariates, options.decimal)
+    numbered = {"reward": columns.reward} | ({"impressions": columns.impressions} if columns.impressions else {})
+    numbers = numbers_of(source, numbered, options.decimal)
+    covariates = [] if found.counts_events else find_covariates(source, columns, options.probability)
+    fields = fields_of(source, covariates, numbers)
     beside = {f"beside_{number}": field for number, field in enumerate(fields.values())}
-    rows, notes, currency = stage(source, columns, beside, dimensions(source, columns), options)
+    rows, notes = stage(source, columns, numbers, beside, dimensions(source, columns), options)
     sums = columns.aggregated and not found.counts_events
     rows, told = settle_overlaps(rows, source.files, sums, options.drop_duplicates)
     if found.counts_events:
         rows = count_events(rows, columns)
     step("looking for irregular rows")
-    checked = check_rows(rows, columns, options, options.drop_duplicates)
-    if columns.aggregated:
-        segments = {f"beside_{i}": each.name for i, each in enumerate(fields) if each.role in ("segment", "campaign")}
-        refuse_sums_of_segments(checked.table, segments)
+    segments = {f"beside_{i}": each.name for i, each in enumerate(fields) if each.role in ("segment", "campaign")}
+    checked = check_rows(rows, columns, options, segments)
     notes = [*source.notes, *notes, *said, *told, *checked.notes]
-    return Staged(checked.table, source.name, columns, tuple(fields), checked, currency, tuple(notes))
+    return Staged(checked.table, source.name, columns, tuple(fields), checked, numbers.currency, tuple(notes))
 
 
 def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambda stage: None) -> Log:
@@ -139,7 +134,7 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
     >>> log.columns.arm, log.rows, [arm.exposures for arm in log.arms], log.binary
     ('creative', 600, [300, 300], True)
     """
-    with opened(log, step, options.encoding) as source:
+    with open_source(log, options.encoding) as source:
         staged = read(source, options, step)
         step("counting exposures")
         columns, rows, checked = staged.columns, staged.table, staged.checked
@@ -181,48 +176,24 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
     >>> len(rows), sorted(rows[0])
     (600, ['arm', 'reward', 'time'])
     """
-    options = ReadOptions(**reading)
-    with opened(log, lambda stage: None, options.encoding) as opened_source:
-        found = reshaped(opened_source, options)
-        source, columns, _ = choose_columns(found.source, options, found.roles)
-        look_beside(source, columns)
-        if columns.aggregated:
+    options = dataclasses.replace(ReadOptions(**reading), drop_duplicates=False)
+    with open_source(log, options.encoding) as source:
+        staged = read(source, options, lambda stage: None)
+        rows = staged.table
+        if staged.columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
-        chance = probability_column(source.rows.columns, options.probability)
-        beside = {} if chance is None else {"probability": f"{in_sql(chance)}::DOUBLE"}
-        rows, _, _ = stage(source, columns, beside, (), options)
-        rows, _ = settle_overlaps(rows, source.files, sums=False, drop_duplicates=False)
-        rows = check_rows(rows, columns, options, drop_duplicates=False).table
-        names = ["arm", "reward", *beside]
-        if columns.time and not rows.count(f"time < {FIRST_DATE}"):
-            names.insert(2, "time")
+        names = ["arm", "reward"]
+        if staged.columns.time and not rows.count(f"time < {FIRST_DATE}"):
+            names.append("time")
+        for number, each in enumerate(staged.covariates):
+            if each.role == "propensity":
+                names.append(f"beside_{number} AS probability")
+        keys = [name.rpartition(" ")[2] for name in names]
         return [
-            {name: value for name, value in zip(names, row, strict=True) if value is not None}
+            {name: value for name, value in zip(keys, row, strict=True) if value is not None}
             for row in rows.find(f"SELECT {', '.join(names)} FROM log ORDER BY time, place")
         ]
-
-
-@contextlib.contextmanager
-def opened(log: LogSource, step: Step, encoding: str | None) -> Iterator[Source]:
-    """Yield an opened log."""
-    with (
-        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
-        open_source(log, step, folder, encoding) as source,
-    ):
-        _limit_memory(source.rows.database, folder)
-        yield source
-
-
-def _limit_memory(database: duckdb.DuckDBPyConnection, folder: str) -> None:
-    """Limit DuckDB's memory; what needs more goes to the folder."""
-    database.execute("SET memory_limit = $1", [MEMORY_LIMIT])
-    database.execute("SET temp_directory = $1", [folder])
-    # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
-    import duckdb
-
-    with contextlib.suppress(duckdb.InvalidInputException):
-        database.execute("SET enable_progress_bar = false")
 
 
 def _offset(rows: Table) -> float:

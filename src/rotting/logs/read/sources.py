@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
 import functools
 import glob
 import os
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -19,9 +19,11 @@ from rotting.logs.read.nested import flat
 from rotting.logs.read.options import LogError
 from rotting.logs.read.tables import Table, in_sql, text_in_sql
 from rotting.logs.read.textfiles import (
+    NAME_ENCODING,
     in_utf8,
+    is_below,
     layout,
-    refuse_broken_csv,
+    one_table,
     repeated_names,
     rows_as_csv,
     sheet_rows,
@@ -41,6 +43,7 @@ _SUFFIXES = {*_TEXTS, ".parquet", ".xlsx", ".gz", ".zip"}
 # A column that is added where a log has several files: which of them a row is from.
 FILE = "number of the file"
 SMALL = 1 << 25  # bytes of a text file that is parsed once, and not by every query
+MEMORY_LIMIT = "1GB"
 SAMPLE = 200  # rows that show what columns hold
 
 
@@ -82,6 +85,11 @@ class Source:
         """The columns of the log itself."""
         return [column for column in self.rows.columns if column != FILE]
 
+    @property
+    def file(self) -> str:
+        """SQL for the number of the file that a row is from."""
+        return f"{in_sql(FILE)}::INTEGER" if FILE in self.rows.columns else "0"
+
     @functools.cached_property
     def sample(self) -> dict[str, list[str]]:
         """What the first rows hold in each column, as texts; values that are missing are left out."""
@@ -92,10 +100,7 @@ class Source:
 
     def varies(self, column: str) -> bool:
         """Say whether a column has more than one value."""
-        found = self.sample[column]
-        if len(set(found)) > 1 or not found:
-            return bool(found)
-        return bool(self.rows.find(f"SELECT 1 FROM log WHERE trim({in_sql(column)}::VARCHAR) != $1 LIMIT 1", found[0]))
+        return len(set(self.sample[column])) > 1 or self.distinct(column) > 1
 
     def distinct(self, column: str) -> int:
         """Return about how many values a column has."""
@@ -113,10 +118,8 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(
-    log: LogSource, step: Callable[[str], None], folder: str, encoding: str | None = None
-) -> Iterator[Source]:
-    """Yield the log as a table in a database; `folder` holds what has to be unpacked or written again.
+def open_source(log: LogSource, encoding: str | None) -> Iterator[Source]:
+    """Yield the log as a table in a database.
 
     Whatever DuckDB finds wrong with the log, here or later, becomes a `LogError` of one line.
     """
@@ -124,137 +127,152 @@ def open_source(
         import duckdb
     except ImportError:
         raise MissingExtra("logs are read with DuckDB, which is not installed", hint="install rotting[logs]") from None
-    name = f"log {os.fspath(log)!r}" if isinstance(log, str | os.PathLike) else "the log"
-    parts = _parts(os.fspath(log), Path(folder), encoding, name, step) if isinstance(log, str | os.PathLike) else []
-    try:
-        with duckdb.connect() as database:
-            if parts:
-                yield _joined(database, parts, name)
-            else:
-                rows = Table.of(database, _frame(database, log))
-                yield Source(rows, name, repeated=repeated_names(getattr(log, "columns", ())))
-    except duckdb.Error as error:
-        for part in parts:
-            if part.kind == "csv":
-                with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error):
-                    refuse_broken_csv(part.path, name)
-        raise _unreadable(name, error) from None
-
-
-@dataclasses.dataclass(frozen=True)
-class _Part:
-    """A file that DuckDB can read."""
-
-    path: Path
-    kind: str
-    table: str | None
-    called: str
-
-
-def _parts(log: str, folder: Path, encoding: str | None, name: str, step: Callable[[str], None]) -> list[_Part]:
-    """Return the files of a log: one, or those of a folder or a pattern."""
-    files = _files_of(log)
-    if files is None:
-        text, mark, table = log.partition(TABLE_MARK)
-        if mark and not table:
-            expected = f"file.db{TABLE_MARK}table"
-            raise LogError(f"names no table after {TABLE_MARK}", owner=name, expected=expected)
-        return [_ready(Path(text), table or None, folder, encoding, name, step)]
-    parts = []
-    for number, path in enumerate(files):
-        (folder / str(number)).mkdir()
-        parts.append(_ready(path, None, folder / str(number), encoding, f"log {str(path)!r}", step))
-        if parts[-1].kind == "duckdb" or _kind(path) == "sqlite":
-            raise LogError("a database among several files", owner=name, expected="tables as files, or one database")
-    return parts
+    path = os.fspath(log) if isinstance(log, str | os.PathLike) else None
+    name = "the log" if path is None else f"log {path!r}"
+    # The folder holds what has to be unpacked or written again, and what memory does not.
+    with (
+        tempfile.TemporaryDirectory(prefix="rotting-log-") as folder,
+        duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": folder}) as database,
+    ):
+        # In a notebook without ipywidgets DuckDB has no progress bar, and refuses to turn it off.
+        with contextlib.suppress(duckdb.InvalidInputException):
+            database.execute("SET enable_progress_bar = false")
+        opener = _Opener(database, Path(folder), encoding)
+        try:
+            yield _frame(database, log, name) if path is None else opener.log(path, name)
+        except duckdb.Error as error:
+            for text, rows in opener.texts:
+                opener.refuse_lines(text, rows, name)
+            raise _unreadable(name, error) from None
 
 
 def _files_of(log: str) -> list[Path] | None:
     """Return the files that a folder or a pattern stands for, by name; None if it is a file by itself."""
     path = Path(log)
     if path.is_dir():
-        found = [each for each in sorted(path.iterdir()) if each.is_file()]
-        files = [each for each in found if each.suffix.lower() in _SUFFIXES and not each.name.startswith((".", "_"))]
+        found = [each for each in path.iterdir() if each.suffix.lower() in _SUFFIXES and each.name[0] not in "._"]
         what = "the folder holds no file that can be read"
     elif not path.exists() and any(mark in log for mark in "*?["):
-        files = sorted(each for each in map(Path, glob.glob(log, recursive=True)) if each.is_file())
+        found = [Path(each) for each in glob.glob(log, recursive=True)]
         what = "no file has such a name"
     else:
         return None
-    if not files:
+    if not (files := sorted(each for each in found if each.is_file())):
         raise LogError(what, owner=f"log {log!r}", expected=f"files such as {', '.join(sorted(_SUFFIXES)[:4])}")
     return files
 
 
-def _joined(database: duckdb.DuckDBPyConnection, parts: list[_Part], name: str) -> Source:
-    """Return all parts as one table, in their order; values of several files are texts."""
-    found = [_opened(database, part, name) for part in parts]
-    if len(parts) == 1:
-        return found[0]
-    columns, tables = found[0].columns, []
-    for number, (part, each) in enumerate(zip(parts, found, strict=True)):
+def _joined(sources: Sequence[Source], files: Sequence[str], name: str) -> Source:
+    """Return several files as one table, in their order; their values are texts."""
+    columns, tables = sources[0].columns, []
+    for number, each in enumerate(sources):
         if differ := sorted(set(each.columns) ^ set(columns)):
-            listed = ", ".join(map(quoted, differ[:4]))
-            problem = f"{Path(part.called).name} and {Path(parts[0].called).name} have other columns ({listed})"
+            problem = f"{files[number]} and {files[0]} have other columns ({', '.join(map(quoted, differ[:4]))})"
             raise LogError(problem, owner=name, expected="files with the same columns")
         texts = ", ".join(f"{in_sql(column)}::VARCHAR AS {in_sql(column)}" for column in columns)
         tables.append(each.rows.select(f"SELECT {texts}, {number} AS {in_sql(FILE)} FROM log").query)
-    notes = tuple(dict.fromkeys(note for each in found for note in each.notes))
     return Source(
-        Table(database, " UNION ALL ".join(f"({query})" for query in tables)),
+        Table(sources[0].rows.database, " UNION ALL ".join(f"({query})" for query in tables)),
         name,
-        (*notes, f"Read as one log: {len(parts):,} files."),
-        tuple(Path(part.called).name for part in parts),
-        frozenset().union(*(each.repeated for each in found)),
+        (*dict.fromkeys(note for each in sources for note in each.notes), f"Read as one log: {len(files):,} files."),
+        tuple(files),
+        frozenset().union(*(each.repeated for each in sources)),
     )
 
 
-def _ready(
-    path: Path, table: str | None, folder: Path, encoding: str | None, name: str, step: Callable[[str], None]
-) -> _Part:
-    """Return a file that DuckDB can read."""
-    called, kind = str(path), _kind(path)
-    try:
-        if kind == "zip":
-            path = unzipped(path, folder, name)
-            kind = _kind(path)
-        if table is not None and kind not in ("duckdb", "sqlite", "xlsx"):
-            raise LogError("names a table, but the file is not a database", owner=name, expected="the file alone")
-        if kind == "xlsx":
-            path, kind = rows_as_csv(sheet_rows(path, table, name), folder), "csv"
-        elif kind == "sqlite":
-            step("copying the table")
-            path, kind = rows_as_csv(_sqlite_rows(path, table, name), folder), "csv"
-        elif kind in ("csv", "json"):
-            path = in_utf8(path, encoding, folder, name)
-        return _Part(path, kind, table, called)
-    except ImportError:
-        raise MissingExtra("Excel files are read with openpyxl", hint="install rotting[logs]") from None
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
-        raise _unreadable(name, error) from None
+@dataclasses.dataclass(frozen=True)
+class _Opener:
+    """Opens files in a database; `texts` are those of which lines may turn out not to fit, and their rows."""
 
+    database: duckdb.DuckDBPyConnection
+    folder: Path
+    encoding: str | None
+    texts: list[tuple[Path, Table]] = dataclasses.field(default_factory=list)
 
-def _opened(database: duckdb.DuckDBPyConnection, part: _Part, name: str) -> Source:
-    """Return a file as a table, with what must be said about it, and the names that several of its columns have."""
-    if part.kind == "csv":
-        found = layout(part.path)
-        # Left to itself, DuckDB may skip a header that does not fit the rows.
-        rows = database.read_csv(str(part.path), header=True, all_varchar=True, skiprows=found.above, sep=found.mark)
-        notes = (f"Lines above the header were skipped: {found.above}.",) if found.above else ()
-        table = Table.of(database, rows)
-        small = part.path.stat().st_size <= SMALL
-        return Source(table.stored() if small else table, name, notes, repeated=repeated_names(found.header))
-    if part.kind == "json":
+    def log(self, log: str, name: str) -> Source:
+        """Return what a text names: a file, a table in one, a folder or a pattern."""
+        files = _files_of(log)
+        if files is None:
+            path, mark, table = log.partition(TABLE_MARK)
+            if mark and not table:
+                raise LogError(f"names no table after {TABLE_MARK}", owner=name, expected=f"file.db{TABLE_MARK}table")
+            return self.file(Path(path), table or None, name)
+        sources = []
+        for number, each in enumerate(files):
+            folder = self.folder / str(number)
+            folder.mkdir()
+            own = dataclasses.replace(self, folder=folder)
+            if _kind(each) in ("duckdb", "sqlite"):
+                raise LogError(
+                    "a database among several files", owner=name, expected="tables as files, or one database"
+                )
+            sources.append(own.file(each, None, f"log {str(each)!r}"))
+        return sources[0] if len(files) == 1 else _joined(sources, [each.name for each in files], name)
+
+    def file(self, path: Path, table: str | None, name: str) -> Source:
+        """Return a file as a table."""
+        kind = _kind(path)
+        try:
+            if kind == "zip":
+                path = unzipped(path, self.folder, name)
+                kind = _kind(path)
+            if table is not None and kind not in (*_ROWS, "duckdb"):
+                raise LogError("names a table, but the file is not a database", owner=name, expected="the file alone")
+            if kind in _ROWS:
+                return self.text(rows_as_csv(_ROWS[kind](path, table, name), self.folder), name)
+            if kind in ("csv", "json"):
+                path = in_utf8(path, self.encoding, self.folder, name)
+            if kind == "csv":
+                return self.text(path, name)
+        except ImportError:
+            raise MissingExtra("Excel files are read with openpyxl", hint="install rotting[logs]") from None
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
+            raise _unreadable(name, error) from None
+        if kind == "duckdb":
+            self.database.execute(f"ATTACH {text_in_sql(str(path))} AS file (READ_ONLY)")
+            tables = [row[0] for row in self.database.execute("SHOW TABLES FROM file").fetchall()]
+            return Source(
+                flat(Table(self.database, f"SELECT * FROM file.{in_sql(one_table(table, tables, name))}")), name
+            )
         # Several threads have been seen to change the order of the rows, which is that of time where there is none.
-        database.execute("SET threads = 1")
-        rows = database.read_json(str(part.path))
-    elif part.kind == "parquet":
-        rows = database.read_parquet(str(part.path))
-    else:
-        database.execute(f"ATTACH {text_in_sql(str(part.path))} AS file (READ_ONLY)")
-        tables = [row[0] for row in database.execute("SHOW TABLES FROM file").fetchall()]
-        rows = database.sql(f"SELECT * FROM file.{in_sql(_table(part.table, tables, name))}")
-    return Source(Table.of(database, flat(rows)), name)
+        self.database.execute(f"SET threads = {1 if kind == 'json' else os.cpu_count() or 1}")
+        return Source(flat(Table(self.database, f"SELECT * FROM read_{kind}({text_in_sql(str(path))})")), name)
+
+    def text(self, path: Path, name: str) -> Source:
+        """Return a table of text, with what must be said about it, and the names that several of its columns have."""
+        import duckdb
+
+        found = layout(path)
+        if any("\ufffd" in column for column in found.header):
+            raise LogError(f"line {found.above + 1} is not UTF-8 text", owner=name, hint=NAME_ENCODING)
+        # Left to itself, DuckDB may skip a header that does not fit the rows.
+        options = f"header = true, all_varchar = true, skip = {found.above}, delim = {text_in_sql(found.mark)}"
+        rows = Table(self.database, f"SELECT * FROM read_csv({text_in_sql(str(path))}, {options})")
+        self.texts.append((path, rows))
+        notes = [f"Lines above the header were skipped: {found.above}."] if found.above else []
+        if path.stat().st_size <= SMALL:
+            try:
+                rows = rows.stored()
+            except duckdb.Error:
+                rows, below = self.refuse_lines(path, rows, name)
+                notes.append(f"Lines below the table were left out: {below}.")
+        return Source(rows, name, tuple(notes), repeated=repeated_names(found.header))
+
+    def refuse_lines(self, path: Path, rows: Table, name: str) -> tuple[Table, int]:
+        """Refuse the first line that does not fit, or return the table without the notes below it, and their number."""
+        fitting = Table(self.database, f"{rows.query[:-1]}, store_rejects = true)").stored()
+        found = self.database.execute(
+            "SELECT line::INTEGER, error_type, csv_line FROM reject_errors ORDER BY 1"
+        ).fetchall()
+        wrong = {line for line, _, _ in found}
+        for line, kind, text in found[:1]:
+            if kind == "INVALID ENCODING":
+                raise LogError(f"line {line} is not UTF-8 text", owner=name, hint=NAME_ENCODING)
+            if not is_below(path, wrong):
+                problem = f"line {line} ({quoted(text.strip())}) does not fit the header"
+                expected = "one header line, and as many values in every line below it"
+                raise LogError(problem, owner=name, expected=expected, hint="notes below the table must go")
+        return fitting, len(wrong)
 
 
 def _unreadable(name: str, error: Exception, expected: str | None = None) -> LogError:
@@ -285,17 +303,6 @@ def _kind(path: Path) -> str:
     return kinds[0]
 
 
-def _table(wanted: str | None, tables: list[str], name: str) -> str:
-    """Return the table to read: the one asked for, or the only one."""
-    listed = ", ".join(map(repr, tables)) or "none"
-    if wanted is None and len(tables) != 1:
-        hint = f"name one as file.db{TABLE_MARK}table"
-        raise LogError(f"the file has {len(tables)} tables ({literal(listed)})", owner=name, hint=hint)
-    if wanted is not None and wanted not in tables:
-        raise LogError(f"there is no table {quoted(wanted)}", owner=name, expected=f"one of {listed}")
-    return tables[0] if wanted is None else wanted
-
-
 def _sqlite_rows(path: Path, wanted: str | None, name: str) -> Iterator[tuple[object, ...]]:
     """Yield the header and the rows of a SQLite table. DuckDB's own reader would have to be downloaded."""
     import sqlite3
@@ -304,15 +311,15 @@ def _sqlite_rows(path: Path, wanted: str | None, name: str) -> Iterator[tuple[ob
         with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as sqlite:
             found = sqlite.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
             # The name is one of the file's own tables; SQL has no parameters for names.
-            rows = sqlite.execute(f"SELECT * FROM {in_sql(_table(wanted, [row[0] for row in found], name))}")
+            rows = sqlite.execute(f"SELECT * FROM {in_sql(one_table(wanted, [row[0] for row in found], name))}")
             yield tuple(column[0] for column in rows.description)
             yield from rows
     except sqlite3.Error as error:
         raise _unreadable(name, error) from None
 
 
-def _frame(database: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRelation:
-    """Return a pandas frame, or one that turns into it (Polars, Arrow), as a relation."""
+def _frame(database: duckdb.DuckDBPyConnection, frame: Any, log: str) -> Source:
+    """Return a pandas frame, or one that turns into it (Polars, Arrow), as a table."""
     import duckdb
     import pandas
 
@@ -323,9 +330,9 @@ def _frame(database: duckdb.DuckDBPyConnection, frame: Any) -> duckdb.DuckDBPyRe
         raise LogError("is not a frame", owner=name, expected=expected)
     try:
         database.register("frame", _with_index(convert()))
-        return database.table("frame")
     except (duckdb.Error, TypeError, ImportError) as error:
         raise _unreadable(name, error, expected) from None
+    return Source(Table(database, "SELECT * FROM frame"), log, repeated=repeated_names(getattr(frame, "columns", ())))
 
 
 def _with_index(frame: Any) -> Any:
@@ -336,3 +343,6 @@ def _with_index(frame: Any) -> Any:
         frame = frame.rename_axis(index="time")
     named = [name for name in frame.index.names if name is not None]
     return frame if not named or set(named) & set(frame.columns) else frame.reset_index()
+
+
+_ROWS = {"xlsx": sheet_rows, "sqlite": _sqlite_rows}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,13 +28,6 @@ class Table:
 
     database: duckdb.DuckDBPyConnection
     query: str
-
-    @classmethod
-    def of(cls, database: duckdb.DuckDBPyConnection, relation: duckdb.DuckDBPyRelation) -> Table:
-        """Return a relation as a table."""
-        name = f"source_{next(_NUMBERS)}"
-        relation.create_view(name)
-        return cls(database, f"SELECT * FROM {name}")
 
     @functools.cached_property
     def kinds(self) -> dict[str, str]:
@@ -83,17 +76,6 @@ class Table:
 
         found = self.database.execute(self.using(sql), list(values)).fetchnumpy()
         return {column: np.ma.getdata(each) for column, each in found.items()}
-
-    def mapped(self, column: str, values: Mapping[str, float]) -> str:
-        """Return SQL for the number that a text of a column stands for, NULL for other texts."""
-        import pandas
-
-        name = f"mapping_{next(_NUMBERS)}"
-        frame = pandas.DataFrame({"text": list(values), "number": list(values.values())}).astype({"number": float})
-        self.database.register(f"{name}_frame", frame)
-        self.database.execute(f"CREATE TEMP TABLE {name} AS SELECT text::VARCHAR AS text, number FROM {name}_frame")
-        self.database.unregister(f"{name}_frame")
-        return f"(SELECT number FROM {name} WHERE text = {column})"
 
     def stored(self, numbered: str = "") -> Table:
         """Return the table with its rows computed once, and perhaps a column of their numbers, from 0."""

@@ -8,25 +8,26 @@ import csv
 import dataclasses
 import datetime
 import gzip
+import io
 import itertools
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from rotting.errors import literal, quoted
 from rotting.logs.read.options import LogError
 
 SEPARATORS = (",", ";", "\t", "|")
 LINES = 50  # that show how a table is laid out
-CHUNK = 1 << 20
 LONGEST_LINE = 100_000
+NAME_ENCODING = "save the file as UTF-8, or name its encoding with {encoding}, such as utf-16-le, latin-1 or cp1252"
 
 
-def open_bytes(path: Path) -> gzip.GzipFile | BinaryIO:
+def open_bytes(path: Path) -> BinaryIO:
     """Open a file, packed with gzip or not."""
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
 def unzipped(path: Path, folder: Path, name: str) -> Path:
@@ -36,48 +37,33 @@ def unzipped(path: Path, folder: Path, name: str) -> Path:
         if len(files) != 1:
             listed = ", ".join(each.filename for each in files[:4]) or "none"
             raise LogError(f"the archive holds {len(files)} files ({literal(listed)})", owner=name, expected="one file")
-        target = folder / f"unzipped-{Path(files[0].filename).name}"
-        with archive.open(files[0]) as packed, target.open("wb") as plain:
-            shutil.copyfileobj(packed, plain)
-    return target
+        return Path(archive.extract(files[0], folder))
 
 
 def in_utf8(path: Path, encoding: str | None, folder: Path, name: str) -> Path:
     """Return the file itself if it is UTF-8 as far as its first bytes tell, otherwise a copy that is."""
     with open_bytes(path) as file:
         start = file.read(100)
-    encoding = encoding or _encoding_of(start)
+    if encoding is None:
+        encoding = "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+        if encoding == "utf-8" and b"\0" in start:
+            raise LogError("is not UTF-8 text", owner=name, hint=NAME_ENCODING)
     try:
         if codecs.lookup(encoding).name == "utf-8":
             return path
-        decoder = codecs.getincrementaldecoder(encoding)()
     except LookupError:
         expected = "a name such as utf-8, utf-16, latin-1 or cp1252"
         raise LogError("is no encoding", name="encoding", value=encoding, expected=expected) from None
     target = folder / "utf-8.csv"
     try:
-        with open_bytes(path) as file, target.open("w", encoding="utf-8", newline="") as plain:
-            while piece := file.read(CHUNK):
-                plain.write(decoder.decode(piece))
-            plain.write(decoder.decode(b"", final=True))
+        with (
+            io.TextIOWrapper(open_bytes(path), encoding, newline="") as file,
+            target.open("w", encoding="utf-8", newline="") as plain,
+        ):
+            shutil.copyfileobj(file, plain)
     except UnicodeDecodeError:
-        hint = "name its encoding with {encoding}, such as utf-8, latin-1 or cp1252"
-        raise LogError(f"is not {encoding} text", owner=name, hint=hint) from None
+        raise LogError(f"is not {encoding} text", owner=name, hint=NAME_ENCODING) from None
     return target
-
-
-def _encoding_of(start: bytes) -> str:
-    """Return the encoding that the first bytes of a text tell: in UTF-16 every second byte of Latin letters is 0.
-
-    >>> _encoding_of("Day".encode("utf-16")), _encoding_of("Day,Ad".encode("utf-16-be")), _encoding_of(b"Day,Ad")
-    ('utf-16', 'utf-16-be', 'utf-8')
-    """
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for encoding, zeros, others in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
-        if zeros and not any(zeros) and all(others):
-            return encoding
-    return "utf-8"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +72,7 @@ class Layout:
 
     mark: str  # between the values
     above: int  # how many lines lie above the header
-    header: tuple[str, ...]
+    header: Sequence[str]
 
 
 def layout(path: Path) -> Layout:
@@ -96,33 +82,26 @@ def layout(path: Path) -> Layout:
     has as many, none of which is a number or empty.
     """
     with open_bytes(path) as file:
-        raw = [line.decode("utf-8", "replace") for line in itertools.islice(iter(lambda: _line(file), b""), LINES)]
+        raw = itertools.islice(iter(lambda: file.readline(LONGEST_LINE), b""), LINES)
+        lines = [line.decode("utf-8", "replace") for line in raw]
     try:
-        rows = {mark: list(csv.reader(raw, delimiter=mark)) for mark in SEPARATORS}
+        rows = {mark: [next(csv.reader([line], delimiter=mark), []) for line in lines] for mark in SEPARATORS}
     except csv.Error:
         problem = "is no table of text with ordinary ends of lines"
         hint = "save it as CSV (UTF-8); a packed file needs its ending, .gz or .zip"
         raise LogError(problem, owner=f"log {str(path)!r}", hint=hint) from None
-    widths = {mark: collections.Counter(len(row) for row in found if row) for mark, found in rows.items()}
 
     def fit(mark: str) -> tuple[int, int]:
-        usual = widths[mark].most_common(1)
-        return (usual[0][1], usual[0][0]) if usual and usual[0][0] > 1 else (0, 0)
+        widths = collections.Counter(len(row) for row in rows[mark] if len(row) > 1)
+        return max(((number, width) for width, number in widths.items()), default=(0, 1))
 
     best = max(SEPARATORS, key=fit)
     width = fit(best)[1]
-    above = _lines_above(raw, best, width) if width > 1 else 0
-    return Layout(best, above, tuple(next(iter(csv.reader(raw[above:], delimiter=best)), ())))
-
-
-def _lines_above(raw: list[str], mark: str, width: int) -> int:
-    """Return how many lines lie above the header of a table with so many values in a line."""
-    for number, line in enumerate(raw):
-        [row] = list(csv.reader([line], delimiter=mark)) or [[]]
-        if len(row) >= width:
-            is_header = number > 0 and len(row) == width and not any(map(_is_value, row))
-            return number if is_header else 0
-    return 0
+    above = next((number for number, row in enumerate(rows[best]) if len(row) >= width), 0)
+    header = [text.strip() for text in rows[best][above]]
+    if len(header) != width or any(not text or text[0].isdigit() for text in header):
+        above = 0
+    return Layout(best, above, rows[best][above])
 
 
 def repeated_names(header: Iterable[object]) -> frozenset[str]:
@@ -135,56 +114,34 @@ def repeated_names(header: Iterable[object]) -> frozenset[str]:
     return frozenset(name for name, count in counts.items() if name and count > 1)
 
 
-def _line(file: gzip.GzipFile | BinaryIO) -> bytes:
-    return file.readline(LONGEST_LINE)
-
-
-def _is_value(text: str) -> bool:
-    return not text.strip() or text.strip()[0].isdigit()
-
-
-def refuse_broken_csv(path: Path, name: str) -> None:
-    """Raise an error with the first line that is not UTF-8, or does not have as many values as the header.
-
-    DuckDB names the line only in its message, whose words are not to be relied upon.
-    """
-
-    def lines(file: Iterable[bytes]) -> Iterator[str]:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield line.decode("utf-8")
-            except UnicodeDecodeError:
-                hint = "save the file as UTF-8, or name its encoding with {encoding}, such as latin-1 or cp1252"
-                raise LogError(f"line {number} is not UTF-8 text", owner=name, hint=hint) from None
-
-    found = layout(path)
+def is_below(path: Path, lines: set[int]) -> bool:
+    """Say whether some lines are all that stands below an empty line: notes that ad platforms write below a table."""
     with open_bytes(path) as file:
-        reader = csv.reader(itertools.islice(lines(file), found.above, None), delimiter=found.mark)
-        width = len(next(reader, []))
-        for values in reader:
-            if values and len(values) != width:
-                problem = f"line {reader.line_num + found.above} does not fit the header"
-                expected = "one header line, and as many values in every line below it"
-                raise LogError(problem, owner=name, expected=expected, hint="notes below the table must go")
+        texts = list(enumerate((line.strip() for line in file), start=1))
+    first = min(lines)
+    return not texts[first - 2][1] and {number for number, text in texts[first - 1 :] if text} == lines
 
 
 def sheet_rows(path: Path, wanted: str | None, name: str) -> Iterator[Sequence[object]]:
     """Yield the rows of a sheet of an Excel file: the one asked for, or the only one with rows."""
-    import openpyxl
+    import pandas
 
-    workbook = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    filled = [sheet.title for sheet in workbook.worksheets if any(True for _ in sheet.iter_rows(max_row=1))]
-    if wanted is None and len(filled) != 1:
-        listed = ", ".join(map(quoted, filled)) or "none"
-        raise LogError(f"the file has {len(filled)} sheets ({listed})", owner=name, hint="name one as file.xlsx::sheet")
-    if wanted is not None and wanted not in filled:
-        raise LogError(f"there is no sheet {quoted(wanted)}", owner=name, expected=f"one of {filled}")
-    rows = [row for row in workbook[wanted or filled[0]].iter_rows(values_only=True) if any(map(_is_filled, row))]
-    workbook.close()
-    # A merged title may be wider than the table; alone in its row, it is a narrow line, as in a text file.
-    width = max((max(place for place, value in enumerate(row) if _is_filled(value)) for row in rows), default=0) + 1
-    for row in rows:
-        yield row[:width] if any(map(_is_filled, row[1:])) else row[:1]
+    sheets = pandas.read_excel(path, sheet_name=None, header=None, dtype=object, na_filter=False, engine="openpyxl")
+    filled = [str(title) for title, sheet in sheets.items() if len(sheet)]
+    for row in sheets[one_table(wanted, filled, name)].itertuples(index=False):
+        # A merged title, alone in its row, is a narrow line, as in a text file.
+        values = [value for value in row if value != ""]
+        yield row if len(values) > 1 else values
+
+
+def one_table(wanted: str | None, tables: Sequence[str], name: str) -> str:
+    """Return the table or sheet to read: the one asked for, or the only one."""
+    listed = literal(", ".join(map(repr, tables)) or "none")
+    if wanted is None and len(tables) != 1:
+        raise LogError(f"the file has {len(tables)} tables ({listed})", owner=name, hint="name one as file::table")
+    if wanted is not None and wanted not in tables:
+        raise LogError(f"there is no table {quoted(wanted)}", owner=name, expected=f"one of {listed}")
+    return tables[0] if wanted is None else wanted
 
 
 def rows_as_csv(rows: Iterable[Sequence[object]], folder: Path) -> Path:
@@ -193,10 +150,6 @@ def rows_as_csv(rows: Iterable[Sequence[object]], folder: Path) -> Path:
     with target.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([exact_text(value) or "" for value in row] for row in rows)
     return target
-
-
-def _is_filled(value: object) -> bool:
-    return value is not None and value != ""
 
 
 def exact_text(value: object) -> str | None:
