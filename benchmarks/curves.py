@@ -31,7 +31,9 @@ HIGHLIGHTS = {
 
 def every_policy() -> dict[str, Policy]:
     """Return one of each policy that the package exports."""
-    needed: dict[str, dict[str, Any]] = {"CTO": {"curves": (Power(0.1), Power(0.5))}}
+    needed: dict[str, dict[str, Any]] = {
+        name: {"curves": (Power(0.1), Power(0.5))} for name in ("CTO", "CTOSIM", "DCTOUCB")
+    }
     classes = (getattr(rotting, name) for name in rotting.policies.__all__)
     found = [each for each in classes if isinstance(each, type) and issubclass(each, Policy) and each is not Policy]
     return {each.__name__: each(**needed.get(each.__name__, {})) for each in found}

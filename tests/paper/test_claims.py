@@ -141,7 +141,18 @@ def linear(results):
     regret.loc[{"policy": "FEWA 0.06"}] = regret["round"].values / 50
 
 
+def with_levine(name, label, factor):
+    return lambda results: multiply(results["levine"][name], label, factor)
+
+
 FALSE = {
+    "levine-values-np": (with_levine("NP", "SWUCB", 1.2), "differs"),
+    "levine-values-av": (with_levine("AV", "CTO", 3), "differs"),
+    "levine-values-anv": (with_levine("ANV", "D-CTO", 1.2), "differs"),
+    "levine-wins-np": (with_levine("NP", "wSWA", 100), "fails"),
+    "levine-wins-av": (with_levine("AV", "wSWA", 100), "fails"),
+    "levine-wins-anv": (with_levine("ANV", "D-CTO", 0.1), "differs"),
+    "levine-wswa-bound": (with_levine("AV", "wSWA", 1e5), "fails"),
     "worst-drop": (on_every_drop("FEWA 0.06", lambda drop: 100 if drop > 5 else 1), "fails"),
     "no-wswa-everywhere": (same_everywhere, "fails"),
     "small-drops-want-large-alpha": (on_every_drop("wSWA 0.2", lambda drop: 10), "fails"),
@@ -258,7 +269,7 @@ def test_exact_values_can_be_wrong(right, monkeypatch):
     assert verdict_on("boredom-values", right) == "fails"
 
 
-@pytest.mark.parametrize("name", ["boredom", "restless", "many-arms", "candy-cane"])
+@pytest.mark.parametrize("name", ["levine", "boredom", "restless", "many-arms", "candy-cane"])
 def test_what_is_beyond_the_paper_is_drawn_and_tabled(right, name):
     """One row per policy at least, and a picture with something in it."""
     experiment = next(each for each in reproduce.EXPERIMENTS if each.name == name)

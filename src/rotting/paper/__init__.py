@@ -13,6 +13,7 @@ MODULES = {
 }
 # Experiments of other papers, which `--all` adds. Claims about them are judged whenever they are played.
 BEYOND = {
+    "levine": "levine",
     "boredom": "boredom",
     "restless": "restless",
     "many-arms": "many_arms",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rotting._output.style import add_title, new_figure
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
 from rotting.paper.final_regret import draw_ranking, final_reward, summary_row
-from rotting.policies import AUCB, CTO, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
+from rotting.policies import AUCB, CTO, CTOSIM, DCTOUCB, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
 from rotting.problems import Exponential, candy_cane
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 PROBLEM = candy_cane()
 KEY = "kaggle"
 RATE = -math.log(0.97)  # of the decay
+CURVES = tuple(Exponential(level / 101, RATE) for level in range(1, 101, 3))
 # What some policies cannot do without, or are told of the decay.
 TOLD: dict[type[Policy], dict[str, Any]] = {
     AUCB: {"trend": Exponential(1.0, RATE)},
-    CTO: {"curves": tuple(Exponential(level / 101, RATE) for level in range(1, 101, 3))},
+    **{kind: {"curves": CURVES} for kind in (CTO, CTOSIM, DCTOUCB)},
     LinUCRL: {"window": 1, "degree": 1},
     UCBTASW: {"variation": 1000.0},
     UCBTP: {"rho": 0.03},
@@ -64,7 +65,8 @@ EXPERIMENT = Experiment(
     section="Beyond the paper: the Candy Cane Contest",
     alt="Expected reward of every policy of the package in the Candy Cane Contest",
     caption="Kaggle's Santa 2020 for one player: 100 machines, each pull takes 3 % of its level. Parameters are the "
-    "defaults, with sigma = 0.5; LevelFilter, AUCB and CTO are told the decay, UCBTP and UCBTASW something like it.",
+    "defaults, with sigma = 0.5; LevelFilter, AUCB, CTO, CTOSIM and DCTOUCB are told the decay, UCBTP and UCBTASW "
+    "something like it.",
     runs=200,
     blocks=(Block(KEY, policies(), PROBLEM),),
     figure=figure,

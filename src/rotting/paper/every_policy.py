@@ -9,7 +9,7 @@ from matplotlib.ticker import SymmetricalLogLocator
 
 from rotting._output.style import COLOURS, add_title, new_figure, thousands, tidy
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.policies import CTO, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
+from rotting.policies import CTO, CTOSIM, DCTOUCB, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
 from rotting.simulation.summary import QUANTILES
 
@@ -32,8 +32,9 @@ def policies_for(name: str) -> dict[str, Policy]:
     """Return the policies with their default parameters, and what they cannot do without."""
     problem = PROBLEMS[name]
     low, high = RANGES[name]
-    special = {
-        CTO: CTO(curves=tuple(dict.fromkeys(problem.curves))),
+    curves = tuple(dict.fromkeys(problem.curves))
+    special: dict[type[Policy], Policy] = {
+        **{each: each(curves) for each in (CTO, CTOSIM, DCTOUCB)},
         BetaThompson: BetaThompson(low=low, high=high),
         Exp3: Exp3(low=low, high=high),
         Exp3S: Exp3S(low=low, high=high),

@@ -8,7 +8,9 @@ from rotting.policies.aucb import AUCB
 from rotting.policies.aucb_tp import AUCBTP
 from rotting.policies.beta_thompson import BetaThompson
 from rotting.policies.cto import CTO
+from rotting.policies.cto_sim import CTOSIM
 from rotting.policies.cusum_ucb import CUSUMUCB
+from rotting.policies.dcto_ucb import DCTOUCB
 from rotting.policies.discounted_beta_thompson import DiscountedBetaThompson
 from rotting.policies.discounted_ucb import DiscountedUCB
 from rotting.policies.eff_fewa import EffFEWA
@@ -48,7 +50,9 @@ __all__ = [
     "AUCB",
     "AUCBTP",
     "CTO",
+    "CTOSIM",
     "CUSUMUCB",
+    "DCTOUCB",
     "FEWA",
     "GLRKLUCB",
     "KLUCB",

@@ -19,6 +19,7 @@ from rotting.problems.curves import (
     Table,
 )
 from rotting.problems.cycles import Cycle
+from rotting.problems.drawn import Drawn
 from rotting.problems.dynamics import Dynamics
 from rotting.problems.field import (
     boredom,
@@ -34,6 +35,7 @@ from rotting.problems.many_arms import ManyArms
 from rotting.problems.named import (
     NAMED,
     ProblemLike,
+    levine_drawn,
     levine_ten_arm,
     levine_two_arm,
     parse_problem,
@@ -66,6 +68,7 @@ __all__ = [
     "Curve",
     "CurveLike",
     "Cycle",
+    "Drawn",
     "Drop",
     "Drops",
     "Dynamics",
@@ -97,6 +100,7 @@ __all__ = [
     "boredom",
     "candy_cane",
     "creatives",
+    "levine_drawn",
     "levine_ten_arm",
     "levine_two_arm",
     "many_arms",
