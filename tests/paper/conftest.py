@@ -11,6 +11,7 @@ from rotting.paper import (
     candy_cane,
     levine,
     many_arms,
+    recovering,
     reproduce,
     restless,
     stationary,
@@ -131,10 +132,20 @@ def _beyond():
     return {
         "levine": _levine(),
         "boredom": {boredom.KEY: genres},
+        "recovering": _recovering(),
         "restless": {name: dataset(articles, [20_000]) for name in restless.PROBLEMS},
         "many-arms": {key: dataset(told, [many_arms.HORIZON]) for key in many_arms.RHOS},
         "candy-cane": {candy_cane.KEY: canes},
     }
+
+
+def _recovering():
+    results = {}
+    for name, published in recovering.PUBLISHED.items():
+        made = dataset({label: 500.0 - published.get(label, 100.0) for label in recovering.POLICIES}, [1000])
+        made["oracle_reward"] = ("round", [500.0])
+        results[name] = made
+    return results
 
 
 def _levine():

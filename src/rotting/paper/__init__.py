@@ -15,6 +15,7 @@ MODULES = {
 BEYOND = {
     "levine": "levine",
     "boredom": "boredom",
+    "recovering": "recovering",
     "restless": "restless",
     "many-arms": "many_arms",
     "candy-cane": "candy_cane",

@@ -10,6 +10,7 @@ from rotting._output.style import add_title, new_figure
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
 from rotting.paper.final_regret import draw_ranking, final_reward, summary_row
 from rotting.policies import AUCB, CTO, CTOSIM, DCTOUCB, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
+from rotting.policies._contract.suited import KINDS
 from rotting.problems import Exponential, candy_cane
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ TOLD: dict[type[Policy], dict[str, Any]] = {
 
 
 def policies() -> dict[str, Policy]:
-    """Return every policy but the oracle, which cannot be told the levels; sigma is that of rewards 0 and 1."""
+    """Return every policy that is not made for other arms, told sigma; the oracle cannot be told the levels."""
     made = {}
     for label, kind in POLICIES.items():
-        if kind is not Oracle:
+        suited = kind.made_for is None or KINDS[kind.made_for](PROBLEM, PROBLEM.horizon) is None
+        if suited and kind is not Oracle:
             noise = {"sigma": 0.5} if "sigma" in {field.name for field in dataclasses.fields(kind)} else {}
             made[label] = kind(**noise, **TOLD.get(kind, {}))
     return made

@@ -34,6 +34,8 @@ from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.raw_ucb_plus import RAWUCBPlus
 from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
+from rotting.policies.rgp_ts import RGPTS
+from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
 from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
 from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
@@ -61,6 +63,8 @@ __all__ = [
     "POLICIES",
     "RAWKLUCB",
     "RAWUCB",
+    "RGPTS",
+    "RGPUCB",
     "SSUCB",
     "SWA",
     "UCB1",

@@ -114,6 +114,7 @@ NAMED: dict[str, Callable[..., Problem]] = {
         field.candy_cane,
         field.boredom,
         field.recovering_logistic,
+        field.pike_burke,
         field.yahoo,
         field.piecewise,
         field.many_arms,

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from rotting.paper import boredom, candy_cane, many_arms
+from rotting.paper import boredom, candy_cane, many_arms, recovering
 from rotting.paper.claims.judging import (
+    DIFFERS,
     FAILS,
     HOLDS,
     AllResults,
@@ -73,6 +74,31 @@ def _beats_greedy(results: AllResults) -> Finding:
     value, low, high = mean_of(_last_rounds(results, boredom.LEARNT) - boredom.GENRES.cycle("greedy").value)
     ucb = _last_rounds(results, "UCB1").mean()
     return Finding(value, low, high, verdict_within(low, high, 0.0, math.inf), f"UCB1 earns {ucb:.3f}.")
+
+
+# Arms that recover.
+
+
+@claim(
+    "rgp-totals",
+    "what RGP-UCB and RGP-TS earn on the two instances of Pike-Burke and Grunewalder (2019), Table 1",
+    "largest difference from the four totals, as a share of what is allowed (1 %, or three standard errors)",
+    ["recovering"],
+    "461.7, 462.6; 145.6, 156.5",
+)
+def _totals(results: AllResults) -> Finding:
+    found = []
+    for name, published in recovering.PUBLISHED.items():
+        rewards = final_reward(results["recovering"][name])
+        for label, value in published.items():
+            earned = rewards[label]
+            error = float(earned.std(ddof=1)) / math.sqrt(len(earned)) if len(earned) > 1 else math.inf
+            share = abs(earned.mean() - value) / max(0.01 * value, 3 * error)
+            found.append((float(share), f"{label} on {name} {earned.mean():.1f}"))
+    runs = min(dataset.sizes["run"] for dataset in results["recovering"].values())
+    value = max(found)[0]
+    verdict = DIFFERS if runs < 2 or value > 1 else HOLDS
+    return Finding(value, None, None, verdict, ", ".join(text for _, text in found) + ".")
 
 
 # Restless arms.
