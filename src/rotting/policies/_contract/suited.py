@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotting.errors import BadValue, PolicyMismatch
+from rotting.problems.blocking import Blocking
 from rotting.problems.candy_cane import CandyCane
 from rotting.problems.recovering import Recovering
 from rotting.problems.rewards import share_outside
+from rotting.problems.satiation import Satiation
 
 if TYPE_CHECKING:
     from rotting.policies._contract.policy import Policy
@@ -173,4 +175,6 @@ KINDS: dict[str, Callable[[Any, int], str | None]] = {
     "many arms": _not_many,
     "arms that empty": _without(CandyCane),
     "arms that recover": _without(Recovering),
+    "arms that are blocked": _without(Blocking),
+    "arms that satiate": _without(Satiation),
 }
