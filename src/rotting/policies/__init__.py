@@ -46,6 +46,7 @@ from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGauss
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.ssucb import SSUCB
 from rotting.policies.swa import SWA
+from rotting.policies.tally_elimination import TallyElimination
 from rotting.policies.ucb1 import UCB1
 from rotting.policies.ucb_tp import UCBTP
 from rotting.policies.ucbt_asw import UCBTASW
@@ -107,6 +108,7 @@ __all__ = [
     "SlidingWindowBetaThompson",
     "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
+    "TallyElimination",
     "Uniform",
     "parse_policy",
 ]

@@ -189,8 +189,7 @@ class EEP(
         """Return m."""
         if self.m is not None:
             return self.m
-        horizon: int = self.told("horizon")
-        return max(4, math.ceil(horizon ** (2 / 3) / n_arms))
+        return max(4, math.ceil(math.pow(self.told("horizon"), 2 / 3) / n_arms))
 
     def check_state(self, state: EEPState) -> None:
         """Check counts, fits and the plan."""

@@ -18,6 +18,7 @@ from rotting.problems.candy_cane import CandyCane
 from rotting.problems.recovering import Recovering
 from rotting.problems.rewards import share_outside
 from rotting.problems.satiation import Satiation
+from rotting.problems.tally import Tally
 
 if TYPE_CHECKING:
     from rotting.policies._contract.policy import Policy
@@ -177,4 +178,5 @@ KINDS: dict[str, Callable[[Any, int], str | None]] = {
     "arms that recover": _without(Recovering),
     "arms that are blocked": _without(Blocking),
     "arms that satiate": _without(Satiation),
+    "arms with a tally": _without(Tally),
 }
