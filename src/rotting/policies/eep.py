@@ -87,23 +87,30 @@ def _total(state, number):
 def update(state, arm, reward):
     """Satiate the arm; while it is explored, add the reward to its sums, and estimate at the end."""
     state.pulls[arm] += 1
-    exploring = state.pulls[arm] <= state.counts[EXPLORED]
-    rest = state.counts[ROUNDS] - state.last[arm]
-    for factor in range(len(state.settings)):
-        gamma = state.settings[factor]
-        satiation = state.satiation[arm, factor] * gamma**rest
-        if exploring:
+    if state.pulls[arm] <= state.counts[EXPLORED]:
+        for factor in range(len(state.settings)):
+            satiation = _satiate(state, arm, factor)
             sums = state.sums[arm, factor]
             sums[S] += satiation
             sums[SS] += satiation * satiation
             sums[SX] += satiation * reward
             sums[X] += reward
             sums[XX] += reward * reward
-        state.satiation[arm, factor] = gamma * (satiation + 1.0)
+    else:
+        _satiate(state, arm, state.fitted[arm])
     state.counts[ROUNDS] += 1
     state.last[arm] = state.counts[ROUNDS]
     if state.pulls[arm] == state.counts[EXPLORED]:
         _estimate(state, arm)
+
+
+@helper
+def _satiate(state, arm, factor):
+    """Return how satiated people are with an arm that is pulled now, for one of the factors, and satiate them."""
+    gamma, rest = state.settings[factor], state.counts[ROUNDS] - state.last[arm]
+    satiation = state.satiation[arm, factor] * gamma**rest
+    state.satiation[arm, factor] = gamma * (satiation + 1.0)
+    return satiation
 
 
 @outlined
