@@ -21,6 +21,8 @@ from curves import plot_curves, time_against_arms, time_against_rounds
 from rich.console import Console
 from rich.table import Table
 
+import rotting
+
 HERE = Path(__file__).parent
 IMAGES = HERE.parent / "docs" / "images"
 PACKAGES = ("rotting", "numba", "llvmlite", "numpy", "river", "mabwiser")
@@ -37,6 +39,7 @@ def main() -> int:
         bars.append(bar)
         print(f"{'holds' if bar.holds else 'FAILS'}  {bar.value:8.3g}  {bar.name}", file=sys.stderr)
     results: dict[str, Any] = {
+        "version": rotting.__version__,
         "machine": machine(),
         "bars": [dataclasses.asdict(bar) | {"holds": bar.holds} for bar in bars],
     }

@@ -118,17 +118,20 @@ def server(url: str, mode: str = "") -> Iterator[None]:
 def serve(url: str, mode: str) -> None:
     """Serve a bandit, and an endpoint that parses the same body and answers at once."""
     from rotting import Bandit, EffFEWA
-    from rotting.serve import app, requests, running, writer
-    from rotting.serve.routing import Answer, Request, Route, Router
+    from rotting.bandit import Choice, commit
+    from rotting.serve import app, requests, running
+    from rotting.serve.routing import Request, Route
 
-    async def echo(service: app.Service, request: Request) -> Answer:
+    async def echo(service: app.Service, request: Request) -> requests.Decisions:
+        """Answer at once."""
         body = request.decoded(requests.Decide)
-        choice = {"id": "440a0f7bce-3-c1266a17a539", "arm": "red", "why": "never tried", "probability": 1.0}
-        return Answer(201, requests.encode({"decisions": [choice] * int(body.n)}))
+        choice = Choice("440a0f7bce-3-c1266a17a539", "red", "never tried", 1.0)
+        return requests.Decisions(decisions=[choice] * int(body.n))
 
-    app.ROUTER = Router((*app.ROUTER.routes, Route(method="POST", path=ECHO, handler=echo, role="client")))
+    replies = {201: requests.Decisions}
+    app.ROUTES = (*app.ROUTES, Route("POST", ECHO, echo, "client", requests.Decide, replies))
     if mode == "one commit per request":
-        writer.LARGEST_TRANSACTION = 1
+        commit.LARGEST_TRANSACTION = 1
     Bandit.open(url, "bench", EffFEWA(sigma=0.5), [f"arm {number}" for number in range(10)], reward_wait=60.0).close()
     running.serve(app.Options(url=url), "127.0.0.1", PORT, lambda text: None)
 

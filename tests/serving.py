@@ -20,15 +20,15 @@ ARMS = ["red", "green", "blue"]
 @contextlib.contextmanager
 def serving(url, **options):
     """Yield a client of a server that runs in a thread of this process."""
-    service = Service(Options(url=url, **options))
-    server = running.Server(service)
-    with running._listen("127.0.0.1", 0) as listening:
+    started = threading.Event()
+    service = Service(Options(url=url, **options), started.set)
+    server = running.make_server(service)
+    with running.listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            while not server.started:
+            while not started.wait(1.0):
                 assert thread.is_alive(), "the server did not start"
-                time.sleep(0.01)
             address = f"http://127.0.0.1:{listening.getsockname()[1]}"
             with httpx.Client(base_url=address, timeout=30.0) as client:
                 client.service = service
@@ -53,6 +53,14 @@ def make_key(url, role, bandit=None):
 
 def bearer(key):
     return {"Authorization": f"Bearer {key}"}
+
+
+def wait_until(condition, seconds=60.0):
+    """Wait until a condition holds, which is asked for twenty times a second."""
+    deadline, pause = time.monotonic() + seconds, threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        pause.wait(0.05)
 
 
 def free_port():

@@ -1,9 +1,12 @@
 """What a release needs: one version, told alike everywhere, and a trial of every extra."""
 
 import importlib.util
+import json
 import re
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import rotting
 
@@ -42,3 +45,20 @@ def test_the_lowest_versions_are_those_of_the_project():
     listed = lowest.requirements()
     assert {line.partition("==")[0] for line in listed} >= {"numpy", "zarr", "duckdb", "uvicorn[standard]"}
     assert not any(line.startswith("rotting") for line in listed)
+
+
+def numbers(version):
+    """Return a version's release as numbers: those of 0.3.0 for "0.3.0.dev1"."""
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
+
+
+@pytest.mark.parametrize("name", ["results", "gpu", "diagnose"])
+def test_benchmarks_are_not_older_than_the_release(name):
+    """Before a release: `make bench`, `make test-gpu`, `python benchmarks/diagnose.py`."""
+    measured = json.loads((ROOT / "benchmarks" / f"{name}.json").read_text())
+    assert numbers(measured["version"]) >= numbers(rotting.__version__)
+    assert measured.get("machine") or name == "diagnose"  # which counts right answers, and takes no times
+
+
+def test_every_benchmark_file_is_asked_for_its_version():
+    assert {file.stem for file in (ROOT / "benchmarks").glob("*.json")} == {"results", "gpu", "diagnose"}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rotting._core.isotonic import non_increasing_fit, non_increasing_fits
+from rotting._core.isotonic import non_increasing_fit
 
 
 def nearest(values, weights):
@@ -28,17 +28,3 @@ def test_values_that_do_not_increase_are_kept():
 
 def test_no_values():
     assert non_increasing_fit([]).tolist() == []
-
-
-def test_many_rows_at_once_are_the_fits_of_each():
-    generator = np.random.default_rng(0)
-    values, weights = generator.normal(size=(50, 32)), generator.integers(1, 50, 32).astype(float)
-    each = np.stack([non_increasing_fit(row, weights) for row in values])
-    assert non_increasing_fits(values, weights) == pytest.approx(each, abs=1e-12)
-
-
-def test_many_rows_with_weights_of_their_own_are_the_fits_of_each():
-    generator = np.random.default_rng(1)
-    values, weights = generator.normal(size=(50, 7)), generator.integers(1, 50, (50, 7)).astype(float)
-    each = np.stack([non_increasing_fit(*row) for row in zip(values, weights, strict=True)])
-    assert non_increasing_fits(values, weights) == pytest.approx(each, abs=1e-12)

@@ -3,8 +3,9 @@
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 
-from rotting import Bandit
+from rotting import Bandit, EffFEWA
 from serving import ARMS, client, make_bandit, serving, sqlite
 
 
@@ -89,7 +90,11 @@ def test_bandits_are_made_shown_and_changed(client):
     assert (made.status_code, made.json()["bandit"]) == (201, "a/b %")
     assert made.json()["settings"]["epsilon"] == 0.1
     assert client.put(path, json=settings).status_code == 200
-    assert client.put(path, json={**settings, "epsilon": 0.2}).status_code == 409
+    other = client.put(path, json={**settings, "epsilon": 0.2})
+    assert (other.status_code, other.json()["hint"]) == (409, "leave it out, or change it: PATCH this address")
+    for arms in (["a"], ["a", "b", "c"]):
+        problem = client.put(path, json={**settings, "arms": arms}).json()
+        assert (problem["status"], problem["type"], problem["name"]) == (409, "/reference#SettingsConflict", "arms")
     assert client.get("/v1/bandits").json() == {"bandits": ["a/b %", "hero"]}
     changed = client.patch(f"{path}/arms", json={"add": ["c"], "retire": ["a"]}).json()
     assert changed["arms"] == [
@@ -107,6 +112,26 @@ def test_bandits_are_made_shown_and_changed(client):
     [choice] = client.post(f"{path}/decisions").json()["decisions"]
     forged = client.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1000})
     assert (forged.status_code, forged.json()["type"]) == (422, "/reference#RewardOutOfRange")
+
+
+def test_one_of_those_who_make_a_bandit_at_once_has_made_it(client):
+    with ThreadPoolExecutor(8) as threads:
+        asked = [threads.submit(client.put, "/v1/bandits/new", json={"arms": ["a", "b"]}) for _ in range(8)]
+    assert sorted(each.result().status_code for each in asked) == [200] * 7 + [201]
+
+
+def test_a_bandit_that_was_made_again_elsewhere_is_served_and_counted(client):
+    url, service = client.service.options.url, client.service
+    decide(client)
+    service.follower.look()  # afterwards, nothing more is to be read of it
+    Bandit.delete(url, "hero")
+    Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["black", "white"]).close()
+    service.directory.refresh(at_once=True)
+    service.follower.look()
+    metrics = client.get("/metrics").text
+    assert 'arm="black"' in metrics
+    assert 'arm="red"' not in metrics
+    assert decide(client)[0]["arm"] == "black"
 
 
 def test_the_report_is_that_of_the_library(client):
@@ -147,8 +172,8 @@ MISTAKES = [
     ("PUT", "/v1/bandits/new", {"arms": ["a", "a"]}, 422, "given twice"),
     ("PUT", "/v1/bandits/new", {"arms": ["a"], "policy": "Nonsense()"}, 422, "Nonsense"),
     ("PUT", "/v1/bandits/%20", {"arms": ["a"]}, 422, "cannot be seen"),
-    ("GET", "/v1/bandits/hero/events?limit=x", None, 422, "limit='x'"),
-    ("GET", "/v1/bandits/hero/events?colour=x", None, 422, "no parameter 'colour'"),
+    ("GET", "/v1/bandits/hero/events?limit=x", None, 422, "?limit=x: Expected `int | null`"),
+    ("GET", "/v1/bandits/hero/events?colour=x", None, 422, "?colour=x: Object contains unknown field `colour`"),
     ("GET", "/v1/bandits/hero/", None, 404, "nothing at this address"),
     ("GET", "/v1/bandits/%ff", None, 400, "not UTF-8"),
     ("DELETE", "/v1/bandits/hero", None, 405, "expected GET, PATCH, PUT"),

@@ -8,14 +8,27 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import httpx
 import pytest
 
-from bandit.tables import limit_pages
 from rotting import Bandit
+from rotting.bandit import open_store
 from rotting.bandit.core import clocks
-from serving import client, free_port, make_bandit, postgres, postgres_server, serving, sqlite
+from rotting.serve import keys
+from serving import (
+    bearer,
+    client,
+    free_port,
+    make_bandit,
+    make_key,
+    postgres,
+    postgres_server,
+    serving,
+    sqlite,
+    wait_until,
+)
 
 
 @contextlib.contextmanager
@@ -24,12 +37,8 @@ def server_process(url, port, *options):
     command = [sys.executable, "-m", "rotting", "serve", url, "--port", str(port), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        for _ in range(600):
-            assert process.poll() is None, process.stderr.read()
-            with contextlib.suppress(httpx.TransportError):
-                httpx.get(f"http://127.0.0.1:{port}/livez")
-                break
-            time.sleep(0.1)
+        process.stdout.readline()  # it says when it answers
+        assert process.poll() is None, process.stderr.read()
         yield process
     finally:
         if process.poll() is None:
@@ -67,14 +76,10 @@ class Load:
                     if http.put(f"/v1/decisions/{choice['id']}/reward", json={"value": value}).status_code == 201:
                         self.rewarded[choice["id"]] = value
                     continue
-                time.sleep(0.05)
+                self._stop.wait(0.05)
 
     def wait_for(self, decisions):
-        for _ in range(1200):
-            if len(self.decided) >= decisions:
-                return
-            time.sleep(0.05)
-        raise AssertionError(f"only {len(self.decided)} decisions")
+        wait_until(lambda: len(self.decided) >= decisions)
 
     def __enter__(self):
         return self
@@ -116,12 +121,10 @@ def test_a_killed_server_has_kept_what_it_answered_and_keys_give_the_same_decisi
 def test_a_terminated_server_carries_out_what_waits(sqlite):
     make_bandit(sqlite)
     port = free_port()
-    page = f"http://127.0.0.1:{port}/bandits/hero/stream"
     with server_process(sqlite, port) as process, Load(port) as load:
         load.wait_for(30)
-        with httpx.stream("GET", page, timeout=60.0):  # a page that is open does not hold it up
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=60) == 0
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
     assert load.refused == []
     load.check(sqlite)
 
@@ -132,14 +135,14 @@ def test_two_servers_share_one_postgresql(postgres):
     with serving(postgres) as one, serving(postgres) as other:
         first, second = one.post(**ask).json(), other.post(**ask).json()
         assert first["decisions"][0]["id"] == second["decisions"][0]["id"]
+        assert [each.get("/readyz").status_code for each in (one, other)] == [200, 200]
         with Load(one.base_url.port, clients=2) as here, Load(other.base_url.port, clients=2) as there:
             here.wait_for(20)
             there.wait_for(20)
         [choice] = one.post("/v1/bandits/hero/decisions").json()["decisions"]
         assert other.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1}).status_code == 201
         one.put("/v1/bandits/later", json={"arms": ["x", "y"]})
-        time.sleep(1.1)  # names that are not known are looked for once a second
-        assert other.post("/v1/bandits/later/decisions").status_code == 201
+        wait_until(lambda: other.post("/v1/bandits/later/decisions").status_code == 201)
         assert "hero" in other.get("/").text
     here.check(postgres)
     there.check(postgres)
@@ -156,9 +159,13 @@ def test_several_processes_share_one_address_on_postgresql(postgres):
     load.check(postgres)
 
 
-def test_slow_and_half_open_clients_keep_nobody_waiting(client, monkeypatch):
-    monkeypatch.setattr("rotting.serve.app.BODY_SECONDS", 0.5)
-    monkeypatch.setattr("rotting.serve.protocol.HEAD_SECONDS", 0.5)
+def test_slow_and_half_open_clients_keep_nobody_waiting(sqlite):
+    make_bandit(sqlite)
+    with serving(sqlite, patience=0.5) as client:
+        check_slow_clients(client)
+
+
+def check_slow_clients(client):
     address = (client.base_url.host, client.base_url.port)
     head = b"POST /v1/bandits/hero/decisions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     beginnings = [b"", b"POST /v1", head, head + b"Content-Length: 100\r\n\r\n", head + b"Content-Length: 100\r\n\r\n{"]
@@ -193,12 +200,26 @@ def test_a_head_that_does_not_end_is_refused(client):
     assert large.status_code == 201
 
 
-def test_a_full_disk_is_said_and_survived(client, caplog, monkeypatch):
+def limit_room(*stores):
+    """Let SQLite stores say that the disk is full soon; returns the limit, which may be changed."""
+    with stores[0].lock:
+        room = [stores[0].driver.execute("PRAGMA page_count").fetchone()[0] + 10]
+
+    def limited(dial, deadline):
+        made = dial(deadline)
+        made.execute(f"PRAGMA max_page_count = {room[0]}")
+        return made
+
+    for store in stores:
+        store._dial = partial(limited, store._dial)
+        store.disconnect()
+    return room
+
+
+def test_a_full_disk_is_said_and_survived(client, caplog):
     client.post("/v1/bandits/hero/decisions")
     store = client.service.writer.bandits._commits[0].store
-    room = [store.driver.execute("PRAGMA page_count").fetchone()[0] + 10]
-    limit_pages(monkeypatch, store, lambda: room[0])
-    store.driver.execute(f"PRAGMA max_page_count = {room[0]}")
+    room = limit_room(store)
     replies = [client.post("/v1/bandits/hero/decisions", json={"n": 1000}) for _ in range(3)]
     full = [reply for reply in replies if reply.status_code != 201]
     assert {reply.status_code for reply in full} == {503}
@@ -213,6 +234,35 @@ def test_a_full_disk_is_said_and_survived(client, caplog, monkeypatch):
         assert bandit.verify().decisions == 1 + 1000 * (1 + sum(reply.status_code == 201 for reply in replies))
 
 
+def test_readiness_ends_when_the_disk_is_full(client):
+    """The probe needs the room that a decision needs, not a row that is there already."""
+    ask = {"url": "/v1/bandits/hero/decisions", "json": {"n": 20}}
+    service = client.service
+    assert (client.post(**ask).status_code, client.get("/readyz").status_code) == (201, 200)
+    limit_room(service.writer.bandits._commits[0].store, service.probing.store)
+    assert 503 in (client.post(**ask).status_code for _ in range(200))
+    service.shared.forget()
+    assert client.get("/readyz").json() == {"status": "failing"}
+    with Bandit.open(service.options.url, "hero") as bandit:
+        bandit.verify()
+
+
+def test_reports_hold_up_neither_probes_nor_keys(sqlite):
+    make_bandit(sqlite)
+    key, done = make_key(sqlite, "client"), threading.Event()
+    with serving(sqlite, keys_seconds=0.05) as client:
+        for _ in range(8):  # as reports on a long log would
+            client.service._threads.submit(done.wait)
+        try:
+            ask = {"url": "/v1/bandits/hero/decisions", "headers": bearer(key)}
+            assert (client.post(**ask).status_code, client.get("/readyz").status_code) == (201, 200)
+            with contextlib.closing(open_store(sqlite)) as store:
+                keys.revoke_key(store, key.split("_")[1])
+            wait_until(lambda: client.post(**ask).status_code == 401)
+        finally:
+            done.set()
+
+
 def test_a_clock_that_jumps_does_no_harm(client, monkeypatch):
     now = time.time()
     for jump in (0, 3600, -7200, 30):
@@ -225,11 +275,12 @@ def test_a_clock_that_jumps_does_no_harm(client, monkeypatch):
         bandit.verify()
 
 
-def test_a_queue_that_is_full_refuses_instead_of_growing(client, monkeypatch):
-    monkeypatch.setattr("rotting.serve.writer.LONGEST_QUEUE", 0)
-    reply = client.post("/v1/bandits/hero/decisions")
+def test_a_queue_that_is_full_refuses_instead_of_growing(sqlite):
+    make_bandit(sqlite)
+    with serving(sqlite, longest_queue=0) as client:
+        reply = client.post("/v1/bandits/hero/decisions")
+        flag = client.post("/ofrep/v1/evaluate/flags/hero")
     assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")
-    flag = client.post("/ofrep/v1/evaluate/flags/hero")
     assert (flag.status_code, flag.headers["retry-after"]) == (429, "1")
 
 

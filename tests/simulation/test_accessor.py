@@ -82,3 +82,11 @@ def test_it_prints_its_summary():
     text = repr(rotting.simulate(policies, rotting.problems.two_arm(L=2), horizon=50, runs=3).rotting)
     assert "50 rounds, 3 runs" in text
     assert all(word in text for word in ("FEWA", "UCB1", "above best"))
+
+
+def test_a_policy_can_be_called_by_its_name_alone():
+    played = rotting.simulate([rotting.FEWA(), rotting.UCB1(), rotting.UCB1(sigma=2.0)], PROBLEM, runs=2)
+    assert played.rotting.replay("FEWA").policy == "FEWA(alpha=0.06)"
+    assert "FEWA(alpha=0.06)" in played.rotting.plot_differences("FEWA").axes[0].get_ylabel()
+    with pytest.raises(BadValue, match="policy='UCB1' fits several of the policies"):
+        played.rotting.replay("UCB1")

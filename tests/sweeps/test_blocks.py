@@ -21,7 +21,7 @@ SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0
 def compute(plan, block):
     ((played, content),) = played_blocks(plan, [block], threads(2))
     assert played == block
-    return encode(plan, block, content)
+    return encode(content)
 
 
 def sizes_of(chosen):
@@ -89,8 +89,8 @@ def test_a_block_holds_what_simulate_finds(block):
         alone = simulate(SMALL.policies[policy], SMALL.problems[problem], runs=7, seed=3, rounds=5, progress=False)
         regret.append(alone.regret.values[0, run])
         pulls.append(alone.pulls.values[0, run])
-    np.testing.assert_array_equal(np.concatenate([part[1].ravel() for part in found.values()]), np.concatenate(regret))
-    np.testing.assert_array_equal(np.concatenate([part[2].ravel() for part in found.values()]), np.concatenate(pulls))
+    np.testing.assert_array_equal(found.regret, np.concatenate(regret))
+    np.testing.assert_array_equal(found.pulls, np.concatenate(pulls))
 
 
 def test_the_same_block_has_the_same_bytes():
@@ -149,4 +149,4 @@ def test_ten_arms_at_the_default_rounds():
     plan = Plan((UCB1(),), (ten_arm(),), 2)
     found = decode(plan, range(2), compute(plan, range(2)))
     alone = simulate(UCB1(), ten_arm(), runs=2, progress=False)
-    np.testing.assert_array_equal(found[0, 0][1], alone.regret.values[0])
+    np.testing.assert_array_equal(found.of(range(2))[0], alone.regret.values[0])

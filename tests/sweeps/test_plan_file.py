@@ -64,6 +64,7 @@ GOOD = 'runs = 1\npolicies = ["FEWA"]\nproblems = ["ten_arm"]\n'
         ('runs = 1\npolicies = [\n  # "FEVA"\n  "FEWA",\n  "FEVA",\n]\nproblems = ["ten_arm"]', 5, "'FEVA'"),
         ('runs = 1\npolicies = ["FEWA", 3]\nproblems = ["ten_arm"]', 2, "3, which is not a policy"),
         ('runs = 1\npolicies = ["FEWA", {alpha=3}]\nproblems = ["ten_arm"]', 2, "not a policy"),
+        ('runs = 1\npolicies = [\n"FEWA",\n3]\nproblems = ["ten_arm"]', 2, "3, which is not a policy"),
         ('runs = 1\npolicies = "FEWA"\nproblems = ["ten_arm"]', 2, "expected a list"),
         ('runs = 1\npolicies = ["FEWA"]\nproblems = []', 3, "expected a list"),
         (

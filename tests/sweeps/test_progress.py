@@ -35,11 +35,9 @@ def test_time_left_is_estimated_in_work_not_in_runs(clock):
     tally.add(range(20))  # the short problem, done by an earlier process
     assert str(tally) == "checking what is there: 2 of 4 cells, 20 of 40 runs"
     tally.begin()
-    assert tally.seconds_left is None
+    assert str(tally).endswith("? left")
     clock[0] += 10
     tally.add(range(20, 25))
-    assert tally.seconds_left == pytest.approx(30)
-    assert tally.runs_per_second == pytest.approx(0.5)
     assert str(tally) == "2 of 4 cells, 25 of 40 runs, 0.5 runs/s, 30 s left"
 
 

@@ -71,7 +71,7 @@ def compare(
     from rotting.problems import parse_problem
     from rotting.simulation import simulate
     from rotting.simulation.fit import check_fit
-    from rotting.simulation.significance import baseline_among, enough_to_compare
+    from rotting.simulation.significance import enough_to_compare, label_among
 
     late = parsed("--delay", as_delay, delay)
     compared = [parsed("policy", parse_policy, text) for text in policies]
@@ -79,7 +79,7 @@ def compare(
     for policy in compared:
         check_fit(policy, played, horizon)
     if baseline is not None:
-        baseline_among(list(map(str, compared)), baseline)
+        label_among(list(map(str, compared)), baseline, "baseline")
     if significance or baseline is not None:
         enough_to_compare(compared)
     kept = () if trace is None else tuple(TRACES)

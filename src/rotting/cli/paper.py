@@ -64,7 +64,7 @@ def paper(
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
     _print_claims(reproduction.judgements)
-    _print_times(reproduction.seconds, time.perf_counter() - began - played)
+    typer.echo(f"Time: playing {played:.1f} s, writing {time.perf_counter() - began - played:.1f} s")
     typer.echo(f"Wrote {len(written)} files to {out}; open {out / 'report.html'}")
 
 
@@ -108,8 +108,3 @@ def _print_claims(judgements: list[Judgement]) -> None:
     make_console().print(table)
     counts = {verdict: sum(each.verdict == verdict for each in judgements) for verdict in ("holds", "differs", "fails")}
     typer.echo(f"{len(judgements)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-
-
-def _print_times(seconds: dict[str, float], drawing: float) -> None:
-    shown = [f"{name} {spent:.1f} s" for name, spent in seconds.items()]
-    typer.echo(f"Time: {', '.join(shown)}, drawing and writing {drawing:.1f} s")

@@ -94,18 +94,18 @@ def _print_rankings(final: xarray.DataArray, horizons: list[int], limit: int | N
     for index, label in enumerate(final["problem"].values.tolist()):
         runs = int(ranking.finished(final, index).sum())
         title = f"{label}: {horizons[index]} rounds, {runs} of {total} runs"
-        _print_ranking(title, ranking.rank(final, index), limit, runs, form, {label: oracles[label]})
+        _print_ranking(title, ranking.rank(final, index), limit, form, {label: oracles[label]})
     if final.sizes["problem"] > 1:
         title = "All problems: 0 is the best policy on each of them, 1 the average one"
         without = ranking.left_out(final)
         kept = {label: oracle for label, oracle in oracles.items() if label not in without}
         if without:
             title += f" (without {', '.join(without)}, where all have the same regret)"
-        _print_ranking(title, ranking.rank_overall(final), limit, total, form, kept)
+        _print_ranking(title, ranking.rank_overall(final), limit, form, kept)
 
 
 def _print_ranking(
-    title: str, rows: list[PolicySummary], limit: int | None, runs: int, form: str, oracles: dict[str, str]
+    title: str, rows: list[PolicySummary], limit: int | None, form: str, oracles: dict[str, str]
 ) -> None:
     typer.echo()
     if not rows:
@@ -113,7 +113,7 @@ def _print_ranking(
         return
     from rotting.simulation.tables import summary_sheet
 
-    print_sheet(summary_sheet(title, rows[:limit], runs, oracles), form)
+    print_sheet(summary_sheet(title, rows[:limit], oracles), form)
     if limit is not None and len(rows) > limit:
         typer.echo(f"{len(rows) - limit} more: --all shows them.", err=form != "text")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -51,7 +52,9 @@ def sweep(
     planned = read_plan(text, str(plan))
     from rotting.sweeps.running import run_plan
 
-    tally = run_plan(planned.on(device), out, cluster, threads, False if quiet else None, overwrite, extend)
+    tally = run_plan(
+        dataclasses.replace(planned, device=device), out, cluster, threads, False if quiet else None, overwrite, extend
+    )
     if not quiet:
         typer.echo(f"Finished: {progress_of(tally)} in {out}; see {_how_to_read(planned, out)}")
 

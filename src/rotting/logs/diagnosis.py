@@ -18,7 +18,6 @@ from rotting.logs.model.cleaning import Burst
 from rotting.logs.model.findings import Findings, detectable_loss, find_wear_out
 from rotting.logs.model.launches import CALENDAR
 from rotting.logs.model.noise import sigma_of
-from rotting.logs.model.wearout import isotonic_bands
 from rotting.logs.read.clocks import LAST_DATE
 from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
@@ -175,13 +174,11 @@ def diagnose(
     ('rotting', [True, True, True, True])
     """
     seed, options = checked_seed(seed), ReadOptions(**reading)
-    generator = np.random.default_rng(seed)
     with progress_bar(show_progress) as progress:
         read = read_log(log, options, progress.stage)
         progress.stage("weighing explanations", 2)
         findings = find_wear_out(read, reward_delay, progress.advance)
-        bands = isotonic_bands(findings.log.arms, findings.log, generator)
-        draws = values_of(findings, seed)
+        draws = values_of(read, findings, seed)
         gains: list[Gain] = []
         sigma = sigma_of(read)
         if len(read.arms) > 1 and not read.per_unit and sigma > 0:
@@ -189,7 +186,7 @@ def diagnose(
             progress.stage("simulating policies", count_played(draws, ahead))
             step = progress.advance
             gains = estimate_gains(draws, ahead, sigma, read.binary, read.offset, seed, step, alike=findings.alike)
-    arms = diagnose_arms(read, findings, bands, draws)
+    arms = diagnose_arms(read, findings, draws)
     plain = ReadOptions(unit=options.unit, before=options.before, after=options.after)
     path = _warm_path(log, read) if options == plain else None
     return _diagnosis(read, arms, findings, gains, seed, fresh_value(read, findings, draws), path)

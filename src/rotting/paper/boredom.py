@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import add_legend, add_title, line_style, new_figure, thousands, tidy
+from rotting._output.style import add_legend, line_style
 from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
 from rotting.policies import UCB1, LinUCRL, Policy, Uniform
 from rotting.problems import boredom
+from rotting.simulation.figures import panels, show_rounds
 
 if TYPE_CHECKING:
     import xarray
@@ -67,19 +68,15 @@ def tables(results: Results) -> Tables:
 
 def figure(results: Results) -> Figure:
     """Return what policies earn per round over time, beside the best and the greedy cycle."""
-    canvas = new_figure(10.0, 4.6)
-    axes = canvas.subplots()
+    canvas, [axes] = panels(["Four genres that bore"], 10.0, 4.6)
     dataset = results[KEY]
     for index, label in enumerate(POLICIES):
         axes.plot(dataset["round"].values, per_round(dataset, label).mean(axis=0), label=label, **line_style(index))
     for shade, kind in (("0.2", "best"), ("0.6", "greedy")):
         cycle = GENRES.cycle(kind)
         axes.axhline(cycle.value, color=shade, linewidth=1.2, label=f"{KINDS[kind]}: {cycle.value:.3f}")
-    axes.set_xlabel("round")
+    show_rounds(axes, GENRES.horizon)
     axes.set_ylabel("mean reward per round")
-    axes.xaxis.set_major_formatter(thousands())
-    add_title(axes, "Four genres that bore")
-    tidy(axes)
     add_legend(canvas, axes)
     return canvas
 

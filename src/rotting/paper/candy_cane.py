@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
-from rotting._output.style import add_title, new_figure
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.paper.final_regret import draw_ranking, final_reward, summary_row
+import numpy as np
+
+from rotting.paper.experiment import Block, Experiment, Results, Tables, draw_ranking, final_reward, summary_row
 from rotting.policies import AUCB, CTO, CTOSIM, DCTOUCB, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
 from rotting.policies._contract.suited import KINDS
 from rotting.problems import Exponential, candy_cane
+from rotting.simulation.figures import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,33 +32,29 @@ TOLD: dict[type[Policy], dict[str, Any]] = {
 
 def policies() -> dict[str, Policy]:
     """Return every policy that is not made for other arms, told sigma; the oracle cannot be told the levels."""
-    made = {}
-    for label, kind in POLICIES.items():
-        suited = kind.made_for is None or KINDS[kind.made_for](PROBLEM, PROBLEM.horizon) is None
-        if suited and kind is not Oracle:
-            noise = {"sigma": 0.5} if "sigma" in {field.name for field in dataclasses.fields(kind)} else {}
-            made[label] = kind(**noise, **TOLD.get(kind, {}))
-    return made
+    return {
+        label: kind(**({"sigma": 0.5} if "sigma" in kind.__dataclass_fields__ else {}), **TOLD.get(kind, {}))
+        for label, kind in POLICIES.items()
+        if kind is not Oracle and (kind.made_for is None or KINDS[kind.made_for](PROBLEM, PROBLEM.horizon) is None)
+    }
+
+
+def rewards(results: Results) -> dict[str, np.ndarray]:
+    """Return the expected reward of each run, of the oracle and then of the policies, the best first."""
+    oracle = np.asarray(results[KEY]["oracle_reward"].isel(round=-1).values)
+    return {"the oracle": oracle, **dict(sorted(final_reward(results[KEY]).items(), key=lambda item: -item[1].mean()))}
 
 
 def tables(results: Results) -> Tables:
     """Return the expected reward of each policy, and of the oracle."""
-    oracle = results[KEY]["oracle_reward"].isel(round=-1).values
-    rows: list[Row] = [{"policy": "the oracle", **summary_row(oracle)}]
-    rewards = sorted(final_reward(results[KEY]).items(), key=lambda item: -item[1].mean())
-    rows += [{"policy": label, **summary_row(reward)} for label, reward in rewards]
-    return {"candy_cane": rows}
+    return {"candy_cane": [{"policy": label, **summary_row(each)} for label, each in rewards(results).items()]}
 
 
 def figure(results: Results) -> Figure:
     """Return a ranking."""
-    canvas = new_figure(8.0, 8.0)
-    axes = canvas.subplots()
-    rewards = final_reward(results[KEY])
-    oracle = results[KEY]["oracle_reward"].isel(round=-1).values
-    draw_ranking(axes, {**rewards, "the oracle": oracle}, best_is_large=True)
+    canvas, [axes] = panels(["The Candy Cane Contest, alone"], 8.0, 8.0)
+    draw_ranking(axes, rewards(results), best_is_large=True)
     axes.set_xlabel("candy canes of 2000 pulls, expected: mean, and 10 % to 90 % of the runs")
-    add_title(axes, "The Candy Cane Contest, alone")
     return canvas
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from matplotlib.ticker import SymmetricalLogLocator
 
-from rotting._output.style import COLOURS, add_title, new_figure, thousands, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
+from rotting._output.style import thousands
+from rotting.paper.experiment import Block, Experiment, Results, Tables, at_the_end, draw_ranking, final_regrets
 from rotting.policies import CTO, CTOSIM, DCTOUCB, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
-from rotting.simulation.summary import QUANTILES
+from rotting.simulation.figures import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,57 +27,31 @@ RANGES = {"two arms, L = 0.233": (-4.0, 4.0), "ten arms": (-14.0, 14.0)}
 
 def policies_for(name: str) -> dict[str, Policy]:
     """Return the policies with their default parameters, and what they cannot do without."""
-    problem = PROBLEMS[name]
+    curves = tuple(dict.fromkeys(PROBLEMS[name].curves))
+    given: dict[type[Policy], dict[str, Any]] = {kind: {"curves": curves} for kind in (CTO, CTOSIM, DCTOUCB)}
     low, high = RANGES[name]
-    curves = tuple(dict.fromkeys(problem.curves))
-    special: dict[type[Policy], Policy] = {
-        **{each: each(curves) for each in (CTO, CTOSIM, DCTOUCB)},
-        BetaThompson: BetaThompson(low=low, high=high),
-        Exp3: Exp3(low=low, high=high),
-        Exp3S: Exp3S(low=low, high=high),
-        Rexp3: Rexp3(low=low, high=high),
-    }
-    chosen = {label: each for label, each in POLICIES.items() if label not in LEFT_OUT and each.made_for is None}
-    return {label: special.get(each) or each() for label, each in chosen.items()}
+    given |= {kind: {"low": low, "high": high} for kind in (BetaThompson, Exp3, Exp3S, Rexp3)}
+    chosen = {label: kind for label, kind in POLICIES.items() if label not in LEFT_OUT and kind.made_for is None}
+    return {label: kind(**given.get(kind, {})) for label, kind in chosen.items()}
 
 
 def tables(results: Results) -> Tables:
     """Return the mean regret at T of each policy on each problem."""
-    rows: list[Row] = []
-    for name in PROBLEMS:
-        for label, regret in _final(results, name).items():
-            low, high = np.quantile(regret, QUANTILES)
-            rows.append(
-                {"problem": name, "policy": label, "mean": regret.mean(), "quantile_10": low, "quantile_90": high}
-            )
-    return {"policies": rows}
+    return {"policies": at_the_end(results, "problem", {name: name for name in PROBLEMS})}
 
 
 def figure(results: Results) -> Figure:
-    """Return a picture with one line per policy, the best on top."""
-    canvas = new_figure(11.0, 5.6)
-    for axes, name in zip(canvas.subplots(1, 2), PROBLEMS, strict=True):
-        finals = sorted(_final(results, name).items(), key=lambda item: item[1].mean(), reverse=True)
-        for index, (_, regret) in enumerate(finals):
-            low, high = np.quantile(regret, QUANTILES)
-            axes.plot([low, high], [index, index], color="0.6", linewidth=2.5, solid_capstyle="butt")
-            axes.plot(regret.mean(), index, "o", color=COLOURS[0], markersize=5)
-        axes.set_yticks(range(len(finals)), [label for label, _ in finals], fontsize="small")
+    """Return a ranking for each problem."""
+    canvas, every = panels(list(PROBLEMS), 5.5, 5.6)
+    for axes, name in zip(every, PROBLEMS, strict=True):
+        draw_ranking(axes, final_regrets(results[name]))
         axes.set_xscale("symlog", linthresh=20, linscale=0.5)  # a policy may have no regret at all
         axes.xaxis.set_major_locator(SymmetricalLogLocator(axes.xaxis.get_transform(), subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(thousands())
         axes.tick_params(axis="x", labelrotation=45)
         axes.set_xlim(left=0)
         axes.set_xlabel("regret at T: mean, and 10 % to 90 % of the runs")
-        add_title(axes, name)
-        tidy(axes)
     return canvas
-
-
-def _final(results: Results, name: str) -> dict[str, np.ndarray]:
-    """Return the regret at T of each run, by policy."""
-    dataset = results[name]
-    return {str(label): dataset["regret"].sel(policy=label).isel(round=-1).values for label in dataset["policy"].values}
 
 
 EXPERIMENT = Experiment(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._output.style import COLOURS
 from rotting.paper import BEYOND, MODULES
 from rotting.policies import Policy
 from rotting.problems import Problem
@@ -16,11 +17,12 @@ from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Results = Mapping[str, "xarray.Dataset"]  # by the keys of the blocks
 Row = dict[str, str | int | float | None]
-Tables = dict[str, list[Row]]  # by the names of their files
+Tables = dict[str, list[Row] | dict[str, object]]  # by the names of their files
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,6 @@ class Block:
     problem: Problem
     rounds: int = 1  # how many rounds to record, evenly spaced, the last one included
     runs: int | None = None  # if it is not the experiment's number of runs
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table below a figure of the report."""
-
-    introduction: str
-    columns: list[str]
-    rows: list[list[str]]
-    numbers: set[int]  # which columns hold numbers, counted from 0
 
 
 @dataclass(frozen=True)
@@ -63,12 +55,8 @@ class Experiment:
     runs_of
         The experiment whose runs this one shows instead of playing blocks of its own.
     tables
-        The numbers behind the figure, as CSV files: by name. Whatever depends on the clock is left out, so that they
-        are the same every time.
-    timings
-        What depends on the clock, as JSON files: by name.
-    report_table
-        A table that the report shows below the figure.
+        The numbers behind the figure, by the names of their files: rows, which are the same every time, become CSV, and
+        what depends on the clock JSON.
     """
 
     name: str
@@ -80,8 +68,6 @@ class Experiment:
     runs: int = 0
     runs_of: str | None = None
     tables: Callable[[Results], Tables] = lambda results: {}
-    timings: Callable[[Results], dict[str, object]] = lambda results: {}
-    report_table: Callable[[Results], ReportTable] | None = None
 
     @property
     def source(self) -> str:
@@ -94,20 +80,53 @@ def experiments() -> tuple[Experiment, ...]:
     return tuple(import_module(f"rotting.paper.{module}").EXPERIMENT for module in (MODULES | BEYOND).values())
 
 
+# What experiments say of runs.
+
+
+def final_regret(dataset: xarray.Dataset, label: str) -> np.ndarray:
+    """Return the regret of a policy at T, of each run."""
+    return np.asarray(dataset["regret"].sel(policy=label).isel(round=-1).values)
+
+
+def final_regrets(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
+    """Return the regret at T of each run, by policy."""
+    return {label: final_regret(dataset, label) for label in map(str, dataset["policy"].values)}
+
+
+def final_reward(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
+    """Return the expected reward until T of each run, by policy."""
+    oracle = dataset["oracle_reward"].isel(round=-1).values
+    return {label: oracle - regret for label, regret in final_regrets(dataset).items()}
+
+
+def summary_row(values: np.ndarray) -> Row:
+    """Return the mean and the 10 and 90 % quantiles."""
+    low, high = np.quantile(values, QUANTILES)
+    return {"mean": float(values.mean()), "quantile_10": float(low), "quantile_90": float(high)}
+
+
 def over_time(dataset: xarray.Dataset) -> list[Row]:
     """Return regret over time as rows: mean, and the 10 and 90 % quantiles of the runs."""
-    rows: list[Row] = []
-    for label in dataset["policy"].values:
-        regret = dataset["regret"].sel(policy=label).transpose("run", "round").values
-        low, high = np.quantile(regret, QUANTILES, axis=0)
-        rows += [
-            {
-                "policy": str(label),
-                "round": int(t),
-                "mean": regret[:, index].mean(),
-                "quantile_10": low[index],
-                "quantile_90": high[index],
-            }
-            for index, t in enumerate(dataset["round"].values)
-        ]
-    return rows
+    return [
+        {"policy": str(label), "round": int(t), **summary_row(dataset["regret"].sel(policy=label, round=t).values)}
+        for label in dataset["policy"].values
+        for t in dataset["round"].values
+    ]
+
+
+def at_the_end(results: Results, column: str, values: Mapping[str, str | float]) -> list[Row]:
+    """Return the regret at T of each policy as rows; the column holds the values, by the keys of their blocks."""
+    return [
+        {column: value, "policy": label, **summary_row(regret)}
+        for key, value in values.items()
+        for label, regret in final_regrets(results[key]).items()
+    ]
+
+
+def draw_ranking(axes: Axes, numbers: Mapping[str, np.ndarray], best_is_large: bool = False) -> None:
+    """Draw a line per policy, the best on top: a dot for the mean of its runs, a bar for 10 % to 90 % of them."""
+    order = sorted(numbers, key=lambda label: numbers[label].mean(), reverse=not best_is_large)
+    for index, label in enumerate(order):
+        axes.plot(np.quantile(numbers[label], QUANTILES), [index, index], color="0.6", linewidth=2.5)
+        axes.plot(numbers[label].mean(), index, "o", color=COLOURS[0], markersize=5)
+    axes.set_yticks(range(len(order)), order, fontsize="small")

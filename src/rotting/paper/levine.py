@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rotting._output.style import add_title, line_style, new_figure, thousands, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time
-from rotting.paper.final_regret import final_regret, summary_row
+from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, final_regrets, over_time, summary_row
 from rotting.policies import CTOSIM, DCTOUCB, UCB1, WSWA, DiscountedUCB, Policy, SlidingWindowUCB
 from rotting.problems import levine_drawn, levine_two_arm
 from rotting.problems.named import LEVINE_CURVES
@@ -76,7 +75,7 @@ def readings(results: Results, name: str) -> Iterator[Reading]:
     """
     axis = max(PUBLISHED[name].values())
     for label, published in PUBLISHED[name].items():
-        regret = final_regret(results[name])[label]
+        regret = final_regrets(results[name])[label]
         error = regret.std(ddof=1) * math.sqrt(1 / len(regret) + 1 / RUNS) if len(regret) > 1 else math.inf
         yield Reading(label, published, float(regret.mean()), max(0.1 * published, 0.03 * axis, 3 * float(error)))
 
@@ -101,7 +100,7 @@ def matches(results: Results, name: str) -> list[Match]:
     """Return the wins of an experiment; p values are exact, and corrected by Holm's method."""
     from scipy.stats import binomtest, fisher_exact
 
-    regrets, found = final_regret(results[name]), []
+    regrets, found = final_regrets(results[name]), []
     for (first, second), published in WINS[name].items():
         wins, runs = int((regrets[first] < regrets[second]).sum()), len(regrets[first])
         alike = fisher_exact([[wins, runs - wins], [published, RUNS - published]]).pvalue
@@ -118,7 +117,7 @@ def tables(results: Results) -> Tables:
             "policy": each.label,
             "published": each.published,
             "allowed": each.allowed,
-            **summary_row(final_regret(results[name])[each.label]),
+            **summary_row(final_regrets(results[name])[each.label]),
         }
         for name in PROBLEMS
         for each in readings(results, name)

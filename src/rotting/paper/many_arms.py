@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from rotting._output.style import add_title, marker_style, new_figure, shared_legend, thousands, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.paper.final_regret import final_regret, summary_row
+from rotting._output.style import marker_style, shared_legend, thousands
+from rotting.paper.experiment import Block, Experiment, Results, Tables, at_the_end, final_regret
 from rotting.policies import AUCBTP, SSUCB, UCBTASW, UCBTP, Policy
 from rotting.problems import many_arms
+from rotting.simulation.figures import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,23 +34,17 @@ def policies_for(rho: float) -> dict[str, Policy]:
 
 def regrets(results: Results, label: str) -> np.ndarray:
     """Return the regret at T of a policy: (rho, run)."""
-    return np.stack([final_regret(results[key])[label] for key in RHOS])
+    return np.stack([final_regret(results[key], label) for key in RHOS])
 
 
 def tables(results: Results) -> Tables:
     """Return the regret at T by rho and policy."""
-    rows: list[Row] = [
-        {"rho": rho, "policy": label, **summary_row(regret)}
-        for key, rho in RHOS.items()
-        for label, regret in final_regret(results[key]).items()
-    ]
-    return {"many_arms": rows}
+    return {"many_arms": at_the_end(results, "rho", RHOS)}
 
 
 def figure(results: Results) -> Figure:
     """Return regret against rho."""
-    canvas = new_figure(8.0, 4.8)
-    axes = canvas.subplots()
+    canvas, [axes] = panels(["More arms than can be tried"], 8.0, 4.8)
     rhos = np.array(list(RHOS.values()))
     for index, label in enumerate(policies_for(1.0)):
         axes.plot(rhos, regrets(results, label).mean(axis=1), label=label, **marker_style(index))
@@ -61,8 +55,6 @@ def figure(results: Results) -> Figure:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("rho: what a pull costs the arm")
     axes.set_ylabel("regret at T = 100 000, against 1 per round")
-    add_title(axes, "More arms than can be tried")
-    tidy(axes)
     shared_legend(canvas, axes)
     return canvas
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rotting._output.style import add_title, new_figure
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.paper.final_regret import draw_ranking, final_reward, summary_row
+from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, draw_ranking, final_reward, summary_row
 from rotting.policies import RGPTS, RGPUCB, UCB1, Policy, Uniform
 from rotting.problems import pike_burke
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from rotting._output import pages
-from rotting.paper.experiment import Experiment, experiments
+from rotting.paper.experiment import experiments
 
 if TYPE_CHECKING:
     from rotting.paper.claims import Judgement
@@ -35,17 +35,10 @@ def report(reproduction: Reproduction) -> str:
             if experiment.section != section:
                 section = experiment.section
                 parts.append(f"<h2>{escape(section)}</h2>")
-            parts.append(_experiment(experiment, reproduction))
+            figure = reproduction.figures[experiment.name]
+            parts.append(pages.figure(figure, experiment.alt, experiment.caption))
     parts += [_verdicts(reproduction), _colophon(reproduction)]
     return pages.page(TITLE, "\n".join(part for part in parts if part))
-
-
-def _experiment(experiment: Experiment, reproduction: Reproduction) -> str:
-    shown = pages.figure(reproduction.figures[experiment.name], experiment.alt, experiment.caption)
-    if experiment.report_table is None:
-        return shown
-    table = experiment.report_table(reproduction.results[experiment.source])
-    return f"{shown}\n<p>{escape(table.introduction)}</p>{pages.table(table.columns, table.rows, table.numbers)}"
 
 
 def _question() -> str:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rotting._output.style import add_title, new_figure
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
-from rotting.paper.final_regret import draw_ranking, final_regret, summary_row
+from rotting.paper.experiment import Block, Experiment, Results, Tables, at_the_end, draw_ranking, final_regrets
 from rotting.policies import (
     CUSUMUCB,
     FEWA,
@@ -31,6 +29,7 @@ from rotting.policies import (
     Uniform,
 )
 from rotting.problems import yahoo
+from rotting.simulation.figures import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,22 +63,16 @@ POLICIES: dict[str, Policy] = {
 
 def tables(results: Results) -> Tables:
     """Return the regret at T of each policy."""
-    rows: list[Row] = [
-        {"problem": name, "policy": label, **summary_row(regret)}
-        for name in PROBLEMS
-        for label, regret in final_regret(results[name]).items()
-    ]
-    return {"restless": rows}
+    return {"restless": at_the_end(results, "problem", {name: name for name in PROBLEMS})}
 
 
 def figure(results: Results) -> Figure:
     """Return a ranking for each problem."""
-    canvas = new_figure(11.0, 5.6)
-    for axes, name in zip(canvas.subplots(1, 2), PROBLEMS, strict=True):
-        draw_ranking(axes, final_regret(results[name]), best_is_large=False)
+    canvas, every = panels([f"Yahoo, {name}" for name in PROBLEMS], 5.5, 5.6)
+    for axes, name in zip(every, PROBLEMS, strict=True):
+        draw_ranking(axes, final_regrets(results[name]))
         axes.set_xlabel("regret at T: mean, and 10 % to 90 % of the runs")
         axes.set_xlim(left=0)
-        add_title(axes, f"Yahoo, {name}")
     return canvas
 
 

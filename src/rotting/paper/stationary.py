@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rotting._output.style import add_title, new_figure, shared_legend
+from rotting._output.style import shared_legend
 from rotting.paper.experiment import Block, Experiment, Results, Tables, over_time
 from rotting.policies import FEWA, UCB1
 from rotting.problems import stationary
-from rotting.simulation.figures import draw_regret
+from rotting.simulation.figures import draw_regret, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,12 +35,10 @@ def tables(results: Results) -> Tables:
 
 def figure(results: Results) -> Figure:
     """Return regret over time for the two gaps."""
-    canvas = new_figure(11.0, 4.8)
-    panels = canvas.subplots(1, 2)
-    for axes, gap in zip(panels, GAPS, strict=True):
+    canvas, every = panels([f"Arms that never change, gap {gap:g}" for gap in GAPS], 5.5, 4.8)
+    for axes, gap in zip(every, GAPS, strict=True):
         draw_regret(axes, results[key(gap)])
-        add_title(axes, f"Arms that never change, gap {gap:g}")
-    shared_legend(canvas, panels[0])
+    shared_legend(canvas, every[0])
     return canvas
 
 

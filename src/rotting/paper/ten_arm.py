@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rotting._output.style import add_title, marker_style, new_figure, shared_legend, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time
+from rotting._output.style import marker_style, shared_legend
+from rotting.paper.experiment import Block, Experiment, Results, Tables, over_time, summary_row
 from rotting.policies import FEWA, SWA, WSWA, DiscountedUCB, EffFEWA, Policy, SlidingWindowUCB
 from rotting.problems import ten_arm
-from rotting.simulation.figures import draw_regret, draw_runs, scale_regret
-from rotting.simulation.summary import QUANTILES
+from rotting.simulation.figures import draw_regret, draw_runs, panels, scale_regret
 
 if TYPE_CHECKING:
     import xarray
@@ -71,25 +68,20 @@ def tables(results: Results) -> Tables:
     """Return the numbers behind the two panels, with the settings that are not in them."""
     dataset = together(results, PLAYED)
     per_arm = regret_per_arm(dataset)
-    rows: list[Row] = []
-    for label in dataset["policy"].values:
-        runs = per_arm.sel(policy=label).transpose("run", "arm").values
-        low, high = np.quantile(runs, QUANTILES, axis=0)
-        for arm, gap in enumerate(PROBLEM.means(0)):
-            quantiles = {"quantile_10": low[arm], "quantile_90": high[arm]}
-            rows.append({"policy": str(label), "arm": arm, "delta": gap, "mean": runs[:, arm].mean(), **quantiles})
+    rows = [
+        {"policy": str(label), "arm": arm, "delta": gap, **summary_row(per_arm.sel(policy=label, arm=arm).values)}
+        for label in dataset["policy"].values
+        for arm, gap in enumerate(PROBLEM.means(0))
+    ]
     return {"fig2_left": over_time(dataset), "fig2_right": rows}
 
 
 def figure(results: Results) -> Figure:
     """Return figure 2: regret over time, and beside it the regret of each arm at the end."""
     dataset = together(results)
-    canvas = new_figure(11.0, 4.8)
-    over_rounds, per_arm = canvas.subplots(1, 2)
+    canvas, [over_rounds, per_arm] = panels(["Regret over time", "Regret per arm at T = 25 000"], 5.5, 4.8)
     draw_regret(over_rounds, dataset)
-    add_title(over_rounds, "Regret over time")
     _draw_per_arm(per_arm, regret_per_arm(dataset))
-    add_title(per_arm, "Regret per arm at T = 25 000")
     shared_legend(canvas, per_arm)
     return canvas
 
@@ -106,7 +98,6 @@ def _draw_per_arm(axes: Axes, regret: xarray.DataArray) -> None:
     axes.set_ylim(top=1.4 * float(regret.max()))
     axes.set_xlabel(r"$\Delta_i$, what the arm is worth before it falls")
     axes.set_ylabel(r"$\Delta_i\, h_{i,T}$: mean, and 10 % to 90 % of the runs")
-    tidy(axes)
 
 
 EXPERIMENT = Experiment(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import COLOURS, add_title, line_style, new_figure, thousands, tidy
-from rotting.paper.experiment import Block, Experiment, ReportTable, Results, Row, Tables
+from rotting._output.style import COLOURS, line_style, thousands
+from rotting.paper.experiment import Block, Experiment, Results, Row, Tables
 from rotting.paper.two_arm import LARGE
 from rotting.policies import FEWA, EffFEWA, Greedy, Policy
 from rotting.problems import Problem, ten_arm, two_arm
-from rotting.simulation.figures import draw_runs
-from rotting.theory import decompose, fewa_bound, high_probability_delta0, largest_decay
+from rotting.simulation.figures import draw_runs, panels
+from rotting.theory import Decomposition, decompose, fewa_bound, high_probability_delta0, largest_decay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,103 +45,65 @@ def bound(problem: Problem, horizon: int) -> float:
 def tables(results: Results) -> Tables:
     """Return regret against the bound, and how far the pulls of each arm are from the oracle's."""
     rows: list[Row] = []
+    pulls: list[Row] = []
     for name, problem in NOISY.items():
-        dataset = results[name]
-        regret = dataset["regret"].isel(policy=0).transpose("run", "round").values
-        for index, t in enumerate(dataset["round"].values):
-            means = {"mean": regret[:, index].mean(), "largest": regret[:, index].max()}
-            rows.append({"problem": name, "round": int(t), **means, "bound": bound(problem, int(t))})
-    return {"theory": rows, "theory_pulls": [pulls._asdict() for pulls in _pulls(results)]}
+        rounds, regret = results[name]["round"].values.tolist(), _regret(results, name)
+        for t, mean, largest in zip(rounds, regret.mean(axis=0), regret.max(axis=0), strict=True):
+            rows.append({"problem": name, "round": t, "mean": mean, "largest": largest, "bound": bound(problem, t)})
+        parts = decomposed(results, name)
+        columns = parts.overpulls, parts.underpulls, parts.lost - parts.gained
+        over, under, lost = (each.mean(axis=0) for each in columns)
+        for arm, oracle in enumerate(parts.oracle_pulls.tolist()):
+            numbers = {"oracle_pulls": oracle, "overpulls": over[arm], "underpulls": under[arm], "regret": lost[arm]}
+            pulls.append({"problem": name, "policy": "FEWA 5", "arm": arm, **numbers})
+    return {"theory": rows, "theory_pulls": pulls}
 
 
-class Pulls(NamedTuple):
-    """How far the pulls of an arm are from the oracle's, and what that costs: means over runs."""
-
-    problem: str
-    policy: str
-    arm: int
-    oracle_pulls: int
-    overpulls: float
-    underpulls: float
-    regret: float
+def _regret(results: Results, name: str) -> np.ndarray:
+    """Return the regret of FEWA(5) on a problem: [run, round]."""
+    return np.asarray(results[name]["regret"].sel(policy="FEWA 5").transpose("run", "round").values)
 
 
-def _pulls(results: Results) -> list[Pulls]:
-    rows: list[Pulls] = []
-    for name, problem in NOISY.items():
-        policy = str(results[name]["policy"].values[0])
-        parts = decompose(problem, results[name]["pulls"].isel(policy=0).transpose("run", "arm").values)
-        over, under = parts.overpulls.mean(axis=0), parts.underpulls.mean(axis=0)
-        regret = (parts.lost - parts.gained).mean(axis=0)
-        rows += [
-            Pulls(name, policy, arm, int(parts.oracle_pulls[arm]), over[arm], under[arm], regret[arm])
-            for arm in range(problem.n_arms)
-        ]
-    return rows
-
-
-def report_table(results: Results) -> ReportTable:
-    """Return the pulls too many and too few of each arm, as the report shows them."""
-    return ReportTable(
-        "Regret is the reward lost on arms pulled too seldom, less what was gained on those pulled too often. Means "
-        "over the runs of FEWA with alpha = 5:",
-        ["problem", "arm", "the oracle's pulls", "pulls too many", "pulls too few", "regret"],
-        [
-            [
-                row.problem,
-                str(row.arm),
-                f"{row.oracle_pulls:,}",
-                f"{row.overpulls:,.1f}",
-                f"{row.underpulls:,.1f}",
-                f"{row.regret:.1f}",
-            ]
-            for row in _pulls(results)
-        ],
-        numbers={1, 2, 3, 4, 5},
-    )
+def decomposed(results: Results, name: str) -> Decomposition:
+    """Return where FEWA(5)'s regret on a problem comes from, of each run."""
+    pulls = results[name]["pulls"].sel(policy="FEWA 5").transpose("run", "arm").values
+    return decompose(NOISY[name], pulls)
 
 
 def figure(results: Results) -> Figure:
     """Return regret over time below its bound, and the pulls too many and too few per arm."""
-    canvas = new_figure(11.0, 4.8)
-    regrets, pulls = canvas.subplots(1, 2)
+    canvas, [regrets, pulls] = panels(["Regret and its bound", "Ten arms, FEWA 5: where pulls go"], 5.5, 4.8)
     for index, (name, problem) in enumerate(NOISY.items()):
         dataset = results[name]
-        runs = dataset["regret"].isel(policy=0).transpose("run", "round").values
         rounds = dataset["round"].values
         style = line_style(index)
-        draw_runs(regrets, rounds, runs, style, name)
+        draw_runs(regrets, rounds, _regret(results, name), style, name)
         limit = [bound(problem, int(t)) for t in rounds]
         regrets.plot(rounds, limit, color=style["color"], linestyle=":", linewidth=1.5)
     regrets.set_yscale("symlog", linthresh=10, linscale=0.5)
-    regrets.yaxis.set_major_formatter(thousands())
     regrets.set_xscale("log")
-    regrets.xaxis.set_major_formatter(thousands())
+    for axis in (regrets.xaxis, regrets.yaxis):
+        axis.set_major_formatter(thousands())
     regrets.set_xlabel("round")
     regrets.set_ylabel("regret of FEWA 5; dotted: Theorem 1")
-    add_title(regrets, "Regret and its bound")
     regrets.legend(frameon=False, fontsize="small")
-    tidy(regrets)
     _draw_pulls(pulls, results)
     return canvas
 
 
 def _draw_pulls(axes: Axes, results: Results) -> None:
     """Draw how often the ten arms are pulled too often (up) and not often enough (down)."""
-    rows = [row for row in _pulls(results) if row.problem == "ten arms"]
-    arms = np.arange(len(rows))
-    axes.bar(arms, [row.overpulls for row in rows], color=COLOURS[1], label="too often")
-    axes.bar(arms, [-row.underpulls for row in rows], color=COLOURS[0], label="too seldom")
-    labels = [f"{gap:.3g}" for gap in NOISY["ten arms"].means(0)]
-    axes.set_xticks(arms, labels, fontsize="small")
+    parts, gaps = decomposed(results, "ten arms"), NOISY["ten arms"].means(0)
+    arms = np.arange(len(gaps))
+    axes.bar(arms, parts.overpulls.mean(axis=0), color=COLOURS[1], label="too often")
+    axes.bar(arms, -parts.underpulls.mean(axis=0), color=COLOURS[0], label="too seldom")
+    axes.set_xticks(arms, [f"{gap:.3g}" for gap in gaps], fontsize="small")
     axes.set_xlabel(r"arm, by $\Delta_i$")
     axes.set_ylabel("pulls more or less than the oracle's, mean")
-    add_title(axes, "Ten arms, FEWA 5: where pulls go")
     axes.set_yscale("symlog", linthresh=100)
     axes.yaxis.set_major_formatter(thousands())
     axes.axhline(0, color="0.3", linewidth=0.8)
     axes.legend(frameon=False, fontsize="small")
-    tidy(axes)
 
 
 EXPERIMENT = Experiment(
@@ -160,5 +122,4 @@ EXPERIMENT = Experiment(
     ),
     figure=figure,
     tables=tables,
-    report_table=report_table,
 )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import add_title, line_style, new_figure, shared_legend, tidy
-from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time
+from rotting._output.style import line_style, shared_legend
+from rotting.paper.experiment import Block, Experiment, Results, Row, Tables, over_time, summary_row
+from rotting.paper.experiment import final_regret as of_policy
 from rotting.policies import FEWA, WSWA, EffFEWA
 from rotting.problems import two_arm
-from rotting.simulation.figures import draw_regret, draw_runs
+from rotting.simulation.figures import draw_regret, draw_runs, panels
 from rotting.simulation.paired import mean_interval
-from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,53 +57,48 @@ def published() -> dict[str, np.ndarray]:
 
 def final_regret(results: Results, label: str) -> np.ndarray:
     """Return the regret at T of a policy: one row per run, one column per L."""
-    columns = [results[key(drop)]["regret"].sel(policy=label).isel(round=-1).values for drop in DROPS]
-    return np.stack(columns, axis=1)
+    return np.stack([of_policy(results[key(drop)], label) for drop in DROPS], axis=1)
 
 
 def tables(results: Results) -> Tables:
     """Return the numbers behind the three panels."""
-    left: list[Row] = []
-    for label in PLAYED:
-        regret = final_regret(results, label)
-        low, high = np.quantile(regret, QUANTILES, axis=0)
-        for index, drop in enumerate(DROPS):
-            interval = mean_interval(regret[:, index])
-            left.append(
-                {
-                    "policy": label,
-                    "L": drop,
-                    "mean": regret[:, index].mean(),
-                    "mean_low": interval[0],
-                    "mean_high": interval[1],
-                    "quantile_10": low[index],
-                    "quantile_90": high[index],
-                    "published": published()[label][index] if label in published() else None,
-                }
-            )
+    left = [_row(results, label, place) for label in PLAYED for place in range(len(DROPS))]
     middle, right = over_time(results[key(WORST)]), over_time(results[key(LARGE)])
     return {"fig1_left": left, "fig1_middle": middle, "fig1_right": right}
 
 
+def _row(results: Results, label: str, place: int) -> Row:
+    """Return what is told of a policy at one L."""
+    regret = of_policy(results[key(DROPS[place])], label)
+    said, (low, high) = summary_row(regret), mean_interval(regret)
+    theirs = published()[label][place] if label in published() else None
+    return {
+        "policy": label,
+        "L": DROPS[place],
+        "mean": said.pop("mean"),
+        "mean_low": low,
+        "mean_high": high,
+        **said,
+        "published": theirs,
+    }
+
+
 def figure(results: Results) -> Figure:
     """Return figure 1, the published values of its left panel drawn beside ours as dots."""
-    canvas = new_figure(12.5, 4.6)
-    against_drop, *over_rounds = canvas.subplots(1, 3)
+    in_time = [f"Regret over time, L = {drop:.3f}" for drop in (WORST, LARGE)]
+    canvas, [against_drop, *over_rounds] = panels(["Regret at T = 10 000 (dots: published)", *in_time], 4.2, 4.6)
     for index, label in enumerate(PLAYED):
         style = line_style(index)
         draw_runs(against_drop, np.array(DROPS), final_regret(results, label), style, label, shade=0.1)
         if label in published():
-            dots = {"color": style["color"], "marker": ".", "linestyle": "", "markersize": 5, "alpha": 0.8}
-            against_drop.plot(DROPS, published()[label], **dots)
+            dots = published()[label]
+            against_drop.plot(DROPS, dots, color=style["color"], marker=".", linestyle="", markersize=5, alpha=0.8)
     against_drop.set_xscale("log")
     against_drop.set_ylim(0, 650)
     against_drop.set_xlabel("L, how far the second arm falls")
     against_drop.set_ylabel("regret: mean, and 10 % to 90 % of the runs")
-    add_title(against_drop, "Regret at T = 10 000 (dots: published)")
-    tidy(against_drop)
     for axes, drop in zip(over_rounds, (WORST, LARGE), strict=True):
         draw_regret(axes, results[key(drop)])
-        add_title(axes, f"Regret over time, L = {drop:.3f}")
     shared_legend(canvas, against_drop)
     return canvas
 

@@ -6,21 +6,22 @@
 |---|---|
 | `access` | who may do what: keys, roles, rates, and requests that a browser sends for somebody else |
 | `api` | the API: decisions, exposures, rewards, bandits, arms, reports, logs |
-| `app` | the ASGI application: finds the route, checks the key, reads the body, calls the handler, shows errors |
+| `app` | the ASGI application: Starlette, the table of routes, and everything that a running server holds |
 | `bandits` | which bandits a database has |
 | `demo` | a bandit that lives: visitors come, its arms wear out, rewards arrive late. For `rotting serve --demo` |
 | `errors` | what the service itself refuses, before the library sees it |
 | `following` | following logs: what the page and the metrics show, kept up to date by reading each event once |
 | `health` | what machines ask about the server itself: is it alive, can it write, its metrics, its description |
 | `keys` | keys: who may use the service, and for what. The database holds their digests, never the keys |
-| `metrics` | what an operator watches, for Prometheus |
+| `lanes` | work beside the event loop: threads with connections of their own, and what is made for many at once |
+| `metrics` | what an operator watches, for Prometheus. Numbers of bandits come from their logs, and survive restarts |
 | `ofrep` | OpenFeature's remote evaluation protocol (OFREP): a bandit is a flag whose variants are its arms |
 | `openapi` | the description of the API (OpenAPI 3.1), made of the routes and of the bodies that check requests |
-| `overview` | what the page says of a bandit |
+| `overview` | what the page says of a bandit: which arms are worn, what is shown instead, what needs somebody |
 | `problems` | errors as replies: RFC 9457 problem details, with the texts and the fields of the library's errors |
-| `protocol` | HTTP connections that wait neither for ever nor for everything |
-| `requests` | bodies of requests and replies |
-| `routing` | routes: what is served where, to whom, and with which bodies |
-| `running` | listening: uvicorn with our limits, one process or several |
-| `writer` | writing: requests of many clients, which the bandits' queue commits together |
+| `protocol` | HTTP connections that do not wait for ever: a request's head has limits of time and size |
+| `requests` | bodies of requests and replies: one definition that checks what arrives, and describes the API |
+| `routing` | routes: what is served where, to whom, and with which bodies. They answer requests and describe the API |
+| `running` | listening: uvicorn with our limits, one process or several, and what is said when it is ready |
+| `writer` | writing: requests of many clients, which the bandits' queue commits together; never answered before that |
 """

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import ipaddress
 import time
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from rotting.errors import quoted
 from rotting.serve.errors import NotAllowed, NotAuthenticated, TooManyRequests
 from rotting.serve.keys import ALLOWS, Key, KeyRing
-from rotting.serve.routing import Headers, Request
+from rotting.serve.routing import Request
 
 COOKIE = "rotting_key"
 BURST = 2.0  # seconds' worth of requests that may come at once
@@ -27,11 +23,10 @@ class RateLimit:
         self._rate = per_second
         self._buckets: dict[str, tuple[float, float]] = {}  # what is left, and when
 
-    def take(self, key: str) -> None:
+    def take(self, key: str, now: float) -> None:
         """Count a request, or refuse it."""
         if self._rate <= 0.0:
             return
-        now = time.monotonic()
         left, at = self._buckets.get(key, (self._rate * BURST, now))
         left = min(self._rate * BURST, left + (now - at) * self._rate)
         if left < 1.0:
@@ -46,12 +41,11 @@ class Access:
     loopback only.
     """
 
-    def __init__(self, open_to_all: bool, rate_limit: float, origins: tuple[str, ...], secret: bytes):
+    def __init__(self, open_to_all: bool, rate_limit: float, origins: tuple[str, ...]):
         self.ring = KeyRing()
         self.needs_keys = not open_to_all
         self._origins = origins
         self._rates = RateLimit(rate_limit)
-        self._secret = secret
 
     @property
     def is_open(self) -> bool:
@@ -64,75 +58,37 @@ class Access:
         if role is None:
             return
         if self.is_open:
-            self._check_browser(request)
+            _check_host(request.header(b"host") or "localhost")
+            self.check_origin(request)
             return
-        key = self.identified(request)
+        key = self._identified(request)
         if key is None:
             raise NotAuthenticated("this needs a key", hint="send it as: Authorization: Bearer KEY")
-        self._rates.take(key.id)
+        self._rates.take(key.id, time.monotonic())
         if role not in ALLOWS[key.role]:
             raise NotAllowed(f"a {key.role} key does not allow this", expected=f"a key with the role {role} or admin")
         request.key = key
         if "bandit" in request.params:
             check_bandit(key, request.params["bandit"])
 
-    def identified(self, request: Request) -> Key | None:
+    def _identified(self, request: Request) -> Key | None:
         """Return the key of a request: from its headers or, for pages, its cookie."""
         secret = request.header(b"x-api-key")
         if secret is None:
             scheme, _, given = (request.header(b"authorization") or "").partition(" ")
             secret = given.strip() if scheme.lower() == "bearer" else None
         if secret is None and request.route.style == "page":
-            secret = cookie_of(request)
+            secret = request.cookies.get(COOKIE)
         return None if not secret else self.ring.find(secret)
-
-    def sharing(self, scope: Mapping[str, Any]) -> Headers:
-        """Return the headers that let a page of another site, if it is allowed to, read the reply (CORS)."""
-        origin = dict(scope["headers"]).get(b"origin", b"")
-        if origin.decode("latin-1") not in self._origins:
-            return []
-        headers = [(b"access-control-allow-origin", origin), (b"vary", b"origin")]
-        if scope["method"] == "OPTIONS":
-            headers += [
-                (b"access-control-allow-methods", b"GET, POST, PUT, PATCH"),
-                (
-                    b"access-control-allow-headers",
-                    b"authorization, content-type, idempotency-key, if-none-match, x-api-key",
-                ),
-                (b"access-control-max-age", b"600"),
-            ]
-        else:
-            headers.append((b"access-control-expose-headers", b"etag, retry-after"))
-        return headers
-
-    def _check_browser(self, request: Request) -> None:
-        """Refuse what another site makes a browser on this machine send; others cannot reach a server without keys."""
-        host = urlsplit(f"//{request.header(b'host') or 'localhost'}").hostname
-        if not is_loopback(host or ""):
-            raise NotAllowed(f"without keys, the host {quoted(host)} is not served", hint="use localhost, or make keys")
-        self.check_origin(request)
 
     def check_origin(self, request: Request) -> None:
         """Refuse a request that a page of another site has made."""
         origin = request.header(b"origin")
-        same = origin is None or origin in self._origins or urlsplit(origin).netloc == request.header(b"host")
-        if not same or request.headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site"):
-            if origin is not None and origin in self._origins:
-                return
+        if origin is not None and origin in self._origins:
+            return
+        same = origin is None or origin.partition("://")[2] == request.header(b"host")
+        if not same or request.header(b"sec-fetch-site") in ("cross-site", "same-site"):
             raise NotAllowed("this request comes from a page of another site", hint="allow it with --allow-origin")
-
-    # Forms on pages.
-
-    def form_token(self, request: Request) -> str:
-        """Return what a form must hold to be believed: only pages of this server can know it."""
-        key = self._secret if request.key is None else request.key.digest.encode()
-        return hmac.new(key, b"form", hashlib.sha256).hexdigest()
-
-    def check_form(self, request: Request, token: str) -> None:
-        """Refuse a form that was not made by a page of this server for this key."""
-        self.check_origin(request)
-        if not hmac.compare_digest(token.encode(), self.form_token(request).encode()):
-            raise NotAllowed("the form is not from this page", hint="load the page again")
 
 
 def check_bandit(key: Key | None, bandit: str) -> None:
@@ -141,13 +97,15 @@ def check_bandit(key: Key | None, bandit: str) -> None:
         raise NotAllowed("this key is for another bandit")
 
 
-def cookie_of(request: Request) -> str | None:
-    """Return the key that a browser keeps."""
+@lru_cache
+def _check_host(host: str) -> None:
+    """Refuse what another site makes a browser on this machine send; others cannot reach a server without keys."""
     try:
-        cookies = SimpleCookie(request.header(b"cookie") or "")
-    except CookieError:
-        return None
-    return cookies[COOKIE].value if COOKIE in cookies else None
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        name = host
+    if not is_loopback(name):
+        raise NotAllowed(f"without keys, the host {quoted(name)} is not served", hint="use localhost, or make keys")
 
 
 def is_loopback(host: str) -> bool:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
-from collections.abc import AsyncGenerator, Callable
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Meta, to_builtins
+from msgspec import to_builtins
+from starlette.responses import StreamingResponse
 
-from rotting.bandit import Bandit, BanditError, Choice, Decide, LogRow, Outcome, Request, Reward, Shown, warm_up
-from rotting.errors import RottingError
+from rotting.bandit import (
+    Bandit,
+    BanditError,
+    Choice,
+    Decide,
+    LogRow,
+    Outcome,
+    Request,
+    Reward,
+    SettingsConflict,
+    Shown,
+    UnknownArm,
+    warm_up,
+)
+from rotting.errors import RottingError, quoted
 from rotting.policies import parse_policy
 from rotting.serve import requests as bodies
 from rotting.serve.access import check_bandit
 from rotting.serve.problems import problem_of
 from rotting.serve.requests import encode
-from rotting.serve.routing import Answer, Query, Route, checked
+from rotting.serve.routing import JSON, Route, checked
 from rotting.serve.routing import Request as HttpRequest
 
 if TYPE_CHECKING:
@@ -28,19 +42,16 @@ LARGEST_PAGE = 1000  # events
 Result = TypeVar("Result")
 
 
-async def decide(service: Service, request: HttpRequest) -> Answer:
-    """Take decisions."""
+async def decide(service: Service, request: HttpRequest) -> bodies.Decisions:
+    """Decide which arm to show."""
     body = request.decoded(bodies.Decide)
-    key = request.only_header(b"idempotency-key")
     among = None if body.among is None else tuple(body.among)
-    return Answer(201, encode({"decisions": await choices(service, request.params["bandit"], int(body.n), among, key)}))
+    wanted = Decide(int(body.n), among, request.only_header(b"idempotency-key"))
+    return bodies.Decisions(decisions=await choices(service, request.params["bandit"], wanted))
 
 
-async def choices(
-    service: Service, bandit: str, n: int, among: tuple[str, ...] | None = None, key: str | None = None
-) -> list[Choice]:
+async def choices(service: Service, bandit: str, wanted: Decide) -> list[Choice]:
     """Return decisions of a bandit, once they are durable."""
-    wanted = Decide(n, among, key)
     await service.entry(bandit)
     (outcome,) = await service.writer.exchange(bandit, (wanted,))
     if isinstance(outcome, BanditError):
@@ -49,17 +60,16 @@ async def choices(
     return outcome
 
 
-async def shown(service: Service, request: HttpRequest) -> Answer:
+async def shown(service: Service, request: HttpRequest) -> None:
     """Log that a decision was shown."""
     await _report(service, request, Shown(request.params["decision"]))
-    return Answer(HTTPStatus.NO_CONTENT)
 
 
-async def reward(service: Service, request: HttpRequest) -> Answer:
+async def reward(service: Service, request: HttpRequest) -> tuple[int, bodies.Accepted]:
     """Log the reward of a decision."""
     value = request.decoded(bodies.Reward).value
-    new = await _report(service, request, Reward(request.params["decision"], value))
-    return Answer(201 if new else 200, encode(bodies.Accepted(new=bool(new))))
+    new = bool(await _report(service, request, Reward(request.params["decision"], value)))
+    return HTTPStatus.CREATED if new else HTTPStatus.OK, bodies.Accepted(new=new)
 
 
 async def _report(service: Service, request: HttpRequest, outcome: Shown | Reward) -> Outcome:
@@ -71,30 +81,26 @@ async def _report(service: Service, request: HttpRequest, outcome: Shown | Rewar
     return result
 
 
-async def events(service: Service, request: HttpRequest) -> Answer:
-    """Log exposures and rewards, a result for each."""
+async def events(service: Service, request: HttpRequest) -> bodies.Results:
+    """Log many exposures and rewards."""
     given = request.decoded(bodies.UncheckedEvents).events
-    results: list[Any] = [None] * len(given)
-    waiting: dict[str, tuple[list[int], list[Request]]] = {}
+    results: list[object] = [None] * len(given)
+    waiting: dict[str, dict[int, Request]] = {}
     for place, unchecked in enumerate(given):
         try:
             event = checked(bodies.Event, unchecked)
             entry = await service.entry_of(event.decision)
             check_bandit(request.key, entry.name)
-            wanted = (
-                Shown(event.decision) if isinstance(event, bodies.ShownEvent) else Reward(event.decision, event.value)
-            )
+            is_shown = isinstance(event, bodies.ShownEvent)
+            wanted = Shown(event.decision) if is_shown else Reward(event.decision, event.value)
+            waiting.setdefault(entry.name, {})[place] = wanted
         except RottingError as error:
             results[place] = error
-        else:
-            places, group = waiting.setdefault(entry.name, ([], []))
-            places.append(place)
-            group.append(wanted)
-    for name, (places, group) in waiting.items():
-        outcomes = await service.writer.exchange(name, group)
-        for place, outcome in zip(places, outcomes, strict=True):
+    for name, group in waiting.items():
+        outcomes = await service.writer.exchange(name, list(group.values()))
+        for place, outcome in zip(group, outcomes, strict=True):
             results[place] = outcome
-    return Answer(200, encode(bodies.Results(results=[_result(each) for each in results])))
+    return bodies.Results(results=[_result(each) for each in results])
 
 
 def _result(outcome: object) -> bodies.Result:
@@ -106,75 +112,79 @@ def _result(outcome: object) -> bodies.Result:
 # Bandits and arms.
 
 
-async def list_bandits(service: Service, request: HttpRequest) -> Answer:
+async def list_bandits(service: Service, request: HttpRequest) -> bodies.Bandits:
     """List the bandits."""
-    return Answer(200, encode(bodies.Bandits(bandits=await service.names(request.key))))
+    return bodies.Bandits(bandits=await service.names(request.key))
 
 
-async def show_bandit(service: Service, request: HttpRequest) -> Answer:
+async def show_bandit(service: Service, request: HttpRequest) -> bodies.BanditReply:
     """Show a bandit and its settings."""
-    return Answer(200, encode(await _described(service, request.params["bandit"])))
-
-
-async def _described(service: Service, name: str) -> bodies.BanditReply:
+    name = request.params["bandit"]
     await service.entry(name)
-    return await service.call(name, _describe)
+    return await service.call(name, _described)
 
 
-def _describe(bandit: Bandit) -> bodies.BanditReply:
+def _described(bandit: Bandit) -> bodies.BanditReply:
     found = bandit.standing()
     arms = [bodies.Arm(arm=arm, available=available) for arm, available in found.available.items()]
+    settings = found.settings.to_dict()
     return bodies.BanditReply(
-        bandit=bandit.name,
-        policy=found.policy,
-        arms=arms,
-        events=found.events,
-        settings=found.settings.to_dict(),
+        bandit=bandit.name, policy=found.policy, arms=arms, events=found.events, settings=settings
     )
 
 
-async def make_bandit(service: Service, request: HttpRequest) -> Answer:
-    """Make a bandit; again with the same settings, nothing changes."""
+async def make_bandit(service: Service, request: HttpRequest) -> tuple[int, bodies.BanditReply]:
+    """Make a bandit; again with the same arms and settings, nothing changes."""
     body = request.decoded(bodies.NewBandit)
     name = request.params["bandit"]
     settings = {field: value for field, value in to_builtins(body).items() if field not in ("arms", "policy")}
     policy = parse_policy(body.policy)
-    await service.refresh()
-    new = not service.directory.knows(name)
 
     def make() -> None:
         warm_up(policy)  # not in the thread that writes, which must not wait for a compiler
-        Bandit.open(service.options.url, name, policy, body.arms, **settings).close()
+        try:
+            with Bandit.open(service.options.url, name, policy, body.arms, **settings) as bandit:
+                there = sorted(bandit.arms)
+        except UnknownArm:
+            there = []
+        except SettingsConflict as error:
+            error.hint = "leave it out, or change it: PATCH this address"
+            raise
+        if there != sorted(body.arms):
+            hint = "give those that it has, or change them: PATCH .../arms"
+            raise SettingsConflict(
+                f"differ from those of bandit {quoted(name)}", name="arms", value=body.arms, hint=hint
+            )
 
-    await service.in_thread(make)
-    await service.refresh(at_once=True)
-    return Answer(201 if new else 200, encode(await _described(service, name)))
+    async with service.making:
+        await service.refresh(at_once=True)
+        is_new = name not in service.directory.by_name
+        await service.in_thread(make)
+        await service.refresh(at_once=True)
+    return HTTPStatus.CREATED if is_new else HTTPStatus.OK, await show_bandit(service, request)
 
 
-async def change_arms(service: Service, request: HttpRequest) -> Answer:
+async def change_arms(service: Service, request: HttpRequest) -> bodies.BanditReply:
     """Add, retire and restore arms."""
-    body = request.decoded(bodies.ArmChanges)
-    await change(service, request.params["bandit"], body)
-    return Answer(200, encode(await _described(service, request.params["bandit"])))
+    await change(service, request.params["bandit"], request.decoded(bodies.ArmChanges))
+    return await show_bandit(service, request)
 
 
 async def change(service: Service, name: str, changes: bodies.ArmChanges) -> None:
     """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
-    await _with_bandit(
-        service,
-        name,
-        lambda bandit: bandit.change_arms(add=changes.add, retire=changes.retire, restore=changes.restore),
-    )
+    given = to_builtins(changes)
+    await _with_bandit(service, name, lambda bandit: bandit.change_arms(**given))
     service.follower.want(name)
+    service.shared.forget()
 
 
-async def change_settings(service: Service, request: HttpRequest) -> Answer:
-    """Change settings of a bandit, as an event of its log."""
+async def change_settings(service: Service, request: HttpRequest) -> bodies.BanditReply:
+    """Change settings of a bandit."""
     given, name = to_builtins(request.decoded(bodies.Settings)), request.params["bandit"]
     if "policy" in given:
         given["policy"] = parse_policy(given["policy"])
     await _with_bandit(service, name, lambda bandit: bandit.change(**given))
-    return Answer(200, encode(await _described(service, name)))
+    return await show_bandit(service, request)
 
 
 async def _with_bandit(service: Service, name: str, work: Callable[[Bandit], Result]) -> Result:
@@ -191,50 +201,36 @@ async def _with_bandit(service: Service, name: str, work: Callable[[Bandit], Res
 # Reading.
 
 
-async def report(service: Service, request: HttpRequest) -> Answer:
+async def report(service: Service, request: HttpRequest) -> bodies.Report:
     """Say how the arms are doing."""
-    content = await _with_bandit(service, request.params["bandit"], lambda bandit: bandit.report().to_dict())
-    return Answer(200, encode(content))
+    found = await _with_bandit(service, request.params["bandit"], lambda bandit: bandit.report())
+    return bodies.Report(**{field: getattr(found, field) for field in bodies.Report.__struct_fields__})
 
 
-async def log(service: Service, request: HttpRequest) -> Answer:
+async def log(service: Service, request: HttpRequest) -> Any:
     """Read the log: a page of it as JSON, or all of the rest as lines."""
     name = (await service.entry(request.params["bandit"])).name
-    query = request.query()
-    limit, form = query.get("limit"), query.get("format", "json")
-    if form == "json":
-        size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
-        rows = [row async for portion in _portions(service, name, query.get("after"), size) for row in portion]
-        following = rows[-1].seq if len(rows) == size else None
-        return Answer(200, encode({"events": [row._asdict() for row in rows], "next": following}))
-    kind = b"text/csv; charset=utf-8" if form == "csv" else b"application/x-ndjson"
-    found = _portions(service, name, query.get("after"), limit)
-    first: list[LogRow] = await anext(found, [])  # what cannot be read is refused now, not in the middle
-    return Answer(200, _lines(first, found, form), kind)
+    query: bodies.LogQuery = request.query()
+    is_page = query.format == "json"
+    size = min(query.limit or LARGEST_PAGE, LARGEST_PAGE)
+    portions = _portions(service.options.url, name, query.after, size if is_page else query.limit)
+    first = await service.in_thread(lambda: next(portions, []))  # what cannot be read is refused now, ...
+    if is_page:
+        following = first[-1].seq if len(first) == size else None
+        return bodies.LogPage(events=[bodies.LoggedEvent(*row) for row in first], next=following)
+    make = _as_csv if query.format == "csv" else _as_lines
+    head = _as_csv([LogRow._fields]) if query.format == "csv" else b""
+    written = itertools.chain([head + make(first)], map(make, portions))  # ... not in the middle
+    return StreamingResponse(written, media_type=_KINDS[query.format])
 
 
-async def _portions(service: Service, name: str, after: int | None, limit: int | None) -> AsyncGenerator[list[LogRow]]:
+def _portions(url: str, name: str, after: int | None, limit: int | None) -> Iterator[list[LogRow]]:
     """Yield a log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
-    bandit = await service.in_thread(lambda: Bandit.open(service.options.url, name))
-    try:
-        found = bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
-        while portion := await service.in_thread(lambda: next(found, None)):
-            yield portion
-    finally:
-        bandit.close()
+    with Bandit.open(url, name) as bandit:
+        yield from bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
 
 
-async def _lines(first: list[LogRow], rest: AsyncGenerator[list[LogRow]], form: str) -> AsyncGenerator[bytes]:
-    make = _as_csv if form == "csv" else _as_lines
-    if form == "csv":
-        yield (",".join(LogRow._fields) + "\r\n").encode()
-    async with contextlib.aclosing(rest):
-        yield make(first)
-        async for portion in rest:
-            yield make(portion)
-
-
-def _as_csv(rows: list[LogRow]) -> bytes:
+def _as_csv(rows: Sequence[Sequence[object]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text)
     for row in rows:
@@ -242,123 +238,33 @@ def _as_csv(rows: list[LogRow]) -> bytes:
     return text.getvalue().encode()
 
 
-def _as_lines(rows: list[LogRow]) -> bytes:
-    return b"".join(encode(row._asdict()) + b"\n" for row in rows)
+def _as_lines(rows: Sequence[Sequence[object]]) -> bytes:
+    return b"".join(encode(bodies.LoggedEvent(*row)) + b"\n" for row in rows)
 
 
-_AFTER = Query("after", Annotated[int, Meta(ge=0, le=2**62)], "Only events after this number.")
-_LIMIT = Query("limit", Annotated[int, Meta(ge=1, le=2**31)], "At most so many; as JSON, 1000.")
-_FORMAT = Query("format", Literal["json", "csv", "jsonl"], "JSON in pages, or all of the log as CSV or JSON lines.")
-
+_KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
 BANDIT, DECISION = "/v1/bandits/{bandit}", "/v1/decisions/{decision}"
+_BLUE = {"add": ["blue"], "retire": ["red"]}
+_EVENT = {"kind": "reward", "decision": "ID", "value": 1.0}
+_NEW = {"arms": ["red", "green"], "policy": "EffFEWA(sigma=0.5)"}
+_MADE, _NOTED = {201: bodies.BanditReply, 200: bodies.BanditReply}, {201: bodies.Accepted, 200: bodies.Accepted}
+_FOUND = {200: bodies.BanditReply}
 ROUTES = (
     Route(
-        method="POST",
-        path=f"{BANDIT}/decisions",
-        handler=decide,
-        role="client",
-        summary="Decide which arm to show",
-        body=bodies.Decide,
-        body_is_optional=True,
-        takes_key=True,
-        replies={201: bodies.Decisions},
-        errors=(404, 409, 503),
+        "POST", f"{BANDIT}/decisions", decide, "client", bodies.Decide, {201: bodies.Decisions}, {"n": 1},
+        body_is_optional=True, takes_key=True,
     ),
+    Route("POST", f"{DECISION}/shown", shown, "client", None, {204: None}),
+    Route("PUT", f"{DECISION}/reward", reward, "client", bodies.Reward, _NOTED, {"value": 1.0}),
+    Route("POST", "/v1/events", events, "client", bodies.Events, {200: bodies.Results}, {"events": [_EVENT]}),
+    Route("GET", "/v1/bandits", list_bandits, "reader", None, {200: bodies.Bandits}),
+    Route("GET", BANDIT, show_bandit, "reader", None, _FOUND),
+    Route("PUT", BANDIT, make_bandit, "admin", bodies.NewBandit, _MADE, _NEW),
+    Route("PATCH", BANDIT, change_settings, "admin", bodies.Settings, _FOUND, {"epsilon": 0.05}),
+    Route("PATCH", f"{BANDIT}/arms", change_arms, "admin", bodies.ArmChanges, _FOUND, _BLUE),
+    Route("GET", f"{BANDIT}/report", report, "reader", None, {200: bodies.Report}),
     Route(
-        method="POST",
-        path=f"{DECISION}/shown",
-        handler=shown,
-        role="client",
-        summary="Log that a decision was shown",
-        replies={204: None},
-        errors=(404, 503),
+        "GET", f"{BANDIT}/events", log, "reader", None, {200: bodies.LogPage},
+        query=bodies.LogQuery, kinds=tuple(_KINDS.values()),
     ),
-    Route(
-        method="PUT",
-        path=f"{DECISION}/reward",
-        handler=reward,
-        role="client",
-        summary="Log the reward of a decision",
-        body=bodies.Reward,
-        replies={201: bodies.Accepted, 200: bodies.Accepted},
-        errors=(404, 409, 503),
-    ),
-    Route(
-        method="POST",
-        path="/v1/events",
-        handler=events,
-        role="client",
-        summary="Log many exposures and rewards",
-        body=bodies.Events,
-        replies={200: bodies.Results},
-        errors=(503,),
-    ),
-    Route(
-        method="GET",
-        path="/v1/bandits",
-        handler=list_bandits,
-        role="reader",
-        summary="List the bandits",
-        replies={200: bodies.Bandits},
-        errors=(503,),
-    ),
-    Route(
-        method="GET",
-        path=BANDIT,
-        handler=show_bandit,
-        role="reader",
-        summary="Show a bandit and its settings",
-        replies={200: bodies.BanditReply},
-        errors=(404, 503),
-    ),
-    Route(
-        method="PUT",
-        path=BANDIT,
-        handler=make_bandit,
-        role="admin",
-        summary="Make a bandit",
-        body=bodies.NewBandit,
-        replies={201: bodies.BanditReply, 200: bodies.BanditReply},
-        errors=(404, 409, 503),
-    ),
-    Route(
-        method="PATCH",
-        path=BANDIT,
-        handler=change_settings,
-        role="admin",
-        summary="Change settings of a bandit",
-        body=bodies.Settings,
-        replies={200: bodies.BanditReply},
-        errors=(404, 409, 503),
-    ),
-    Route(
-        method="PATCH",
-        path=f"{BANDIT}/arms",
-        handler=change_arms,
-        role="admin",
-        summary="Add, retire and restore arms",
-        body=bodies.ArmChanges,
-        replies={200: bodies.BanditReply},
-        errors=(404, 409, 503),
-    ),
-    Route(
-        method="GET",
-        path=f"{BANDIT}/report",
-        handler=report,
-        role="reader",
-        summary="Say how the arms are doing",
-        replies={200: bodies.Report},
-        errors=(404, 503),
-    ),
-    Route(
-        method="GET",
-        path=f"{BANDIT}/events",
-        handler=log,
-        role="reader",
-        summary="Read the log",
-        query=(_AFTER, _LIMIT, _FORMAT),
-        replies={200: bodies.LogPage},
-        kinds=("application/json", "text/csv", "application/x-ndjson"),
-        errors=(404, 503),
-    ),
-)
+)  # fmt: skip

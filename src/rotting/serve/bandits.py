@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import NamedTuple
 
 from rotting.bandit import Store, UnknownBandit, UnknownDecision
+from rotting.bandit.store import BanditRow
 from rotting.errors import quoted
 
 LOOK_AGAIN = 1.0  # seconds after which names that were not found are looked for again: other servers add bandits
-
-
-class Entry(NamedTuple):
-    """A bandit that the database has."""
-
-    id: int
-    name: str
-    token: str  # what the identifiers of its decisions start with
 
 
 class Directory:
@@ -26,17 +18,9 @@ class Directory:
     def __init__(self, store: Store):
         self._store = store
         self._lock = threading.Lock()
-        self._names: dict[str, Entry] = {}
-        self._tokens: dict[str, Entry] = {}
+        self.by_name: dict[str, BanditRow] = {}
+        self.by_token: dict[str, BanditRow] = {}
         self._looked = 0.0
-
-    def knows(self, name: str) -> bool:
-        """Say whether a bandit is known without a look at the database."""
-        return name in self._names
-
-    def knows_decision(self, decision: str) -> bool:
-        """Say whether the bandit of a decision is known without a look at the database."""
-        return decision.partition("-")[0] in self._tokens
 
     def refresh(self, at_once: bool = False) -> None:
         """Read the list again, unless that was done just now."""
@@ -45,27 +29,27 @@ class Directory:
                 return
             with self._store.lock, self._store.reading():
                 rows = self._store.bandits() if self._store.condition() == "ready" else []
-            entries = sorted((Entry(row.id, row.name, row.token) for row in rows), key=lambda entry: entry.name)
-            self._names = {entry.name: entry for entry in entries}
-            self._tokens = {entry.token: entry for entry in entries}
+            self.by_name = {row.name: row for row in sorted(rows, key=lambda row: row.name)}
+            self.by_token = {row.token: row for row in rows}
             self._looked = time.monotonic()
 
-    def names(self) -> list[str]:
-        """Return the names of all bandits that are known."""
-        return list(self._names)
-
-    def find(self, name: str) -> Entry:
+    def find(self, name: str) -> BanditRow:
         """Return a bandit by its name."""
-        found = self._names.get(name)
+        found = self.by_name.get(name)
         if found is None:
             raise UnknownBandit(f"there is no bandit {quoted(name)}", value=name)
         return found
 
-    def of_decision(self, decision: str) -> Entry:
+    def find_of(self, decision: str) -> BanditRow:
         """Return the bandit that a decision belongs to."""
-        found = self._tokens.get(decision.partition("-")[0])
+        found = self.by_token.get(token_of(decision))
         if found is None:
             raise UnknownDecision(
                 f"no bandit took a decision {quoted(decision)}", value=decision, expected="the id of a decision"
             )
         return found
+
+
+def token_of(decision: str) -> str:
+    """Return the token of the bandit that took a decision."""
+    return decision.partition("-")[0]

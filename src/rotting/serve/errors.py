@@ -34,10 +34,6 @@ class WrongMethod(ServiceError):
 
     status = HTTPStatus.METHOD_NOT_ALLOWED
 
-    def __init__(self, problem: str, allowed: str):
-        super().__init__(problem, expected=allowed)
-        self.allowed = allowed
-
 
 class WrongContentType(ServiceError):
     """The body is not JSON, or it is compressed."""

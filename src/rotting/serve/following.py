@@ -5,16 +5,17 @@ A `Tally` has a fixed size, however long the log is: a curve has at most 200 poi
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from rotting.bandit import BanditError, Event, Store, open_store
-from rotting.serve.bandits import Directory, Entry
+from rotting.bandit.store import BanditRow
+from rotting.serve.bandits import Directory
 from rotting.serve.problems import note
 
 MOST_POINTS = 200
@@ -27,241 +28,196 @@ BREATH = 0.02  # seconds between portions: those who decide come first
 PAUSE = 1.0  # seconds between looks at a log
 
 
-class Curve:
-    """Means of rewards in a row, at most 200 of them: when there are more, neighbours become one."""
+class Bins:
+    """Sums in columns over places from 0 on, in equal steps: when there are too many, neighbours become one."""
 
-    def __init__(self) -> None:
-        self.size = 1  # rewards per mean
-        self.sums = np.zeros(0)
-        self.squares = np.zeros(0)
-        self.rest = np.zeros(0)  # rewards that do not fill another mean
+    def __init__(self, most: int, columns: int):
+        self.step = 1.0
+        self.sums = np.zeros((0, columns))
+        self._most = most
 
-    def add(self, values: np.ndarray) -> None:
-        """Add rewards, in the order they came."""
-        rest = np.concatenate([self.rest, values])
-        while len(rest) >= self.size:
-            number = min(MOST_POINTS - len(self.sums), len(rest) // self.size)
-            rows = rest[: number * self.size].reshape(number, self.size)
-            rest = rest[number * self.size :]
-            self.sums = np.concatenate([self.sums, rows.sum(axis=1)])
-            self.squares = np.concatenate([self.squares, (rows**2).sum(axis=1)])
-            if len(self.sums) == MOST_POINTS:
-                self.sums = self.sums.reshape(-1, 2).sum(axis=1)
-                self.squares = self.squares.reshape(-1, 2).sum(axis=1)
-                self.size *= 2
-        self.rest = rest
-
-
-class Shares:
-    """Decisions per arm in periods of equal length, at most 120 of them: when there are more, neighbours become one."""
-
-    def __init__(self) -> None:
-        self.start: float | None = None
-        self.seconds = 1.0  # of a period
-        self.counts = np.zeros((0, 0), np.int64)  # periods x arms
-
-    def add(self, times: np.ndarray, arms: np.ndarray, number: int) -> None:
-        """Add decisions of a bandit with so many arms."""
-        if len(times) == 0:
+    def add(self, places: np.ndarray, columns: np.ndarray, values: np.ndarray | float) -> None:
+        """Add values at these places, in these columns."""
+        if len(places) == 0:
             return
-        if self.start is None:
-            self.start = float(times[0])
-        last = max(float(times[-1]), self.start)
-        while (last - self.start) / self.seconds >= MOST_PERIODS:
-            padded = np.pad(self.counts, ((0, len(self.counts) % 2), (0, 0)))
-            self.counts = padded[0::2] + padded[1::2]
-            self.seconds *= 2
-        places = np.maximum(((times - self.start) / self.seconds).astype(np.int64), 0)
-        rows = max(len(self.counts), int(places.max()) + 1)
-        self.counts = np.pad(self.counts, ((0, rows - len(self.counts)), (0, number - self.counts.shape[1])))
-        np.add.at(self.counts, (places, arms), 1)
+        while places.max() // self.step >= self._most:
+            padded = np.pad(self.sums, ((0, len(self.sums) % 2), (0, 0)))
+            self.sums, self.step = padded[0::2] + padded[1::2], 2 * self.step
+        steps = (places // self.step).astype(np.int64)
+        needed = (int(steps.max()) + 1, int(columns.max()) + 1)
+        more = [(0, max(0, least - there)) for least, there in zip(needed, self.sums.shape, strict=True)]
+        self.sums = np.pad(self.sums, more)
+        np.add.at(self.sums, (steps, columns), values)
 
 
-class Logged(NamedTuple):
-    """A decision in the log."""
+class ArmTally:
+    """What the log says of one arm. The curve has number, sum and squares of its rewards, in the order they came."""
 
-    seq: int
-    at: float
-    arm: int
-    decision: str
-    probability: float | None
+    def __init__(self, name: str):
+        self.name = name
+        self.decided = self.rewarded = self.expired = 0  # default rewards are rewards
+        self.curve = Bins(MOST_POINTS, 3)
+
+    @property
+    def sum(self) -> float:
+        """The sum of its rewards."""
+        return float(self.curve.sums[:, 1].sum())
+
+    def add(self, decided: int, expired: int, rewards: np.ndarray) -> None:
+        """Add the next events."""
+        places = np.arange(self.rewarded, self.rewarded + len(rewards), dtype=float)
+        values = np.stack([np.ones(len(rewards)), rewards, rewards**2], axis=1)
+        self.curve.add(places[:, None], np.arange(3), values)
+        self.decided += decided
+        self.expired += expired
+        self.rewarded += len(rewards)
 
 
 class Tally:
-    """What the page and the metrics show of one bandit, after `seq` events. Hold `lock` while you use it."""
+    """What the page and the metrics show of one bandit, after `seq` events."""
 
-    def __init__(self, bandit: str, bandit_id: int):
-        self.bandit = bandit
-        self.lock = threading.Lock()
+    def __init__(self, row: BanditRow):
+        self.row = row
         self.seq = 0
         self.log_seq = 0  # of the last event in the log, when it was last looked at
-        self.at = 0.0
-        self.names: list[str] = []
-        self.decided: list[int] = []
-        self.rewarded: list[int] = []  # default rewards among them
-        self.expired: list[int] = []
-        self.sums: list[float] = []
+        self.start = self.at = 0.0  # of the first decision, of the last event
+        self.arms: list[ArmTally] = []
         self.settled = 0  # decisions that no longer wait
-        self.curves: list[Curve] = []
-        self.shares = Shares()
-        self.last_decisions: deque[int] = deque(maxlen=LAST_DECISIONS)  # their seqs
+        self.shares = Bins(MOST_PERIODS, 0)  # decisions of each arm, by seconds since the start
+        self.last_decisions: deque[Event] = deque(maxlen=LAST_DECISIONS)
         self.recent_arms: deque[int] = deque(maxlen=RECENT)  # the arms of the last decisions
-        self.last_rewards: deque[tuple[int, float]] = deque(maxlen=DELAYS)  # seqs of decisions, times
-        self._id = bandit_id
+        self.delays: deque[float] = deque(maxlen=DELAYS)  # how long the last rewards took, in seconds
+        self.rewarded_at = 0.0
+
+    @property
+    def decided(self) -> int:
+        """How many decisions there are."""
+        return sum(arm.decided for arm in self.arms)
 
     @property
     def pending(self) -> int:
         """How many decisions wait for a reward."""
-        return max(0, sum(self.decided) - self.settled)
+        return max(0, self.decided - self.settled)
 
     @property
     def is_complete(self) -> bool:
         """Whether all of the log that was there at the last look is included."""
         return self.seq >= self.log_seq
 
-    def read(self, store: Store, most: int | None = None) -> bool:
-        """Add the next events of the log, so many at most; False if there are no more."""
-        most = PORTION if most is None else most
-        events = store.events(self._id, self.seq, limit=most)
-        newest = store.last_seq(self._id)
-        with self.lock:
-            self.log_seq = newest
-            if events:
-                self._add(events)
-        return len(events) == most
+    def read(self, store: Store, most: int = PORTION) -> None:
+        """Add the next events of the log, so many at most."""
+        events = store.events(self.row.id, self.seq, limit=most)
+        self.log_seq = store.last_seq(self.row.id)
+        if not events:
+            return
+        late = [event for event in events if event.kind == "rewarded"][-DELAYS:]
+        decisions = store.numbered(self.row.id, sorted({event.target or 0 for event in late}))
+        self.delays.extend(event.at - decisions[event.target].at for event in late if event.target in decisions)
+        self.rewarded_at = late[-1].at if late else self.rewarded_at
+        self._add(events)
+        self.seq, self.at = events[-1].seq, events[-1].at
 
     def _add(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.kind == "added":
-                self._know(event.arm, str(event.name))
         kind, at = np.array([each.kind for each in events]), np.array([each.at for each in events], np.float64)
         arm = np.array([each.arm for each in events], np.int64)
         value = np.array([each.value for each in events], np.float64)  # None becomes NaN
-        self._make_room(int(arm.max()) + 1)
-        decided = kind == "decided"
-        paid = ~np.isnan(value) & (arm >= 0)
-        expired = kind == "expired"
-        self.shares.add(at[decided], arm[decided], len(self.names))
-        for number in range(len(self.names)):
+        self.know_names([f"arm {number}" for number in range(len(self.arms), int(arm.max()) + 1)], len(self.arms))
+        for event in events:
+            if event.kind == "added":
+                self.arms[event.arm].name = str(event.name)
+        decided, expired, paid = kind == "decided", kind == "expired", ~np.isnan(value)
+        for number, each in enumerate(self.arms):
             mine = arm == number
-            self.decided[number] += int((mine & decided).sum())
-            self.expired[number] += int((mine & expired).sum())
-            rewards = value[mine & paid]
-            self.rewarded[number] += len(rewards)
-            self.sums[number] += float(rewards.sum())
-            self.curves[number].add(rewards)
+            each.add(int((mine & decided).sum()), int((mine & expired).sum()), value[mine & paid])
+        if decided.any():
+            self.start = self.start or float(at[decided][0])
+            places = np.maximum(at[decided] - self.start, 0.0)
+            self.shares.add(places, arm[decided], 1.0)
         self.settled += int((expired | (kind == "rewarded")).sum())
-        self.last_decisions.extend([each.seq for each in events if each.kind == "decided"][-LAST_DECISIONS:])
+        self.last_decisions.extend([each for each in events if each.kind == "decided"][-LAST_DECISIONS:])
         self.recent_arms.extend(arm[decided][-RECENT:].tolist())
-        self.last_rewards.extend(
-            (events[place].target or 0, events[place].at) for place in np.flatnonzero(kind == "rewarded")[-DELAYS:]
-        )
-        self.seq, self.at = events[-1].seq, events[-1].at
 
-    def know_names(self, names: Iterable[str]) -> None:
-        """Take over the names of the arms: those that were added before a log was compacted are not in it."""
-        with self.lock:
-            for arm, name in enumerate(names):
-                self._know(arm, name)
-
-    def _know(self, arm: int, name: str) -> None:
-        self._make_room(arm + 1)
-        self.names[arm] = name
-
-    def _make_room(self, arms: int) -> None:
-        while len(self.names) < arms:
-            self.names.append(f"arm {len(self.names)}")
-            for counts in (self.decided, self.rewarded, self.expired):
-                counts.append(0)
-            self.sums.append(0.0)
-            self.curves.append(Curve())
-
-    def delays(self, store: Store) -> list[float]:
-        """Return how long the last rewards took, in seconds."""
-        with self.lock:
-            rewards = list(self.last_rewards)
-        found = store.numbered(self._id, sorted({target for target, _ in rewards}))
-        return [at - found[target].at for target, at in rewards if target in found]
-
-    def recent(self, store: Store) -> list[Logged]:
-        """Return the last decisions, the latest first."""
-        with self.lock:
-            numbers = list(self.last_decisions)
-        found = store.numbered(self._id, numbers).values()
-        logged = (Logged(each.seq, each.at, each.arm, each.decision or "", each.probability) for each in found)
-        return sorted(logged, reverse=True)
+    def know_names(self, names: Iterable[str], first: int = 0) -> None:
+        """Take over the names of arms: those that were added before a log was compacted are not in it."""
+        for number, name in enumerate(names, first):
+            if number == len(self.arms):
+                self.arms.append(ArmTally(name))
+            self.arms[number].name = name
 
 
 class Follower:
-    """A thread that reads the logs, each when it has changed and at most once a second, and says what it has read."""
+    """A thread that reads the logs, each when it has changed and at most once a second."""
 
-    def __init__(self, url: str, directory: Directory, changed: Callable[[str], None]):
-        self.store = open_store(url)
+    def __init__(self, url: str, directory: Directory):
         self.tallies: dict[str, Tally] = {}
-        self._entries: dict[str, Entry] = {}  # whose tallies they are
+        self.lock = threading.Lock()  # of the tallies
+        self._store = open_store(url)
         self._directory = directory
-        self._changed = changed  # called from the thread
         self._wanted: set[str] = set()
-        self._lock = threading.Lock()  # of what is wanted
-        self._wake = threading.Event()
-        self._closing = False
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rotting-follower", daemon=True)
         self._thread.start()
 
     def want(self, bandit: str) -> None:
         """Read a log soon."""
-        with self._lock:
-            self._wanted.add(bandit)
+        self._wanted.add(bandit)
 
-    def read_now(self, bandit: str, most: int | None = None) -> Tally:
-        """Return a bandit's tally with the next events of its log added, so many at most; the rest comes soon."""
-        entry = self._directory.find(bandit)
-        if self._entries.get(bandit) != entry:  # it is new, or was deleted and made again
-            self._entries[bandit], self.tallies[bandit] = entry, Tally(bandit, entry.id)
-        tally = self.tallies[bandit]
-        with self.store.lock, self.store.reading():
-            if tally.read(self.store, most):
-                self.want(bandit)
+    def read_now(self, bandit: str, names: Iterable[str] = (), most: int = PORTION) -> Tally:
+        """Return a copy of a bandit's tally with the next events added, so many at most; the rest comes soon.
+
+        `names` are those of its arms, as far as they are known.
+        """
+        with self.lock:
+            tally = self._read(bandit, most)
+            tally.know_names(names)
+            return copy.deepcopy(tally)
+
+    def _read(self, bandit: str, most: int) -> Tally:
+        row = self._directory.find(bandit)
+        tally = self.tallies.get(bandit)
+        if tally is None or tally.row != row:  # it is new, or was deleted and made again
+            tally = self.tallies[bandit] = Tally(row)
+        with self._store.lock, self._store.reading():
+            tally.read(self._store, most)
+        if not tally.is_complete:
+            self.want(bandit)
         return tally
 
     def close(self) -> None:
         """End the thread."""
-        self._closing = True
-        self._wake.set()
+        self._closing.set()
         self._thread.join()
-        self.store.close()
+        self._store.close()
 
     def _run(self) -> None:
-        while not self._closing:
-            with self._lock:
-                wanted, self._wanted = self._wanted, set()
-            self._forget_deleted()
-            for bandit in sorted(wanted):
-                try:
-                    self._follow(bandit)
-                except BanditError as error:
-                    note(error, "reading the log")
-                    self.want(bandit)
-            self._wake.wait(PAUSE)
+        while True:
+            try:
+                self.look()
+            except BanditError as error:
+                note(error, "reading the logs")
+            if self._closing.wait(PAUSE):
+                return
 
-    def _forget_deleted(self) -> None:
-        """Look which bandits there are, and forget those that were deleted."""
-        try:
-            self._directory.refresh()
-        except BanditError as error:
-            note(error, "listing the bandits")
-            return
-        for bandit in [name for name in self.tallies if not self._directory.knows(name)]:
-            del self.tallies[bandit], self._entries[bandit]
+    def look(self) -> None:
+        """Read the logs that have changed, and forget those that were deleted."""
+        self._directory.refresh()
+        for bandit, tally in list(self.tallies.items()):
+            if self._directory.by_name.get(bandit) != tally.row:
+                with self.lock:
+                    del self.tallies[bandit]
+                self.want(bandit)
+        wanted, self._wanted = self._wanted, set()
+        for bandit in sorted(wanted):
+            try:
+                self._follow(bandit)
+            except BanditError as error:
+                note(error, "reading the log")
+                self.want(bandit)
 
     def _follow(self, bandit: str) -> None:
-        if not self._directory.knows(bandit):
-            return
-        before = self.tallies[bandit].seq if bandit in self.tallies else -1
-        while not self._closing:
-            tally = self.read_now(bandit)
+        while bandit in self._directory.by_name and not self._closing.is_set():
+            with self.lock:
+                tally = self._read(bandit, PORTION)
             if tally.is_complete:
-                break
+                return
             time.sleep(BREATH)
-        if self.tallies[bandit].seq != before:
-            self._changed(bandit)

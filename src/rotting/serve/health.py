@@ -2,58 +2,84 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from starlette.responses import Response
+
+from rotting.bandit import BanditError, Event, Store
+from rotting.bandit.store import BanditRow, Deadline
 from rotting.serve.errors import NotAllowed
+from rotting.serve.problems import note
 from rotting.serve.requests import Health, encode
-from rotting.serve.routing import Answer, Request, Route
+from rotting.serve.routing import JSON, Request, Route
 
 if TYPE_CHECKING:
     from rotting.serve.app import Service
 
-
-async def livez(service: Service, request: Request) -> Answer:
-    """Say that the server answers."""
-    return Answer(200, encode(Health(status="ok")))
+PATIENCE = 5.0  # seconds in which the database must be written
+_ROOM = " " * (1 << 15)  # so much that no room left over in the database is enough for it
 
 
-async def readyz(service: Service, request: Request) -> Answer:
+async def livez(service: Service, request: Request) -> Health:
+    """Say whether the server is alive."""
+    return Health(status="ok")
+
+
+async def readyz(service: Service, request: Request) -> tuple[int, Health]:
     """Say whether the database can be written."""
-    ready = await service.is_ready()
-    return Answer(200 if ready else 503, encode(Health(status="ok" if ready else "failing")))
+    if service.closing or not await service.shared.get("readyz", lambda: _can_write(service)):
+        return HTTPStatus.SERVICE_UNAVAILABLE, Health(status="failing")
+    return HTTPStatus.OK, Health(status="ok")
 
 
-async def metrics(service: Service, request: Request) -> Answer:
+async def _can_write(service: Service) -> bool:
+    try:
+        await asyncio.wait_for(service.probing.run(write_and_forget), PATIENCE)
+    except (TimeoutError, BanditError) as error:
+        if isinstance(error, BanditError):
+            note(error, "readyz")
+        return False
+    return True
+
+
+_PROBE = BanditRow(0, f"\n{secrets.token_hex(8)}", secrets.token_hex(5), "", _ROOM)  # no user's name begins like this
+
+
+def write_and_forget(store: Store) -> None:
+    """Write what a decision writes, the log of a bandit, durably, and delete it: a disk that is full must show."""
+    deadline = Deadline(PATIENCE)
+    row = store.add(_PROBE, [Event(1, "added", store.clock(), 0, name="probe")], deadline)
+    store.delete_events(row.id, 1, 1, deadline)
+    store.delete_rest(row.id, deadline)
+
+
+async def metrics(service: Service, request: Request) -> Response:
     """Return the metrics for Prometheus, of all bandits: a key for one of them does not allow it."""
     if request.key is not None and request.key.bandit is not None:
         raise NotAllowed("this key is for one bandit, the metrics are of all", expected="a reader key for all bandits")
-    return Answer(200, service.metrics.text(), b"text/plain; version=0.0.4; charset=utf-8")
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-async def openapi(service: Service, request: Request) -> Answer:
+async def openapi(service: Service, request: Request) -> Response:
     """Return the description of the API."""
-    return Answer(200, _document())
+    return Response(_document(), media_type=JSON)
 
 
 @lru_cache(maxsize=1)
 def _document() -> bytes:
-    from rotting.serve.app import ROUTER
+    from rotting.serve.app import ROUTES as ALL
     from rotting.serve.openapi import describe
 
-    return encode(describe(ROUTER.routes))
+    return encode(describe(ALL))
 
 
 ROUTES = (
-    Route(method="GET", path="/livez", handler=livez, role=None, summary="Is the server alive?", replies={200: Health}),
-    Route(
-        method="GET",
-        path="/readyz",
-        handler=readyz,
-        role=None,
-        summary="Can the database be written?",
-        replies={200: Health, 503: Health},
-    ),
-    Route(method="GET", path="/metrics", handler=metrics, role="reader"),
-    Route(method="GET", path="/openapi.json", handler=openapi, role=None),
+    Route("GET", "/livez", livez, None, replies={200: Health}),
+    Route("GET", "/readyz", readyz, None, replies={200: Health, 503: Health}),
+    Route("GET", "/metrics", metrics, "reader"),
+    Route("GET", "/openapi.json", openapi, None),
 )

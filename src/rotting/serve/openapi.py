@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rotting import __version__
-from rotting.serve.requests import LARGEST_BODY, Evaluated, EvaluationFailed, NotEvaluated, Problem
+from rotting.serve.requests import LARGEST_BODY, EvaluationFailed, NotEvaluated, Problem
 from rotting.serve.routing import Route
 
 _DESCRIPTION = "Decide what to show next when everything wears out as you show it. What is answered is durable."
@@ -32,26 +32,23 @@ _KEY = {
 def describe(routes: Iterable[Route]) -> dict[str, Any]:
     """Return the OpenAPI document."""
     listed = [route for route in routes if route.replies]
-    kinds = {Problem, NotEvaluated, EvaluationFailed, Evaluated}
-    for route in listed:
-        kinds |= {each for each in (route.body, *route.replies.values()) if each is not None}
+    kinds = {Problem, NotEvaluated, EvaluationFailed}
+    kinds |= {kind for route in listed for kind in (route.body, *route.replies.values()) if kind is not None}
     ordered = sorted(kinds, key=lambda kind: str(kind.__name__))
     schemas, components = msgspec.json.schema_components(ordered, ref_template="#/components/schemas/{name}")
     refer = dict(zip(ordered, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for route in listed:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, refer)
+    security = {
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "rotting", "version": __version__, "description": _DESCRIPTION},
         "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer"},
-                "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
-            },
-        },
+        "components": {"schemas": components, "securitySchemes": security},
     }
 
 
@@ -60,11 +57,7 @@ def _operation(route: Route, refer: dict[Any, Any]) -> dict[str, Any]:
         "summary": route.summary,
         "operationId": route.handler.__name__,
         "description": f"Needs a key with the role {route.role} or admin." if route.role else "Needs no key.",
-        "parameters": [
-            *_path_parameters(route),
-            *map(_query_parameter, route.query),
-            *([_KEY] if route.takes_key else []),
-        ],
+        "parameters": _parameters(route),
         "responses": _responses(route, refer),
     }
     if route.role is not None:
@@ -73,52 +66,47 @@ def _operation(route: Route, refer: dict[Any, Any]) -> dict[str, Any]:
         operation["requestBody"] = {
             "required": not route.body_is_optional,
             "description": f"At most {LARGEST_BODY} bytes.",
-            "content": {"application/json": {"schema": refer[route.body]}},
+            "content": {"application/json": {"schema": refer[route.body], "example": route.example}},
         }
     return operation
 
 
-def _path_parameters(route: Route) -> list[dict[str, Any]]:
+def _parameters(route: Route) -> list[dict[str, Any]]:
     names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
-    return [{"name": name, "in": "path", "required": True, **_PARAMETERS[name]} for name in names]
-
-
-def _query_parameter(query: Any) -> dict[str, Any]:
-    return {
-        "name": query.name,
-        "in": "query",
-        "description": query.meaning,
-        "schema": msgspec.json.schema(query.type),
-    }
+    found = [{"name": name, "in": "path", "required": True, **_PARAMETERS[name]} for name in names]
+    if route.query is not None:
+        for field in msgspec.structs.fields(route.query):
+            schema = msgspec.json.schema(field.type)
+            schema = schema.get("anyOf", [schema])[0]  # the other is null: it may be left out
+            description = schema.pop("description", "")
+            found.append({"name": field.name, "in": "query", "description": description, "schema": schema})
+    return [*found, _KEY] if route.takes_key else found
 
 
 def _responses(route: Route, refer: dict[Any, Any]) -> dict[str, Any]:
-    responses: dict[str, Any] = {}
+    found: dict[int, dict[str, Any]] = {}
     for status, kind in route.replies.items():
-        responses[str(status)] = {"description": HTTPStatus(status).phrase}
-        if kind is not None:
-            first, *others = route.kinds
-            content = {first: {"schema": refer[kind]}} | {each: {"schema": {"type": "string"}} for each in others}
-            responses[str(status)]["content"] = content
-    for status in sorted({*route.errors, *_always(route)}):
-        responses[str(status)] = {"description": HTTPStatus(status).phrase, **_error_content(route, status, refer)}
-    return responses
+        first, *others = route.kinds
+        content = {first: {"schema": refer.get(kind)}} | {each: {"schema": {"type": "string"}} for each in others}
+        found[status] = {} if kind is None else {"content": content}
+    for status in sorted(_errors(route) - set(found)):
+        found[status] = _error(route, status, refer)
+    return {str(status): {"description": HTTPStatus(status).phrase, **each} for status, each in found.items()}
 
 
-def _always(route: Route) -> set[int]:
-    """Return the statuses of errors that any such route may have."""
+def _errors(route: Route) -> set[int]:
+    """Return the statuses of errors that such a route may have."""
     if route.style == "ofrep":
         return {400, 401, 403, 404, 429, 500}
-    statuses = {400} | ({401, 403, 429} if route.role else set())
-    if route.body is not None:
-        statuses |= {408, 413, 415, 422}
-    return statuses | ({422} if route.query or route.takes_key or "{" in route.path else set())
+    named = "{" in route.path
+    statuses = {400} | ({401, 403, 429, 503} if route.role else set())
+    statuses |= {408, 413, 415, 422} if route.body else set()
+    statuses |= {404, 422} if named else set()
+    return statuses | ({409} if named and route.body else set())
 
 
-def _error_content(route: Route, status: int, refer: dict[Any, Any]) -> dict[str, Any]:
+def _error(route: Route, status: int, refer: dict[Any, Any]) -> dict[str, Any]:
     if route.style != "ofrep":
         return {"content": {"application/problem+json": {"schema": refer[Problem]}}}
-    if status in (401, 403):
-        return {}
     kind = NotEvaluated if status in (400, 404) else EvaluationFailed
-    return {"content": {"application/json": {"schema": refer[kind]}}}
+    return {} if status in (401, 403) else {"content": {"application/json": {"schema": refer[kind]}}}

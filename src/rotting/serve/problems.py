@@ -5,54 +5,44 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
-from rotting.bandit import (
-    ClosedBandit,
-    KeyConflict,
-    NoArms,
-    RetiredArm,
-    RewardConflict,
-    SettingsConflict,
-    StorageError,
-    UnknownArm,
-    UnknownBandit,
-    UnknownDecision,
-)
-from rotting.errors import BadValue, RottingError
-from rotting.serve.errors import ServiceError, WrongMethod
-from rotting.serve.requests import Problem
+from starlette.responses import Response
 
-RETRY_AFTER = 1  # seconds
+from rotting import bandit
+from rotting.errors import BadValue, RottingError
+from rotting.serve.errors import ServiceError
+from rotting.serve.requests import Problem
+from rotting.serve.routing import reply
+
+RETRY = {"retry-after": "1"}  # seconds
 
 log = logging.getLogger("rotting.serve")
 
-
 # The first that an error is an instance of.
-_STATUS: tuple[tuple[type[Exception], HTTPStatus], ...] = (
-    (UnknownBandit, HTTPStatus.NOT_FOUND),
-    (UnknownArm, HTTPStatus.NOT_FOUND),
-    (UnknownDecision, HTTPStatus.NOT_FOUND),
-    (RewardConflict, HTTPStatus.CONFLICT),
-    (KeyConflict, HTTPStatus.CONFLICT),
-    (SettingsConflict, HTTPStatus.CONFLICT),
-    (RetiredArm, HTTPStatus.CONFLICT),
-    (NoArms, HTTPStatus.CONFLICT),
-    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
-    (ClosedBandit, HTTPStatus.SERVICE_UNAVAILABLE),
-    (BadValue, HTTPStatus.UNPROCESSABLE_ENTITY),
-    (RottingError, HTTPStatus.SERVICE_UNAVAILABLE),  # damaged logs, foreign tables: for the operator to put right
+_STATUS: tuple[tuple[HTTPStatus, tuple[type[Exception], ...]], ...] = (
+    (HTTPStatus.NOT_FOUND, (bandit.UnknownBandit, bandit.UnknownArm, bandit.UnknownDecision)),
+    (HTTPStatus.CONFLICT, (bandit.RewardConflict, bandit.KeyConflict, bandit.SettingsConflict)),
+    (HTTPStatus.CONFLICT, (bandit.RetiredArm, bandit.NoArms)),
+    (HTTPStatus.SERVICE_UNAVAILABLE, (bandit.StorageError, bandit.ClosedBandit)),
+    (HTTPStatus.UNPROCESSABLE_ENTITY, (BadValue,)),
+    (HTTPStatus.SERVICE_UNAVAILABLE, (RottingError,)),  # damaged logs, foreign tables: for the operator to put right
 )
 _UNAVAILABLE = "the database cannot be used now: the server's log says why"
 _BUG = "the server failed: its log says why"
+_HEADERS = {
+    HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="rotting"'},
+    HTTPStatus.REQUEST_TIMEOUT: {"connection": "close"},  # the rest of the body is not waited for
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: {"connection": "close"},
+    HTTPStatus.SERVICE_UNAVAILABLE: RETRY,
+    HTTPStatus.TOO_MANY_REQUESTS: RETRY,
+}
 
 
 def status_of(error: Exception) -> HTTPStatus:
     """Return the status of the reply that an error becomes."""
     if isinstance(error, ServiceError):
         return error.status
-    for kind, status in _STATUS:
-        if isinstance(error, kind):
-            return status
-    return HTTPStatus.INTERNAL_SERVER_ERROR
+    found = (status for status, kinds in _STATUS if isinstance(error, kinds))
+    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def problem_of(error: Exception) -> Problem:
@@ -62,44 +52,38 @@ def problem_of(error: Exception) -> Problem:
 
     Examples
     --------
-    >>> int(problem_of(UnknownArm("bandit 'hero' has no arm 'x'", value="x")).status)
+    >>> int(problem_of(bandit.UnknownArm("bandit 'hero' has no arm 'x'", value="x")).status)
     404
-    >>> problem_of(StorageError("'postgresql://me:***@host/db' cannot be written")).detail
+    >>> problem_of(bandit.StorageError("'postgresql://me:***@host/db' cannot be written")).detail
     "the database cannot be used now: the server's log says why"
     """
     status, kind = status_of(error), type(error)
     if not isinstance(error, RottingError):
         return Problem(type="about:blank", title=status.phrase, status=status, detail=_BUG)
-    hidden = status == HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, ServiceError)
+    title = (kind.__doc__ or status.phrase).strip().splitlines()[0].rstrip(".")
+    where = f"/reference#{kind.__name__}"
+    if status == HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, ServiceError):
+        return Problem(type=where, title=title, status=status, detail=_UNAVAILABLE)
+    detail, hint = error.text(_plain), error.hint and RottingError(hint=error.hint).text(_plain)
     return Problem(
-        type=f"/reference#{kind.__name__}",
-        title=(kind.__doc__ or status.phrase).strip().splitlines()[0].rstrip("."),
-        status=status,
-        detail=_UNAVAILABLE if hidden else str(error),
-        name=None if hidden else error.name,
-        expected=None if hidden else error.expected,
-        hint=None if hidden or error.hint is None else RottingError(hint=error.hint).text(lambda name: name),
+        type=where, title=title, status=status, detail=detail, name=error.name, expected=error.expected, hint=hint
     )
+
+
+def _plain(name: str) -> str:
+    """Call an argument by its name in a body."""
+    return name
+
+
+def problem_reply(error: Exception) -> Response:
+    """Return the reply that an error becomes."""
+    problem = problem_of(error)
+    return reply(problem.status, problem, "application/problem+json", _HEADERS.get(HTTPStatus(problem.status)))
 
 
 def note(error: Exception, where: str) -> None:
     """Write what the client must not see to the log."""
-    if isinstance(error, RottingError) and not isinstance(error, ServiceError):
-        if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            log.error("%s: %s: %s", where, type(error).__name__, error)
-    elif not isinstance(error, RottingError):
+    if not isinstance(error, RottingError):
         log.error("%s: a bug in rotting", where, exc_info=error)
-
-
-def reply_headers(error: Exception) -> list[tuple[bytes, bytes]]:
-    """Return the headers that go with an error."""
-    status = status_of(error)
-    if isinstance(error, WrongMethod):
-        return [(b"allow", error.allowed.encode())]
-    if status == HTTPStatus.UNAUTHORIZED:
-        return [(b"www-authenticate", b'Bearer realm="rotting"')]
-    if status in (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
-        return [(b"connection", b"close")]  # the rest of the body is not waited for
-    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
-        return [(b"retry-after", str(RETRY_AFTER).encode())]
-    return []
+    elif not isinstance(error, ServiceError) and status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("%s: %s: %s", where, type(error).__name__, error)

@@ -1,22 +1,22 @@
-"""HTTP connections that wait neither for ever nor for everything: a request's head has limits of time and size."""
+"""HTTP connections that do not wait for ever: a request's head has limits of time and size.
+
+uvicorn limits neither. It has an upper bound in pyproject.toml for this: tests/serve/test_uvicorn.py lists what
+is used of it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from rotting.serve.errors import HeadTooLarge
-from rotting.serve.problems import problem_of
-from rotting.serve.requests import encode
-
-HEAD_SECONDS = 10.0  # in which the head of a request must arrive
 LARGEST_HEAD = 1 << 14  # bytes; the time to parse a line that comes in pieces grows with its square
+_TOO_LARGE = b"HTTP/1.1 431 \r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class PatientForAWhile(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
-    """Closes a connection whose request does not arrive, or whose head does not end; uvicorn itself limits neither."""
+    """Closes a connection whose request does not arrive, or whose head does not end."""
 
     _deadline: asyncio.TimerHandle | None = None
     _outside_bodies = 0  # bytes since a head, a part of a body or a request ended
@@ -33,8 +33,10 @@ class PatientForAWhile(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
             part, data = data[:room], data[room:]
             self._outside_bodies += len(part)
             super().data_received(part)
-            if self._outside_bodies >= LARGEST_HEAD:
-                self._refuse_head()
+            if self._outside_bodies >= LARGEST_HEAD and not self.transport.is_closing():
+                if self.cycle is None or self.cycle.response_complete:  # else, a reply is on its way
+                    self.transport.write(_TOO_LARGE)
+                self.transport.close()
 
     def on_message_begin(self) -> None:
         """Begin to wait for the rest of a request's head."""
@@ -43,7 +45,7 @@ class PatientForAWhile(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
 
     def on_headers_complete(self) -> None:
         """Stop waiting: from here on, the application has limits of its own."""
-        self._stop_waiting()
+        self._wait(False)
         self._outside_bodies = 0
         super().on_headers_complete()
 
@@ -59,30 +61,11 @@ class PatientForAWhile(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._stop_waiting()
+        self._wait(False)
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
-        self._stop_waiting()
-        self._deadline = self.loop.call_later(HEAD_SECONDS, self._give_up)
-
-    def _stop_waiting(self) -> None:
+    def _wait(self, begin: bool = True) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-            self._deadline = None
-
-    def _give_up(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
-
-    def _refuse_head(self) -> None:
-        if self.transport.is_closing():
-            return
-        if self.cycle is None or self.cycle.response_complete:  # else, a reply to the request before is on its way
-            problem = problem_of(HeadTooLarge("the head is too large", expected=f"less than {LARGEST_HEAD} bytes"))
-            body = encode(problem)
-            head = b"content-type: application/problem+json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(
-                body
-            )
-            self.transport.write(STATUS_LINE[problem.status] + head + body)
-        self.transport.close()
+        service: Any = self.config.app
+        self._deadline = self.loop.call_later(service.options.patience, self.transport.close) if begin else None

@@ -1,13 +1,14 @@
-"""Bodies of requests and replies: the one definition that checks what arrives and that `/openapi.json` is made of."""
+"""Bodies of requests and replies: one definition that checks what arrives, and describes the API."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from rotting._core.bandit_settings import CHANGEABLE, DEFAULT_POLICY, MOMENTS, SETTINGS, Kind, may_be_empty
+from rotting.bandit import ArmReport, Choice, HoldoutReport, LogRow
 from rotting.policies._contract.agent import LARGEST_REWARD
 
 LARGEST_BODY = 1 << 20  # bytes
@@ -121,6 +122,27 @@ class ArmChanges(Body):
     restore: Annotated[list[ArmName], Meta(max_length=LARGEST_BATCH)] = []
 
 
+class LogQuery(Body):
+    """Which events, and how: JSON in pages, or all of the log as CSV or JSON lines."""
+
+    after: Annotated[int, Meta(ge=0, le=2**62, description="Only events after this number.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=2**31, description="At most so many; as JSON, 1000.")] | None = None
+    format: Annotated[Literal["json", "csv", "jsonl"], Meta(description="JSON in pages, or lines of all.")] = "json"
+
+
+class ArmForm(Body):
+    """A change of an arm, as the form of a page sends it."""
+
+    action: Literal["add", "retire", "restore"]
+    arm: str
+
+
+class Login(Body):
+    """Where to go after logging in."""
+
+    next: str = "/"
+
+
 class EvaluationContext(Struct, rename="camel"):
     """The context of an OpenFeature evaluation. `flags` names the bandits of a bulk evaluation."""
 
@@ -143,19 +165,10 @@ class Reply(Struct, kw_only=True):
     """What the service sends."""
 
 
-class Decision(Reply):
-    """Show `arm`, and report its reward under this `id`."""
-
-    id: str
-    arm: str
-    why: str
-    probability: float | None
-
-
 class Decisions(Reply):
     """The decisions of one request."""
 
-    decisions: list[Decision]
+    decisions: list[Choice]
 
 
 class Problem(Reply, omit_defaults=True):
@@ -218,24 +231,13 @@ class Report(Reply):
     bandit: str
     policy: str
     estimated_sigma: float | None
-    arms: Annotated[list[dict[str, Any]], Meta(description="The fields are those of rotting.bandit.ArmReport.")]
-    holdout: Annotated[dict[str, Any] | None, Meta(description="What the policy earns more than the holdout.")]
+    arms: list[ArmReport]
+    holdout: Annotated[HoldoutReport | None, Meta(description="What the policy earns more than the holdout.")]
 
 
-class LoggedEvent(Reply):
-    """One event of the log."""
-
-    seq: int
-    kind: str
-    at: float
-    arm: str | None
-    decision: str | None
-    reward: float | None
-    probability: float | None
-    among: list[str] | None
-    holdout: bool | None
-    happened: float | None
-    details: str | None
+LoggedEvent: Any = msgspec.defstruct(
+    "LoggedEvent", list(get_type_hints(LogRow).items()), namespace={"__doc__": "One event of the log."}, module=__name__
+)
 
 
 class LogPage(Reply):
@@ -269,22 +271,13 @@ class NotEvaluated(Reply, rename="camel"):
     error_details: str
 
 
-class Flag(Reply, rename="camel", omit_defaults=True):
-    """One of several evaluations: the fields of `Evaluated`, or those of `NotEvaluated`."""
-
-    key: str
-    reason: Literal["SPLIT"] | UnsetType = UNSET
-    variant: str | UnsetType = UNSET
-    value: str | UnsetType = UNSET
-    metadata: dict[str, bool | str | float] | UnsetType = UNSET
-    error_code: str | UnsetType = UNSET
-    error_details: str | UnsetType = UNSET
+_FLAGS = [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in (Evaluated, NotEvaluated)]
 
 
 class BulkEvaluated(Reply):
     """The evaluations of several bandits, or why there is none."""
 
-    flags: list[Flag]
+    flags: Annotated[list[Any], Meta(extra_json_schema={"items": {"anyOf": _FLAGS}})]
 
 
 class EvaluationFailed(Reply, rename="camel"):

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from rotting.bandit import Bandit, Bandits, Choice, Measurement, Outcome, Request, is_shared
+from rotting.bandit import Bandits, Choice, DamagedLog, Measurement, Outcome, Request, UnknownBandit, is_shared
 from rotting.serve.errors import Busy
 from rotting.serve.metrics import Metrics
 
-LONGEST_QUEUE = 10_000  # requests
 PATIENCE = 10.0  # seconds that a request may wait for the database and for other servers
 REMEMBERED_REASONS = 50  # of the last decisions of a bandit, which the log does not hold
 CONNECTIONS = 4  # to a database that is shared with others: while one waits for them, the others go on
 
 
 class Writer:
-    """What writes, and how many wait for it. Its methods belong to the event loop."""
+    """What writes, and how many wait for it, so many at most. Its methods belong to the event loop."""
 
-    def __init__(self, url: str, metrics: Metrics, wrote: Callable[[str], None]):
+    def __init__(self, url: str, longest_queue: int, metrics: Metrics, wrote: Callable[[str], None]):
         self.reasons: dict[str, deque[Choice]] = {}
         self.waiting = 0  # requests that have not been answered
+        self._longest = longest_queue
         self._metrics = metrics
         self._wrote = wrote  # called from a thread, with the name of the bandit
         self._closing = False
@@ -28,24 +28,22 @@ class Writer:
 
     async def exchange(self, bandit: str, requests: Sequence[Request]) -> list[Outcome]:
         """Return the outcomes of some requests, once they are durable."""
-        if self._closing:
-            raise Busy("the server is shutting down", hint="try again")
-        if self.waiting + len(requests) > LONGEST_QUEUE:
-            raise Busy(f"{self.waiting} requests wait for the database", hint="try again later")
+        if self._closing or self.waiting + len(requests) > self._longest:
+            why = "the server is shutting down" if self._closing else f"{self.waiting} requests wait for the database"
+            raise Busy(why, hint="try again later")
         self.waiting += len(requests)
         try:
-            outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
+            try:
+                outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
+            except (DamagedLog, UnknownBandit):  # it was deleted, and perhaps made again; nothing was written
+                outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
         finally:
             self.waiting -= len(requests)
-        choices = [each for outcome in outcomes[-REMEMBERED_REASONS:] if isinstance(outcome, list) for each in outcome]
-        if choices:
-            known = self.reasons.setdefault(bandit, deque(maxlen=REMEMBERED_REASONS))
-            known.extend(choices[-REMEMBERED_REASONS:])
+        for outcome in outcomes[-REMEMBERED_REASONS:]:
+            if isinstance(outcome, list):
+                known = self.reasons.setdefault(bandit, deque(maxlen=REMEMBERED_REASONS))
+                known.extend(outcome[-REMEMBERED_REASONS:])
         return outcomes
-
-    def get(self, bandit: str) -> Bandit:
-        """Return a bandit; called in a thread, since it may have to be opened."""
-        return self.bandits.get(bandit)
 
     def _note(self, measured: Measurement) -> None:
         if measured.error is None:

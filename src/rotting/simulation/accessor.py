@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import xarray
 
 from rotting.errors import BadValue
-from rotting.simulation.figures import regret_figure
+from rotting.simulation.figures import differences_figure, regret_figure
 from rotting.simulation.replay import Replay, replay_of
-from rotting.simulation.replay_figures import differences_figure, drops_figure, pulls_figure
-from rotting.simulation.significance import Difference, significance
+from rotting.simulation.replay_figures import drops_figure, pulls_figure
+from rotting.simulation.significance import Difference, label_among, significance
 from rotting.simulation.summary import PolicySummary, final_regret, finished_runs, summarise
 from rotting.simulation.tables import comparison_sheet, differences_sheet
 
@@ -110,12 +110,10 @@ class ResultAccessor:
         against
             The label of the policy to compare with (default: the best one at the last round).
         """
-        labels = [str(label) for label in self._dataset["policy"].values]
-        best = next(row.policy for row in self.summary() if row.best)
-        base = best if against is None else against
-        if base not in labels:
-            expected = f"one of {', '.join(labels)}"
-            raise BadValue("is not in this result", name="against", value=against, expected=expected)
+        if against is None:
+            base = next(row.policy for row in self.summary() if row.best)
+        else:
+            base = label_among(list(map(str, self._dataset["policy"].values)), against, "against")
         return differences_figure(self._finished(), base)
 
     def plot_pulls(self, policy: str | None = None, run: int = 0, problem: Problem | None = None) -> Figure:

@@ -1,4 +1,4 @@
-"""Figures of a comparison: regret over time."""
+"""Figures of a comparison, and what all figures of runs share: panels, lines with bands, axes of rounds and regret."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator, SymmetricalLogLocator
 
-from rotting._output.style import LineStyle, add_legend, add_title, line_style, new_figure, thousands, tidy
+from rotting._output.style import LineStyle, add_legend, line_style, new_figure, shared_legend, thousands, tidy, wrapped
+from rotting.simulation.paired import mean_interval
 from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
@@ -36,34 +37,67 @@ def regret_figure(dataset: xarray.Dataset) -> Figure:
     >>> regret_figure(result).axes[0].get_xlabel()
     'round'
     """
-    figure = new_figure(9.0, max(4.5, 0.3 * dataset.sizes["policy"]))
-    axes = figure.add_subplot()
-    draw_regret(axes, dataset)
     runs = dataset.sizes["run"]
-    add_title(axes, f"{dataset.attrs['problem']}, {runs} run{'s' * (runs > 1)}")
+    title = f"{dataset.attrs['problem']}, {runs} run{'s' * (runs > 1)}"
+    figure, [axes] = panels([title], 9.0, max(4.5, 0.3 * dataset.sizes["policy"]))
+    draw_regret(axes, dataset)
     add_legend(figure, axes)
     return figure
 
 
+def differences_figure(dataset: xarray.Dataset, against: str) -> Figure:
+    """Return a figure of regret minus that of one policy, run by run: means, and 95 % intervals of the means."""
+    figure, [axes] = panels([f"{dataset.attrs['problem']}: differences run by run"], 9.0, 4.5)
+    regret = dataset["regret"].transpose("policy", "run", "round")
+    base = regret.sel(policy=against).values
+    for index, label in enumerate(map(str, dataset["policy"].values)):
+        if label != against:
+            draw_means(axes, dataset["round"].values, regret.values[index] - base, line_style(index), label)
+    axes.axhline(0, color="0.4", linewidth=1)
+    show_rounds(axes, int(dataset["round"].values[-1]))
+    axes.set_ylabel(f"regret minus that of {against}: mean, 95 % interval", wrap=True)
+    axes.yaxis.set_major_formatter(thousands())
+    if axes.get_legend_handles_labels()[0]:
+        shared_legend(figure, axes)
+    return figure
+
+
+def panels(titles: Sequence[str], width: float, height: float, legend: float = 0.0) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel for each title, at most three in a row.
+
+    Parameters
+    ----------
+    titles
+        What the panels show.
+    width, height
+        Of a panel, in inches.
+    legend
+        The width of the space for a legend on the right.
+    """
+    columns = min(len(titles), 3)
+    rows = -(-len(titles) // columns)
+    figure = new_figure(width * columns + legend, height * rows)
+    every = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+    for axes in every[len(titles) :]:
+        axes.remove()
+    for axes, title in zip(every, titles, strict=False):
+        axes.set_title(wrapped(title, round(11 * width)), loc="left", fontsize="medium")
+        tidy(axes)
+    return figure, every[: len(titles)]
+
+
 def draw_regret(axes: Axes, dataset: xarray.Dataset) -> None:
     """Draw regret over time, from nothing at round 0: means as lines, the 10 to 90 % region of the runs shaded."""
-    rounds = np.concatenate([[0], dataset["round"].values])
+    rounds = np.append(0, dataset["round"].values)
     # The more regions lie on top of each other, the fainter each must be.
     shade = min(0.18, 1 / dataset.sizes["policy"])
-    finals = []
+    regret = dataset["regret"].transpose("policy", "run", "round").values
     for index, label in enumerate(dataset["policy"].values):
-        regret = dataset["regret"].isel(policy=index).transpose("run", "round").values
-        regret = np.concatenate([np.zeros((len(regret), 1)), regret], axis=1)
-        draw_runs(axes, rounds, regret, line_style(index), str(label), shade)
-        finals.append(float(regret[:, -1].mean()))
-    scale_regret(axes, finals)
-    axes.set_xlim(0, rounds[-1])
-    axes.set_xlabel("round")
+        draw_runs(axes, rounds, np.pad(regret[index], ((0, 0), (1, 0))), line_style(index), str(label), shade)
+    scale_regret(axes, regret[:, :, -1].mean(axis=1).tolist())
+    show_rounds(axes, rounds[-1])
     against = f" ({dataset.attrs['oracle']})" if "oracle" in dataset.attrs else ""
     axes.set_ylabel(f"regret: mean, and 10 % to 90 % of the runs\nagainst the oracle{against}")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    axes.xaxis.set_major_formatter(thousands())
-    tidy(axes)
 
 
 def draw_runs(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, label: str, shade: float = 0.18) -> None:
@@ -79,6 +113,22 @@ def draw_runs(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, lab
     low, high = np.quantile(runs, QUANTILES, axis=0)
     axes.plot(x, runs.mean(axis=0), linewidth=1.8, zorder=3, label=label, **style)
     axes.fill_between(x, low, high, color=style["color"], alpha=shade, linewidth=0)
+
+
+def draw_means(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, label: str) -> None:
+    """Draw the mean of `runs` (first axis) over `x` as a line, and the region of its 95 % interval."""
+    axes.plot(x, runs.mean(axis=0), linewidth=1.8, zorder=3, label=label, **style)
+    if len(runs) > 1:
+        low, high = np.array([mean_interval(each) for each in runs.T], float).T
+        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
+
+
+def show_rounds(axes: Axes, last: int) -> None:
+    """Make the x axis one of rounds, from the beginning to the last."""
+    axes.set_xlim(0, last)
+    axes.set_xlabel("round")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.xaxis.set_major_formatter(thousands())
 
 
 def scale_regret(axes: Axes, values: Sequence[float]) -> None:

@@ -11,6 +11,7 @@ from rotting.play.run import Run
 from rotting.policies import Agent, Explanation, Policy, parse_policy
 from rotting.policies._contract.states import fresh_state
 from rotting.problems import Problem, parse_problem
+from rotting.simulation.significance import label_among
 
 if TYPE_CHECKING:
     import xarray
@@ -73,9 +74,7 @@ def replay_of(
         What was played on; None: what the result's `problem` attribute describes, if it describes one.
     """
     labels = [str(label) for label in dataset["policy"].values]
-    label = labels[0] if policy is None else policy
-    if label not in labels:
-        raise BadValue("is not in this result", name="policy", value=policy, expected=f"one of {', '.join(labels)}")
+    label = labels[0] if policy is None else label_among(labels, policy, "policy")
     if number not in dataset["run"].values:
         raise BadValue("is not in this result", name="run", value=number, expected=f"one of {dataset['run'].values}")
     rule = _policy_of(dataset.attrs["policies"].split("\n")[labels.index(label)])

@@ -1,27 +1,16 @@
-"""Figures of one run, and of differences between policies over time."""
+"""Figures of one run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
-from rotting._output.style import (
-    COLOURS,
-    add_legend,
-    add_title,
-    line_style,
-    new_figure,
-    shared_legend,
-    thousands,
-    tidy,
-)
+from rotting._output.style import COLOURS, add_legend, add_title, line_style, new_figure, shared_legend, thousands, tidy
 from rotting.policies import FilterVerdict
-from rotting.simulation.paired import LEVEL, mean_interval
+from rotting.simulation.figures import panels, show_rounds
 
 if TYPE_CHECKING:
-    import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -30,10 +19,8 @@ if TYPE_CHECKING:
 
 def pulls_figure(played: Replay, n_arms: int) -> Figure:
     """Return a figure of the pulls of each arm over the rounds of a run."""
-    figure = new_figure(9.0, 4.2)
-    axes = figure.add_subplot()
+    figure, [axes] = panels([played.policy], 9.0, 4.2)
     _draw_pulls(axes, played, n_arms)
-    add_title(axes, played.policy)
     add_legend(figure, axes)
     return figure
 
@@ -64,38 +51,8 @@ def _draw_pulls(axes: Axes, played: Replay, n_arms: int) -> None:
     for arm in range(n_arms):
         counts = np.cumsum(played.arms == arm)
         axes.plot(rounds[shown], counts[shown], linewidth=1.8, label=f"arm {arm}", **line_style(arm))
-    axes.set_xlim(0, rounds[-1])
+    show_rounds(axes, rounds[-1])
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("round")
     axes.set_ylabel("pulls so far")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(thousands())
-    tidy(axes)
-
-
-def differences_figure(dataset: xarray.Dataset, against: str) -> Figure:
-    """Return a figure of regret minus that of one policy, run by run: means, and 95 % intervals of the means."""
-    figure = new_figure(9.0, 4.5)
-    axes = figure.add_subplot()
-    base = dataset["regret"].sel(policy=against)
-    for index, label in enumerate(dataset["policy"].values):
-        if str(label) == against:
-            continue
-        difference = (dataset["regret"].sel(policy=label) - base).transpose("round", "run").values
-        style = line_style(index)
-        axes.plot(dataset["round"].values, difference.mean(axis=1), linewidth=1.8, label=str(label), **style)
-        ends = [mean_interval(one, LEVEL) for one in difference]
-        if None not in ends[0]:
-            low, high = np.array(ends, float).T
-            axes.fill_between(dataset["round"].values, low, high, color=style["color"], alpha=0.18, linewidth=0)
-    axes.axhline(0, color="0.4", linewidth=1)
-    axes.set_xlabel("round")
-    axes.set_ylabel(f"regret minus that of {against}: mean, 95 % interval", wrap=True)
-    axes.xaxis.set_major_formatter(thousands())
     axes.yaxis.set_major_formatter(thousands())
-    add_title(axes, f"{dataset.attrs['problem']}: differences run by run")
     tidy(axes)
-    if axes.get_legend_handles_labels()[0]:
-        shared_legend(figure, axes)
-    return figure

@@ -86,17 +86,26 @@ def enough_to_compare(labels: Sequence[object]) -> None:
         raise BadValue("a single policy differs from no other", expected="two policies or more")
 
 
-def baseline_among(labels: Sequence[str], baseline: str) -> str:
-    """Return the label of the policy that is called so.
+def label_among(labels: Sequence[str], given: str, name: str) -> str:
+    """Return the label of the policy that is called so, in full or by its name alone.
 
-    >>> baseline_among(["UCB1(sigma=1)", "FEWA(alpha=0.06)"], "UCB1")
+    Parameters
+    ----------
+    labels
+        Those there are.
+    given, name
+        What was given, and as which argument.
+
+    Examples
+    --------
+    >>> label_among(["UCB1(sigma=1)", "FEWA(alpha=0.06)"], "UCB1", "baseline")
     'UCB1(sigma=1)'
     """
-    fitting = [label for label in labels if baseline in (label, label.partition("(")[0])]
-    if len(fitting) != 1 and baseline not in labels:
+    fitting = [label for label in labels if given in (label, label.partition("(")[0])]
+    if len(fitting) != 1 and given not in labels:
         problem = "fits several of the policies" if fitting else "is not one of the policies"
-        raise BadValue(problem, name="baseline", value=baseline, expected=f"one of {', '.join(labels)}")
-    return baseline if baseline in labels else fitting[0]
+        raise BadValue(problem, name=name, value=given, expected=f"one of {', '.join(labels)}")
+    return given if given in labels else fitting[0]
 
 
 def _differences(dataset: xarray.Dataset, baseline: str | None) -> Iterator[Difference]:
@@ -106,7 +115,7 @@ def _differences(dataset: xarray.Dataset, baseline: str | None) -> Iterator[Diff
     if regret.shape[1] == 0:
         return
     labels = [str(label) for label in dataset["policy"].values]
-    baseline = None if baseline is None else baseline_among(labels, baseline)
+    baseline = None if baseline is None else label_among(labels, baseline, "baseline")
     order = sorted(range(len(labels)), key=lambda index: -regret[index].mean())
     for policy, other in combinations(order, 2):
         if baseline is not None:

@@ -15,7 +15,7 @@ from rotting._core.validation import whole_number
 from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
 from rotting.play import Cell, Played, place_for, play_whole
-from rotting.play.cell import Place
+from rotting.play.cell import ON_TIME, Place
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
 from rotting.play.places import device_name
@@ -23,7 +23,7 @@ from rotting.play.players import Policies, players_of
 from rotting.problems import OracleResult, Problem, ProblemLike
 from rotting.problems.named import as_problem
 from rotting.simulation.fit import warn_if_unsuited
-from rotting.simulation.traces import added_traces, checked_trace
+from rotting.simulation.traces import VARIABLES, checked_trace
 
 if TYPE_CHECKING:
     import xarray
@@ -202,30 +202,31 @@ class Game:
 
         import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
 
+        oracle = self.oracle.reward
+        parts = {
+            "regret": (("policy", "run", "round"), self.regret(), "expected regret against the oracle"),
+            "pulls": (("policy", "run", "arm"), self.pulls, "pulls of each arm"),
+            "seconds": (("policy",), self.seconds, "processor time spent playing, all runs"),
+            "oracle_reward": (("run", "round")[-oracle.ndim :], oracle, "the oracle's cumulative expected reward"),
+        }
+        for name, kept in self.traces.items():
+            variable, said = VARIABLES[name]
+            parts[variable] = ("policy", "run", *TRACES[name][0]), kept, said
+        coordinates = {
+            "policy": [player.label for player in self.players],
+            "run": np.array(self.runs),
+            "round": self.rounds,
+            "arm": np.arange(self.problem.n_arms),
+        }
+        if any("t" in dims for dims, _, _ in parts.values()):
+            coordinates["t"] = np.arange(1, self.horizon + 1)
         found = xarray.Dataset(
-            {
-                "regret": (
-                    ("policy", "run", "round"),
-                    self.regret(),
-                    {"long_name": "expected regret against the oracle"},
-                ),
-                "pulls": (("policy", "run", "arm"), self.pulls, {"long_name": "pulls of each arm"}),
-                "seconds": (("policy",), self.seconds, _SECONDS),
-                "oracle_reward": (
-                    ("run", "round")[-self.oracle.reward.ndim :],
-                    self.oracle.reward,
-                    {"long_name": "the oracle's cumulative expected reward"},
-                ),
-            },
-            coords={
-                "policy": [player.label for player in self.players],
-                "run": np.array(self.runs),
-                "round": self.rounds,
-                "arm": np.arange(self.problem.n_arms),
-            },
-            attrs=self._attributes(device),
+            {name: (dims, values, {"long_name": said}) for name, (dims, values, said) in parts.items()},
+            coordinates,
+            self._attributes(device),
         )
-        return added_traces(found, self.traces, self.delay)
+        found["seconds"].attrs["units"] = "s"
+        return found
 
     def _attributes(self, device: str) -> dict[str, Any]:
         from rotting import __version__
@@ -241,6 +242,7 @@ class Game:
             "numpy": np.__version__,
             "kernels": kernel_digest(),
             "device": device_name(device),
+            **({} if self.delay == ON_TIME else {"delay": repr(self.delay)}),
         }
 
 
@@ -266,9 +268,6 @@ def finished(
             game.left -= 1
             if game.left == 0:
                 yield game
-
-
-_SECONDS = {"long_name": "processor time spent playing, all runs", "units": "s"}
 
 
 def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndarray:

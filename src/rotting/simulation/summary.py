@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,32 +62,36 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     Oracle() 0.0 True 0.0
     """
     regret = final_regret(dataset)
-    regret = regret[:, finished_runs(regret)]
+    labels = [str(label) for label in dataset["policy"].values]
+    return summaries(labels, regret[:, finished_runs(regret)], _nanoseconds_per_decision(dataset))
+
+
+def summaries(labels: Sequence[str], regret: np.ndarray, nanoseconds: np.ndarray | None = None) -> list[PolicySummary]:
+    """Return the statistics of each policy, given regret[policy, run] and times per decision, if there are any."""
     means = regret.mean(axis=1)
     best = int(np.argmin(means))
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
-    nanoseconds = _nanoseconds_per_decision(dataset)
     behind = _behind(regret, best)
+    nanoseconds = np.full(len(labels), np.nan) if nanoseconds is None else nanoseconds
     rows = []
-    for index, label in enumerate(dataset["policy"].values):
-        difference = regret[index] - regret[best]
-        mean_low, mean_high = mean_interval(regret[index])
-        difference_low, difference_high = mean_interval(difference)
+    for index, label in enumerate(labels):
+        more = regret[index] - regret[best]
+        (mean_low, mean_high), (low, high) = mean_interval(regret[index]), mean_interval(more)
         rows.append(
             PolicySummary(
-                policy=str(label),
-                mean=float(means[index]),
-                mean_low=mean_low,
-                mean_high=mean_high,
-                quantile_10=float(lowest[index]),
-                quantile_90=float(highest[index]),
-                best=index == best,
-                difference=float(difference.mean()),
-                difference_low=difference_low,
-                difference_high=difference_high,
-                behind=behind[index],
-                nanoseconds_per_decision=float(nanoseconds[index]),
-                runs=regret.shape[1],
+                label,
+                float(means[index]),
+                mean_low,
+                mean_high,
+                float(lowest[index]),
+                float(highest[index]),
+                index == best,
+                float(more.mean()),
+                low,
+                high,
+                behind[index],
+                float(nanoseconds[index]),
+                regret.shape[1],
             )
         )
     return rows
@@ -109,10 +114,10 @@ def _behind(regret: np.ndarray, best: int) -> list[bool | None]:
     return [index != best and next(corrected) <= 1 - LEVEL for index in range(len(regret))]
 
 
-def _nanoseconds_per_decision(dataset: xarray.Dataset) -> np.ndarray:
-    """Return the time per decision of each policy; NaN for results that are kept without times."""
+def _nanoseconds_per_decision(dataset: xarray.Dataset) -> np.ndarray | None:
+    """Return the time per decision of each policy; None for results that are kept without times."""
     if "seconds" not in dataset:
-        return np.full(dataset.sizes["policy"], np.nan)
+        return None
     return 1e9 * dataset["seconds"].values / (dataset.sizes["run"] * int(dataset.attrs["horizon"]))
 
 

@@ -28,7 +28,7 @@ def oracle_note(oracles: Mapping[str, str]) -> str:
 
 
 def summary_sheet(
-    title: str, summaries: Sequence[PolicySummary], runs: int, oracles: Mapping[str, str], times: bool = True
+    title: str, summaries: Sequence[PolicySummary], oracles: Mapping[str, str], times: bool = True
 ) -> Sheet:
     """Return a comparison, the best policy first; `times` tells the time per decision, where it was kept."""
     show = _number_format(summaries)
@@ -49,7 +49,7 @@ def summary_sheet(
             *([f"{row.nanoseconds_per_decision:,.0f}"] if timed else []),
             bold=row.behind is False,
         )
-    if runs == 1:
+    if summaries[0].runs == 1:
         sheet.notes.append("One run gives no intervals; two or more do.")
     else:
         sheet.notes.append(
@@ -67,7 +67,7 @@ def comparison_sheet(dataset: xarray.Dataset, times: bool = True) -> Sheet:
     runs = summaries[0].runs
     late = f", {said['delay']}" if "delay" in said else ""
     title = f"{said['problem']}: {said['horizon']} rounds, {runs} run{'s' * (runs > 1)}, seed {said['seed']}{late}"
-    return summary_sheet(title, summaries, runs, {said["problem"]: said["oracle"]} if "oracle" in said else {}, times)
+    return summary_sheet(title, summaries, {said["problem"]: said["oracle"]} if "oracle" in said else {}, times)
 
 
 def differences_sheet(found: Sequence[Difference], limit: int | None = None) -> Sheet:

@@ -8,18 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rotting._core.files import replacing, temporary_name
 from rotting.errors import BadValue, FileError, MissingExtra
-from rotting.play.delays import Delay, FixedDelay
 from rotting.play.late import TRACES
 
 if TYPE_CHECKING:
     import xarray
 
 # By name: the variable of the dataset, and what it is.
-_VARIABLES = {
+VARIABLES = {
     "actions": ("actions", "the arm of each round"),
     "rewards": ("rewards", "the reward of each round's pull, whenever it arrives"),
     "pulls": ("pulls_over_time", "pulls of each arm up to each recorded round"),
@@ -27,18 +24,6 @@ _VARIABLES = {
 SUFFIXES = (".zarr", ".nc")
 # What a variable of a NetCDF file may take: its format, the classic one, counts bytes with 32 bits.
 _LARGEST_IN_NETCDF = 2**32 - 4
-
-
-def added_traces(dataset: xarray.Dataset, traces: dict[str, np.ndarray], delay: Delay) -> xarray.Dataset:
-    """Return results with traces [policy, run, ...], by name, and with what they say about the delay."""
-    variables = {
-        _VARIABLES[name][0]: (("policy", "run", *TRACES[name][0]), kept, {"long_name": _VARIABLES[name][1]})
-        for name, kept in traces.items()
-    }
-    found = dataset.assign(variables)
-    if "t" in found.dims:
-        found = found.assign_coords(t=np.arange(1, found.sizes["t"] + 1))
-    return found.assign_attrs(delay=repr(delay)) if delay != FixedDelay(0) else found
 
 
 def checked_trace(trace: str | Iterable[str]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@
 | `folder` | the folder of a sweep on disk: its plan, its blocks, and a lock |
 | `kept` | what a folder holds of each cell, from whatever blocks it lies in |
 | `numbering` | how the runs of a sweep are numbered |
-| `panels` | figures of a sweep, from plain arrays |
 | `plan` | what a sweep is to do: every policy on every problem, so many runs each |
 | `plan_file` | plans as people write them: a short TOML file whose lists of values expand to a grid |
 | `progress` | how far a sweep is: a bar on a terminal, a line per minute elsewhere |

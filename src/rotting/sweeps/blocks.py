@@ -15,7 +15,7 @@ from functools import cache, lru_cache, partial
 import numpy as np
 
 from rotting.errors import DamagedFile
-from rotting.play import Cell, Played, play_whole
+from rotting.play import Cell, play_whole
 from rotting.play.cell import Place
 from rotting.play.players import Player, players_of
 from rotting.problems import Problem
@@ -36,8 +36,29 @@ _CHECKSUM_PREFIX = b"sha256:"
 _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
 
-# The results of a block, by problem and policy: which runs, regret[run, recorded round] and pulls[run, arm].
-Content = dict[tuple[int, int], tuple[range, np.ndarray, np.ndarray]]
+class Content:
+    """The results of a block: its runs one after the other, of each its problem's recorded rounds, and its arms.
+
+    Parameters
+    ----------
+    plan, block
+        Whose results.
+    regret, pulls
+        What there is of them; default: room for them.
+    """
+
+    def __init__(self, plan: Plan, block: range, regret: np.ndarray | None = None, pulls: np.ndarray | None = None):
+        self.plan, self.block = plan, block
+        self.sizes = tuple(plan.offset(block.stop) - plan.offset(block.start))
+        self.regret = np.empty(self.sizes[0]) if regret is None else regret
+        self.pulls = np.empty(self.sizes[1], np.int64) if pulls is None else pulls
+
+    def of(self, runs: range) -> tuple[np.ndarray, np.ndarray]:
+        """Return regret[run, recorded round] and pulls[run, arm], to be read and written, of runs on one problem."""
+        begin = self.plan.offset(self.block.start)
+        low, high = self.plan.offset(runs.start) - begin, self.plan.offset(runs.stop) - begin
+        regret, pulls = self.regret[low[0] : high[0]], self.pulls[low[1] : high[1]]
+        return regret.reshape(len(runs), -1), pulls.reshape(len(runs), -1)
 
 
 def cut(plan: Plan) -> list[range]:
@@ -56,7 +77,7 @@ def cut(plan: Plan) -> list[range]:
     starts = [0]
     filled = 0  # of the present block, in parts of `whole_block`
     for problem, cost in enumerate(costs):
-        size = 8 * (len(plan.recorded[problem]) + plan.problems[problem].n_arms)
+        size = 8 * int(plan.sizes[problem].sum())
         load = max(cost, whole_block * size // MAX_BYTES, 1)
         runs = plan.numbering.of_problem(problem)
         number = runs.start
@@ -100,20 +121,20 @@ def played_blocks(
         Called with runs as soon as they are played.
     """
     begun: dict[range, Content] = {}
-    content = partial(empty, plan) if content is None else content
-    pieces = [(block, piece) for block in blocks for gap in gaps(block) for piece in plan.numbering.pieces(gap)]
-    left = Counter(block for block, _ in pieces)
+    content = partial(Content, plan) if content is None else content
+    parts = [(block, piece) for block in blocks for gap in gaps(block) for piece in plan.numbering.pieces(gap)]
+    left = Counter(block for block, _ in parts)
     for block in blocks:
         if not left[block]:
             yield block, content(block)
-    with contextlib.closing(play_whole(_cells(plan, [piece for _, piece in pieces]), on)) as finished:
+    with contextlib.closing(play_whole(_cells(plan, [piece for _, piece in parts]), on)) as finished:
         for played in finished:
-            block, piece = pieces[played.cell]
+            block, piece = parts[played.cell]
             if block not in begun:
                 begun[block] = content(block)
-            _put(plan, begun[block], piece, played)
-            first = plan.numbering.number(piece.problem, piece.policy, piece.runs.start)
-            tell(range(first, first + len(piece.runs)))
+            regret, pulls = begun[block].of(piece.numbers)
+            regret[:], pulls[:] = _oracle(plan, piece) - played.earned, played.pulls
+            tell(piece.numbers)
             left[block] -= 1
             if left[block] == 0:
                 yield block, begun.pop(block)
@@ -125,27 +146,17 @@ def _cells(plan: Plan, pieces: Sequence[Piece]) -> list[Cell]:
         (found,) = players_of(plan.policies[policy], plan.problems[problem], plan.problems[problem].horizon)
         return found
 
-    return [
-        Cell(
-            player(piece.policy, piece.problem),
-            plan.problems[piece.problem],
-            plan.problems[piece.problem].horizon,
-            plan.recorded[piece.problem],
-            piece.runs,
-            plan.seed,
-        )
-        for piece in pieces
-    ]
+    def cell(piece: Piece) -> Cell:
+        problem, who = plan.problems[piece.problem], player(piece.policy, piece.problem)
+        return Cell(who, problem, problem.horizon, plan.recorded[piece.problem], piece.runs, plan.seed)
+
+    return list(map(cell, pieces))
 
 
-def _put(plan: Plan, content: Content, piece: Piece, played: Played) -> None:
-    """Put what a piece came to where it belongs."""
-    whole, regret, pulls = content[piece.problem, piece.policy]
-    own = slice(piece.runs.start - whole.start, piece.runs.stop - whole.start)
-    # One oracle for all runs, unless each run draws its own arms.
+def _oracle(plan: Plan, piece: Piece) -> np.ndarray:
+    """Return what the oracle has collected at each recorded round, of each run; one row where all are alike."""
     draws = plan.problems[piece.problem].dynamics_model.draws
-    oracle = [oracle_reward(plan, piece.problem, run) for run in (piece.runs if draws else [0])]
-    regret[own], pulls[own] = np.stack(oracle) - played.earned, played.pulls
+    return np.stack([oracle_reward(plan, piece.problem, run) for run in (piece.runs if draws else [0])])
 
 
 @lru_cache(maxsize=1024)
@@ -159,13 +170,12 @@ def oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
 # and pulls are one run after the other: of each its problem's recorded rounds, and its problem's arms.
 
 
-def encode(plan: Plan, block: range, content: Content) -> bytes:
+def encode(content: Content) -> bytes:
     """Return the bytes of a block: the same for the same results, wherever and whenever they were computed."""
-    problem, policy, run = plan.numbering.indices(block)
+    problem, policy, run = content.plan.numbering.indices(content.block)
+    regret, pulls, digest = content.regret, content.pulls, np.array(content.plan.digest)
     archive = io.BytesIO()
-    regret = np.concatenate([regret.ravel() for _, regret, _ in content.values()])
-    pulls = np.concatenate([pulls.ravel() for _, _, pulls in content.values()])
-    np.savez(archive, plan=np.array(plan.digest), problem=problem, policy=policy, run=run, regret=regret, pulls=pulls)
+    np.savez(archive, plan=digest, problem=problem, policy=policy, run=run, regret=regret, pulls=pulls)
     body = archive.getvalue()[:-2]  # a zip file ends with the length of its comment, here 0
     return body + _checksum(body)
 
@@ -182,36 +192,8 @@ def decode(plan: Plan, block: range, encoded: bytes) -> Content:
     with np.load(io.BytesIO(encoded), allow_pickle=False) as archive:
         if str(archive["plan"]) != plan.digest:
             raise DamagedFile("it belongs to another plan")
-        regret, pulls = archive["regret"], archive["pulls"]
+        found = Content(plan, block, archive["regret"], archive["pulls"])
         start = plan.numbering.number(*(int(archive[name][0]) for name in ("problem", "policy", "run")))
-    if start != block.start or (len(regret), len(pulls)) != _sizes(plan, block):
+    if start != block.start or (len(found.regret), len(found.pulls)) != found.sizes:
         raise DamagedFile("it holds other runs than its name says")
-    return _content(plan, block, regret, pulls)
-
-
-def empty(plan: Plan, block: range) -> Content:
-    """Return room for the results of a block."""
-    return _content(plan, block, *map(np.empty, _sizes(plan, block), (np.float64, np.int64)))
-
-
-def _content(plan: Plan, block: range, regret: np.ndarray, pulls: np.ndarray) -> Content:
-    """Return the parts of arrays that hold one run after the other."""
-    content, at, to = {}, 0, 0
-    for piece in plan.numbering.pieces(block):
-        runs, rounds, arms = len(piece.runs), len(plan.recorded[piece.problem]), plan.problems[piece.problem].n_arms
-        content[piece.problem, piece.policy] = (
-            piece.runs,
-            regret[at : at + runs * rounds].reshape(runs, rounds),
-            pulls[to : to + runs * arms].reshape(runs, arms),
-        )
-        at, to = at + runs * rounds, to + runs * arms
-    return content
-
-
-def _sizes(plan: Plan, block: range) -> tuple[int, int]:
-    """Return how many regrets and how many pull counts a block holds."""
-    parts = list(plan.numbering.pieces(block))
-    return (
-        sum(len(part.runs) * len(plan.recorded[part.problem]) for part in parts),
-        sum(len(part.runs) * plan.problems[part.problem].n_arms for part in parts),
-    )
+    return found

@@ -107,7 +107,7 @@ def _played(
         wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
         for _, places in zip(range(wanted - len(in_flight)), left, strict=False):
             written = tuple(_written(cells[place]) for place in places)
-            task: _Task = __version__, kernel_digest(), device, tuple(map(tuple, sources)), written
+            task: _Task = *_identity(), device, tuple(map(tuple, sources)), written
             future = client.submit(play_task, task, key=f"rotting-{os.urandom(8).hex()}")
             in_flight[future] = places
             finished.add(future)
@@ -146,7 +146,7 @@ def _written(cell: Cell) -> _Written:
 def play_task(task: _Task) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Play some cells on a worker, which has nothing but their texts; return what each earned, pulls and seconds."""
     version, kernels, device, sources, written = task
-    _check_self(version, kernels)
+    _check_self((version, kernels))
     cells = []
     for policy, problem, horizon, rounds, limits, seed in written:
         player, played_on = _player(policy, problem, horizon, sources)
@@ -174,7 +174,7 @@ def _player(policy: str, problem: str, horizon: int, sources: tuple[tuple[Any, .
 @contextlib.contextmanager
 def _client(cluster: str | Client, processes: int) -> Iterator[Client]:
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise MissingDask("a cluster") from None
     if isinstance(cluster, Client):
@@ -189,15 +189,13 @@ def _client(cluster: str | Client, processes: int) -> Iterator[Client]:
         )
     if cluster != "local" and not _ADDRESS.fullmatch(cluster):
         raise SweepError("is not an address", name="cluster", value=cluster, expected="tcp://HOST:PORT, or local")
-    with contextlib.ExitStack() as opened:
-        target: str | LocalCluster = cluster
-        if cluster == "local":
-            local = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
-            target = opened.enter_context(local)
-        try:
-            client = opened.enter_context(Client(target, timeout=_TIMEOUT_SECONDS, set_as_default=False))
-        except (OSError, ValueError, ImportError) as error:
-            raise SweepError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
+    local = {"n_workers": processes, "threads_per_worker": 1, "dashboard_address": ":0"}
+    target = local if cluster == "local" else {"address": cluster}
+    try:
+        client = Client(**target, timeout=_TIMEOUT_SECONDS, set_as_default=False)
+    except (OSError, ValueError, ImportError) as error:
+        raise SweepError(f"no Dask scheduler answers at {cluster!r}: {error}") from None
+    with client:
         yield client
 
 
@@ -242,29 +240,31 @@ def _check_workers(client: Client, device: str) -> None:
     except TimeoutError:
         raise SweepError("the Dask scheduler has no workers", hint="start some: dask worker ADDRESS") from None
     answers = client.run(identity, on_error="return")
-    own = __version__, kernel_digest()
-    others = [f"{address} ({_description(answer)})" for address, answer in sorted(answers.items()) if answer != own]
+    others = [f"{address} ({_said(answer)})" for address, answer in sorted(answers.items()) if answer != _identity()]
     if others:
         raise SweepError(
-            f"{len(others)} of {len(answers)} workers do not run rotting {own[0]} with kernels {own[1]} and would "
-            f"compute something else: {', '.join(others)}",
+            f"{len(others)} of {len(answers)} workers do not run {_said(_identity())} and would compute something "
+            f"else: {', '.join(others)}",
             hint="install the same version, Python and numba",
         )
 
 
-def _description(answer: tuple[str, str] | BaseException) -> str:
+def _identity() -> tuple[str, str]:
+    return __version__, kernel_digest()
+
+
+def _said(answer: tuple[str, str] | BaseException) -> str:
     if isinstance(answer, BaseException):
         return f"{type(answer).__name__}: {answer}"
     return f"rotting {answer[0]} with kernels {answer[1]}"
 
 
-def _check_self(version: str, kernels: str) -> None:
+def _check_self(asked: tuple[str, str]) -> None:
     """Refuse to compute for another version: a worker may have joined after the others were checked."""
-    if (version, kernels) != (__version__, kernel_digest()):
+    if asked != _identity():
         from distributed import get_worker
 
         raise SweepError(
-            f"worker {get_worker().address} runs rotting {__version__} with kernels {kernel_digest()}, not "
-            f"{version} with {kernels}",
+            f"worker {get_worker().address} runs {_said(_identity())}, not {_said(asked)}",
             hint="install the same version, Python and numba there",
         )

@@ -21,16 +21,8 @@ class PlanError(SweepError, ValueError):
     @classmethod
     def at(cls, file: str, line: int, error: RottingError) -> PlanError:
         """Return an error that was found in a line of a plan's file."""
-        where = f"{file}, line {line}"
-        found = cls(
-            error.problem,
-            owner=where if error.owner is None else f"{where}: {error.owner}",
-            name=error.name,
-            value=error.value,
-            expected=error.expected,
-            hint=error.hint,
-        )
-        found.file, found.line = file, line
+        found = cls()
+        vars(found).update(vars(error.within(f"{file}, line {line}")), file=file, line=line)
         return found
 
 

@@ -7,38 +7,40 @@ played now, so the folder ends up as if it had been made at once, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from rotting.errors import DamagedFile
 from rotting.play.cell import Place
-from rotting.sweeps.blocks import Content, empty, played_blocks
+from rotting.sweeps.blocks import Content, played_blocks
 from rotting.sweeps.errors import SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.kept import Kept
+from rotting.sweeps.plan import Plan
 
 # Regret of another version may be added up in another order.
 _ROUNDING = 1e-9
 
 
 class Earlier:
-    """The results of earlier plans in a folder, under the numbers of its present plan.
+    """The results of earlier plans, under the numbers of the present one.
 
     Parameters
     ----------
-    folder
-        The folder, with its present plan.
+    plan, folders
+        The present plan, and the folders of the earlier ones.
     note
         Told about blocks that are damaged: what they held is played again.
     """
 
-    def __init__(self, folder: Folder, note: Callable[[str], None]):
-        self.plan = folder.plan
+    def __init__(self, plan: Plan, folders: Sequence[Folder], note: Callable[[str], None]):
+        self.plan = plan
         self._has = np.zeros(self.plan.total_runs, bool)
         self._samples: dict[tuple[int, int], range] = {}  # by cell, a run that another version has played
         self._sources: list[tuple[Kept, list[int], list[int]]] = []  # and where its problems and policies are now
-        for old in folder.earlier():
+        for old in folders:
             kept = Kept(old, [block for block in old.blocks() if _is_sound(old, block, note)])
             places = _places(old.plan.problems, self.plan.problems), _places(old.plan.policies, self.plan.policies)
             self._sources.append((kept, *places))
@@ -63,35 +65,37 @@ class Earlier:
 
     def content(self, block: range) -> Content:
         """Return the results of a block, with anything in the gaps."""
-        content = empty(self.plan, block)
-        for kept, problems, policies in self._sources:
-            for (problem, policy), (runs, regret, pulls) in content.items():
-                there = runs[: max(kept.plan.runs - runs.start, 0)]
-                if problem in problems and policy in policies and there:
-                    cell = problems.index(problem), policies.index(policy)
-                    old_regret, old_pulls = kept.of_cell(*cell, there)
-                    found = np.flatnonzero(np.isfinite(old_regret[:, -1]))
-                    regret[found], pulls[found] = old_regret[found], old_pulls[found]
+        content = Content(self.plan, block)
+        for piece, (kept, problems, policies) in itertools.product(self.plan.numbering.pieces(block), self._sources):
+            there = piece.runs[: max(kept.plan.runs - piece.runs.start, 0)]
+            if piece.problem in problems and piece.policy in policies and there:
+                cell = problems.index(piece.problem), policies.index(piece.policy)
+                old_regret, old_pulls = kept.of_cell(*cell, there)
+                found = np.flatnonzero(np.isfinite(old_regret[:, -1]))
+                regret, pulls = content.of(piece.numbers)
+                regret[found], pulls[found] = old_regret[found], old_pulls[found]
         return content
 
     def check_other_versions(self, on: Place, note: Callable[[str], None]) -> None:
         """Play one run of every cell again that another version has played; refuse to go on if it is not the same."""
         if not self._samples:
             return
-        for sample, content in played_blocks(self.plan, list(self._samples.values()), on):
-            [((problem, policy), (runs, regret, pulls))] = content.items()
-            _, old_regret, old_pulls = self.content(sample)[problem, policy]
-            close = np.allclose(regret, old_regret, rtol=_ROUNDING, atol=_ROUNDING)
-            if not close or not np.array_equal(pulls, old_pulls):
+        cells = {sample: cell for cell, sample in self._samples.items()}
+        for sample, content in played_blocks(self.plan, list(cells), on):
+            old = self.content(sample)
+            close = np.allclose(content.regret, old.regret, rtol=_ROUNDING, atol=_ROUNDING)
+            if not close or not np.array_equal(content.pulls, old.pulls):
+                problem, policy = cells[sample]
                 raise SweepError(
-                    f"cannot be extended: this version plays run {runs.start} of {self.plan.policy_labels[policy]} on "
-                    f"{self.plan.problem_labels[problem]} otherwise than the version that its results are from",
+                    f"cannot be extended: this version plays run {sample.start % self.plan.runs} of "
+                    f"{self.plan.policy_labels[policy]} on {self.plan.problem_labels[problem]} otherwise than the "
+                    "version that its results are from",
                     name="out",
                     hint="choose another folder, or delete those results with {overwrite}",
                 )
         note(
-            f"What is there was played by another version: one run of each of its {len(self._samples)} cells was "
-            "played again, and is the same."
+            f"What exists was played by another version: one run of each of its {len(cells)} cells was played again, "
+            "and is the same."
         )
 
 

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,12 +32,15 @@ _OURS = {"plan.json", "blocks", "imports", "earlier", "lock"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
+# Called with folders of earlier plans, to refuse what they hold.
+Check = Callable[[list["Folder"]], object]
+
+
 class Folder:
     """The folder of a sweep, and the plan that it holds."""
 
     def __init__(self, path: Path, plan: Plan):
         self.path, self.plan = path, plan
-        self._set_aside_as: Path | None = None
 
     @classmethod
     def at(cls, path: str | Path) -> Folder:
@@ -49,7 +52,7 @@ class Folder:
             reason = f"plan.json: {error.strerror or error}"
             raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
         try:
-            return cls(path, Plan.as_written(text))
+            return cls(path, Plan.from_text(text))
         except MissingModule as error:
             hint = f"{{imports}} {path / 'imports' / module_file(error.module)}"
             raise SweepError(error.problem, owner=str(path), hint=f"as it was: {hint}") from None
@@ -58,11 +61,23 @@ class Folder:
 
     @classmethod
     @contextlib.contextmanager
-    def held(cls, path: str | Path, plan: Plan, overwrite: bool = False, extend: bool = False) -> Iterator[Folder]:
+    def held(
+        cls, path: str | Path, plan: Plan, overwrite: bool = False, extend: Check | None = None
+    ) -> Iterator[Folder]:
         """Make the folder if need be, and lock it: no other process computes in it meanwhile.
 
         Refused: a folder with other files, and with the results of another plan, unless they may be overwritten, or
-        the plan extends that one and is to.
+        the plan is that one and more, and extends it.
+
+        Parameters
+        ----------
+        path, plan
+            Where, and what is to be computed there.
+        overwrite
+            Whether the results of another plan may be deleted.
+        extend
+            Called with the folders of earlier plans before they are extended, to refuse what they hold; None: they
+            may not be.
         """
         path = Path(path)
         with _explained(path):
@@ -80,14 +95,14 @@ class Folder:
             folder._prepare(overwrite, extend)
             yield folder
 
-    def _prepare(self, overwrite: bool, extend: bool) -> None:
+    def _prepare(self, overwrite: bool, extend: Check | None) -> None:
         """Write the plan, and delete or set aside what a killed process or another plan has left."""
         file = self.path / "plan.json"
         with _explained(self.path):
             found = file.read_text(encoding="utf-8") if file.exists() else None
             if found not in (None, self.plan.text):
-                if extend:
-                    self._set_aside(found or "")
+                if extend is not None:
+                    self._set_aside(found or "", extend)
                 elif overwrite:
                     shutil.rmtree(self.path / "earlier", ignore_errors=True)
                     for block in self.blocks():
@@ -109,15 +124,17 @@ class Folder:
 
     # Earlier plans.
 
-    def _set_aside(self, found: str) -> None:
+    def _set_aside(self, found: str, check: Check) -> None:
         """Keep the blocks of an earlier plan where this one, which holds all of it and more, finds them."""
-        if (reason := refuse_other_than_more(Folder.at(self.path).plan, self.plan)) is not None:
+        old = Folder.at(self.path)
+        if (reason := refuse_other_than_more(old.plan, self.plan)) is not None:
             raise SweepError(
                 f"cannot be extended: the plan {reason}",
                 name="out",
                 value=str(self.path),
                 hint="choose another folder, or delete those results with {overwrite}",
             )
+        check([*self.earlier(), old])
         number = 1 + max((int(name) for name in self._earlier_names()), default=0)
         place = self.path / "earlier" / str(number)
         place.mkdir(parents=True)
@@ -125,21 +142,6 @@ class Folder:
         write_text(place / "plan.json", found)
         if (self.path / "blocks").exists():
             (self.path / "blocks").rename(place / "blocks")
-        self._set_aside_as = place
-
-    def undo_extension(self) -> None:
-        """Put back what was set aside by this process, of which nothing has been taken over yet."""
-        place = self._set_aside_as
-        if place is None or not (place / "blocks").exists():
-            return
-        with _explained(self.path):
-            # In this order: wherever it is killed, every block lies beside the plan that it belongs to.
-            write_text(self.path / "plan.json", (place / "plan.json").read_text(encoding="utf-8"))
-            (self.path / "blocks").rmdir()
-            (place / "blocks").rename(self.path / "blocks")
-            shutil.rmtree(place)
-            if not self._earlier_names():
-                (self.path / "earlier").rmdir()
 
     def _earlier_names(self) -> list[str]:
         try:
@@ -197,8 +199,8 @@ class Folder:
 
 def kept_modules(plan: Plan, out: Path) -> list[Path]:
     """Return the files in a plan's folder to be imported, for its classes of the user's own."""
-    named = set(plan.own_modules)
-    return [out / "imports" / module_file(each.name, each.is_package) for each in plan.imports if each.name in named]
+    wanted = [source for source in plan.imports if source.name in plan.own_modules]
+    return [out / "imports" / module_file(each.name, each.is_package) for each in wanted]
 
 
 def module_file(name: str, is_package: bool = False) -> Path:

@@ -34,14 +34,14 @@ class Kept:
 
     def of_cell(self, problem: int, policy: int, runs: range) -> tuple[np.ndarray, np.ndarray]:
         """Return regret[run, recorded round] and pulls[run, arm]; NaN and 0 for runs that are not there."""
-        regret = np.full((len(runs), len(self.plan.recorded[problem])), np.nan)
-        pulls = np.zeros((len(runs), self.plan.problems[problem].n_arms), np.int64)
+        rounds, arms = self.plan.sizes[problem]
+        regret, pulls = np.full((len(runs), rounds), np.nan), np.zeros((len(runs), arms), np.int64)
         first = self.plan.numbering.number(problem, policy, runs.start)
         for index in np.flatnonzero((self._starts < first + len(runs)) & (self._stops > first)):
-            there, its_regret, its_pulls = self._read(index)[problem, policy]
-            low, high = max(there.start, runs.start), min(there.stop, runs.stop)
-            own, its = slice(low - runs.start, high - runs.start), slice(low - there.start, high - there.start)
-            regret[own], pulls[own] = its_regret[its], its_pulls[its]
+            block = self.blocks[int(index)]
+            there = range(max(block.start, first), min(block.stop, first + len(runs)))
+            own = slice(there.start - first, there.stop - first)
+            regret[own], pulls[own] = self._read(index).of(there)
         return regret, pulls
 
     def _read_block(self, index: int) -> Content:

@@ -18,6 +18,7 @@ class Piece(NamedTuple):
     problem: int
     policy: int
     runs: range
+    numbers: range  # of the runs, in the whole sweep
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Numbering:
     >>> numbering.cells, numbering.total, numbering.number(problem=1, policy=0, run=5)
     (6, 60, 25)
     >>> list(numbering.pieces(range(18, 25)))
-    [Piece(problem=0, policy=1, runs=range(8, 10)), Piece(problem=1, policy=0, runs=range(0, 5))]
+    [Piece(problem=0, policy=1, runs=range(8, 10), numbers=range(18, 20)),
+     Piece(problem=1, policy=0, runs=range(0, 5), numbers=range(20, 25))]
     """
 
     problems: int
@@ -71,5 +73,5 @@ class Numbering:
         while number < block.stop:
             cell, first = divmod(number, self.runs)
             count = min(self.runs - first, block.stop - number)
-            yield Piece(*divmod(cell, self.policies), range(first, first + count))
+            yield Piece(*divmod(cell, self.policies), range(first, first + count), range(number, number + count))
             number += count

@@ -87,11 +87,13 @@ class Plan:
         self._set("runs", whole_number("runs", self.runs, minimum=1))
         self._set("seed", checked_seed(self.seed))
         if isinstance(self.rounds, Iterable) and not isinstance(self.rounds, str):
-            self._set("rounds", tuple(np.asarray(self.rounds).tolist()))
+            self._set("rounds", tuple(np.asarray(tuple(self.rounds)).tolist()))
         if self.device not in DEVICES:
             raise BadValue(name="device", value=self.device, expected=" or ".join(map(repr, DEVICES)))
-        for own in self._own_classes:
-            _refuse_unknown(own)
+        for own in self._own_classes:  # workers could not be given one, and nobody would notice its edits
+            if not imported.is_loaded(own):
+                what = f"{own.__module__}.{own.__qualname__} is not one of the package's classes"
+                raise BadType(what, hint=_HOW_TO_IMPORT)
         _ = self.imports  # now: another thread may load another version of a module later
         self._set("version", self.version or __version__)
         self._set("kernels", self.kernels or kernel_digest())
@@ -109,6 +111,7 @@ class Plan:
         seed: int = 0,
         rounds: int | Iterable[int] | None = None,
         horizon: int | None = None,
+        device: str = "cpu",
     ) -> Plan:
         """Return a plan for one policy or several on one problem or several, each an object or a text.
 
@@ -116,7 +119,7 @@ class Plan:
         ----------
         policies, problems
             What is refused: what another process could not make again from its repr.
-        runs, seed, rounds
+        runs, seed, rounds, device
             As in `Plan`.
         horizon
             Rounds per run (default: each problem's own).
@@ -126,24 +129,19 @@ class Plan:
         if horizon is not None:
             horizon = whole_number("horizon", horizon, minimum=1)
             played = tuple(dataclasses.replace(problem, horizon=horizon) for problem in played)
-        if isinstance(rounds, Iterable) and not isinstance(rounds, str):
-            rounds = tuple(rounds)
-        return cls(chosen, played, runs, seed, rounds)
-
-    def on(self, device: str) -> Plan:
-        """Return the same plan for another device."""
-        return dataclasses.replace(self, device=device)
+        return cls(chosen, played, runs, seed, rounds, device=device)  # type: ignore[arg-type]
 
     # The user's own classes.
 
     @cached_property
     def _own_classes(self) -> tuple[type, ...]:
-        return tuple(dict.fromkeys(kind for kind in _classes((self.policies, self.problems)) if _is_own(kind)))
+        every = dict.fromkeys(_classes((self.policies, self.problems)))
+        return tuple(kind for kind in every if not belongs_to_package(kind))
 
     @property
-    def own_modules(self) -> list[str]:
+    def own_modules(self) -> set[str]:
         """The names of the modules that the user's classes come from."""
-        return list(dict.fromkeys(kind.__module__ for kind in self._own_classes))
+        return {kind.__module__ for kind in self._own_classes}
 
     @cached_property
     def imports(self) -> tuple[imported.Source, ...]:
@@ -170,8 +168,17 @@ class Plan:
     @cached_property
     def recorded(self) -> list[np.ndarray]:
         """The rounds at which regret is recorded, for each problem."""
-        chosen = list(self.rounds) if isinstance(self.rounds, tuple) else self.rounds
-        return [recorded_rounds(chosen, problem.horizon) for problem in self.problems]
+        return [recorded_rounds(self.rounds, problem.horizon) for problem in self.problems]
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many regrets and how many counts of pulls are kept of a run, [problem, 2]."""
+        return np.array([(len(rounds), each.n_arms) for rounds, each in zip(self.recorded, self.problems, strict=True)])
+
+    def offset(self, number: int) -> np.ndarray:
+        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
+        of_problem = len(self.policies) * self.runs
+        return np.asarray(np.clip(number - of_problem * np.arange(len(self.problems)), 0, of_problem) @ self.sizes)
 
     @cached_property
     def policy_labels(self) -> list[str]:
@@ -188,14 +195,13 @@ class Plan:
     @cached_property
     def text(self) -> str:
         """The plan as JSON, from which `Plan.from_text` makes it again. Equal plans have equal texts."""
-        rounds = list(self.rounds) if isinstance(self.rounds, tuple) else self.rounds
         content = {
             "format": FORMAT,
             "rotting": self.version,
             "kernels": self.kernels,
             "runs": self.runs,
             "seed": self.seed,
-            "rounds": rounds,
+            "rounds": self.rounds,
             "policies": list(map(repr, self.policies)),
             "problems": list(map(repr, self.problems)),
             # Left out where it is not needed: plans of earlier versions keep their texts.
@@ -210,15 +216,11 @@ class Plan:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @classmethod
-    def as_written(cls, text: str) -> Plan:
-        """Return the plan of a text whose digest is that of the text: an earlier version may have put it otherwise."""
-        plan = cls.from_text(text)
-        plan.__dict__["text"] = text
-        return plan
-
-    @classmethod
     def from_text(cls, text: str) -> Plan:
-        """Return the plan that a text was made from; `ParseError` if it is none."""
+        """Return the plan that a text was made from, and keep the text: an earlier version may have put it otherwise.
+
+        `ParseError` if it is not a plan.
+        """
         try:
             content = json.loads(text)
         except ValueError as error:
@@ -227,16 +229,12 @@ class Plan:
             raise ParseError("has another format", name="plan", expected=FORMAT)
         _check_imports(content.get("imports", {}))
         try:
-            return cls(
-                tuple(map(parse_policy, content["policies"])),
-                tuple(map(parse_problem, content["problems"])),
-                content["runs"],
-                content["seed"],
-                content["rounds"],
-                content["rotting"],
-                content["kernels"],
-                content.get("device", "cpu"),
-            )
+            policies, problems = map(parse_policy, content["policies"]), map(parse_problem, content["problems"])
+            runs, seed, rounds = content["runs"], content["seed"], content["rounds"]
+            played_by = content["rotting"], content["kernels"], content.get("device", "cpu")
+            plan = cls(tuple(policies), tuple(problems), runs, seed, rounds, *played_by)
+            plan.__dict__["text"] = text
+            return plan
         except KeyError as error:
             raise ParseError(f"has no {error}", name="plan") from None
         except TypeError as error:
@@ -289,10 +287,6 @@ def _read_back(name: str, value: Item, parse: Callable[[str], Item]) -> Item:
     return again
 
 
-def _is_own(kind: type) -> bool:
-    return not belongs_to_package(kind)
-
-
 def _classes(value: object) -> Iterator[type]:
     """Yield the classes of policies, problems and all that they are made of."""
     if isinstance(value, tuple):
@@ -303,12 +297,6 @@ def _classes(value: object) -> Iterator[type]:
         yield type(value)
         for field in dataclasses.fields(value):
             yield from _classes(getattr(value, field.name))
-
-
-def _refuse_unknown(kind: type) -> None:
-    """Refuse a class that workers could not be given, and whose edits nobody would notice."""
-    if not imported.is_loaded(kind):
-        raise BadType(f"{kind.__module__}.{kind.__qualname__} is not one of the package's classes", hint=_HOW_TO_IMPORT)
 
 
 def _check_imports(wanted: object) -> None:

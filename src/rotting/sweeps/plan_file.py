@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +49,6 @@ _REQUIRED = ("policies", "problems", "runs")
 MAX_COMBINATIONS = 100_000
 
 
-class _MistakeError(Exception):
-    """What is wrong with a plan, and the patterns that lead to its line, the best last."""
-
-    def __init__(self, error: RottingError, *patterns: str):
-        super().__init__(error)
-        self.error, self.patterns = error, patterns
-
-
 def read_plan(text: str, name: str = "plan") -> Plan:
     r"""Return the plan that a TOML text describes; `PlanError` with the line if there is something wrong with it.
 
@@ -77,10 +68,12 @@ def read_plan(text: str, name: str = "plan") -> Plan:
     Traceback (most recent call last):
     rotting.sweeps.errors.PlanError: mine.toml, line 2: policy 'FEVA' does not exist; did you mean 'FEWA'? ...
     """
+    content = _content(text, name)
+    reader = _Reader(content, Path(name).parent)
     try:
-        return _plan(_content(text, name), Path(name).parent)
-    except _MistakeError as mistake:
-        raise PlanError.at(name, _line(text, mistake.patterns), mistake.error) from None
+        return reader.plan()
+    except RottingError as error:
+        raise PlanError.at(name, _line(text, reader.place(error)), error) from None
 
 
 def _content(text: str, name: str) -> dict[str, Any]:
@@ -89,137 +82,126 @@ def _content(text: str, name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         last = max(len(text.rstrip().splitlines()), 1)
-        if hasattr(error, "lineno") and hasattr(error, "msg"):
-            line, problem = min(error.lineno, last), error.msg
-        else:
-            # Before Python 3.14 the standard library gives the line only in its message.
-            found = re.fullmatch(r"(.*) \(at (?:line (\d+).*|end of document)\)", str(error))
-            line, problem = int(found[2]) if found and found[2] else last, found[1] if found else str(error)
-        raise PlanError.at(name, line, BadValue(problem)) from None
+        # Before Python 3.14 the standard library gives the line only in its message.
+        found = re.fullmatch(r"(.*) \(at (?:line (\d+).*|end of document)\)", str(error))
+        problem, line = (found[1], int(found[2] or last)) if found else (str(error), last)
+        problem, line = getattr(error, "msg", problem), getattr(error, "lineno", line)
+        raise PlanError.at(name, min(line, last), BadValue(problem)) from None
 
 
-def _plan(content: dict[str, Any], folder: Path) -> Plan:
-    for key in content:
-        if key not in _KEYS:
-            unknown = BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS), hint=_ELSEWHERE.get(key))
-            raise _MistakeError(unknown, _assignment(key))
-    for key in _REQUIRED:
-        if key not in content:
-            raise _MistakeError(BadValue("is missing", name=key, expected=", ".join(_REQUIRED)), r"\Z")
-    content = {"seed": 0, "horizon": None, "rounds": None, "imports": [], **content}
-    with _mistakes_in("imports"):
-        _import(content["imports"], folder)
-    with _mistakes_in("runs"):
-        whole_number("runs", content["runs"], minimum=1)
-    with _mistakes_in("seed"):
-        whole_number("seed", content["seed"], minimum=0)
-    policies = list(_entries(content["policies"], "policies", "policy", as_policy))
-    played = []
-    for problem, _ in _entries(content["problems"], "problems", "problem", as_problem):
-        for horizon in _horizons(content["horizon"]):
-            chosen = problem if horizon is None else dataclasses.replace(problem, horizon=horizon)
-            _check_rounds(content["rounds"], chosen)
-            for policy, patterns in policies:
-                try:
-                    check_fit(policy, chosen)
-                except RottingError as error:
-                    raise _MistakeError(error, *patterns) from None
-            played.append(chosen)
-    with _mistakes_in("policies", "problems"):  # the only one left: an entry given twice
-        return Plan(
-            tuple(policy for policy, _ in policies), tuple(played), content["runs"], content["seed"], content["rounds"]
-        )
+class _Reader:
+    """Makes a plan of what a text holds, and knows what it is reading: that is where a mistake is.
+
+    Parameters
+    ----------
+    content
+        What the text holds.
+    folder
+        Where paths begin.
+    """
+
+    def __init__(self, content: dict[str, Any], folder: Path):
+        self.content, self.folder = content, folder
+        # Patterns that lead to what is being read, each from where the one before was found; keys that lie beyond.
+        self._at: list[str] = []
+        self._beyond: set[str] = set()
+
+    def place(self, error: RottingError) -> list[str]:
+        """Return the patterns that lead to a mistake."""
+        return [*self._at, *([_key(error.name)] if error.name in self._beyond else [])]
+
+    def _look_at(self, key: str) -> None:
+        self._at, self._beyond = [_key(key)], set()
+
+    def _given(self, key: str, default: Any = None) -> Any:
+        self._look_at(key)
+        return self.content.get(key, default)
+
+    def plan(self) -> Plan:
+        """Return the plan."""
+        for key in self.content:
+            self._look_at(key)
+            if key not in _KEYS:
+                raise BadValue(f"{key!r} is not part of a plan", expected=", ".join(_KEYS), hint=_ELSEWHERE.get(key))
+        for key in _REQUIRED:
+            if key not in self.content:
+                self._at = [r"\Z"]
+                raise BadValue("is missing", name=key, expected=", ".join(_REQUIRED))
+        self._import(self._given("imports", []))
+        runs = whole_number("runs", self._given("runs"), minimum=1)
+        seed = whole_number("seed", self._given("seed", 0), minimum=0)
+        policies = list(self._entries("policies", "policy", as_policy))
+        problems = self._with_horizons([problem for problem, _ in self._entries("problems", "problem", as_problem)])
+        rounds = self._given("rounds")
+        for problem in problems:
+            _check_rounds(rounds, problem)
+        for problem, (policy, place) in itertools.product(problems, policies):
+            self._at = place
+            check_fit(policy, problem)
+        self._at, self._beyond = [], {"policies", "problems"}  # what is left: an entry given twice
+        return Plan(tuple(policy for policy, _ in policies), tuple(problems), runs, seed, rounds)
+
+    def _import(self, modules: object) -> None:
+        if not isinstance(modules, list) or not all(isinstance(each, str) for each in modules):
+            raise BadValue(name="imports", value=modules, expected="a list of files or modules")
+        for each in modules:
+            imported.load(each, self.folder)
+
+    def _with_horizons(self, problems: list[Problem]) -> list[Problem]:
+        given = self._given("horizon")
+        if given is None:
+            return problems
+        several = given if isinstance(given, list) and given else [given]
+        horizons = [whole_number("horizon", horizon, minimum=1) for horizon in several]
+        return [dataclasses.replace(problem, horizon=horizon) for problem in problems for horizon in horizons]
+
+    def _entries(self, key: str, word: str, make: Callable[[str], Item]) -> Iterator[tuple[Item, list[str]]]:
+        """Yield what the entries of a list stand for, and where each is written."""
+        entries = self._given(key)
+        if not isinstance(entries, list) or not entries:
+            raise BadValue(name=key, expected="a list of texts and tables")
+        for entry in entries:
+            self._look_at(key)
+            table = {word: entry} if isinstance(entry, str) else entry
+            if not isinstance(table, dict) or not isinstance(table.get(word), str):
+                expected = f'a text, or a table with {word} = "..."'
+                raise BadValue(f"holds {entry!r}, which is not a {word}", name=key, expected=expected)
+            name = re.escape(table[word])
+            self._at = [_key(key), name if table is not entry else rf"\b{word}\s*=\s*[\"']{name}[\"']"]
+            self._beyond = set(table) - {word}
+            for text in [entry] if isinstance(entry, str) else _expanded(table[word], table, word):
+                yield make(text), self._at
 
 
-def _import(modules: object, folder: Path) -> None:
-    if not isinstance(modules, list) or not all(isinstance(each, str) for each in modules):
-        raise BadValue(name="imports", value=modules, expected="a list of files or modules")
-    for each in modules:
-        imported.load(each, folder)
-
-
-@contextlib.contextmanager
-def _mistakes_in(*keys: str) -> Iterator[None]:
-    """Lead what is wrong with one of these keys to its line."""
-    try:
-        yield
-    except RottingError as error:
-        raise _MistakeError(error, _assignment(error.name if error.name in keys else keys[0])) from None
-
-
-def _entries(entries: object, key: str, word: str, make: Callable[[str], Item]) -> Iterator[tuple[Item, list[str]]]:
-    """Yield what the entries of a list stand for, and where each is written."""
-    if not isinstance(entries, list) or not entries:
-        wrong = BadValue(name=key, expected="a list of texts and tables")
-        raise _MistakeError(wrong, _assignment(key), _table_header(key))
-    for entry in entries:
-        patterns = [_assignment(key), _table_header(key)]
-        texts: Iterable[str]
-        names: list[str] = []
-        if isinstance(entry, str):
-            patterns.append(re.escape(entry))
-            texts = [entry]
-        elif isinstance(entry, dict) and isinstance(entry.get(word), str):
-            patterns.append(rf"\b{word}\s*=\s*[\"']{re.escape(entry[word])}[\"']")
-            texts = _expanded(entry, word, patterns)
-            names = list(entry)
-        else:
-            expected = f'a text, or a table with {word} = "..."'
-            raise _MistakeError(
-                BadValue(f"holds {entry!r}, which is not a {word}", name=key, expected=expected), *patterns
-            )
-        for text in texts:
-            try:
-                yield make(text), patterns
-            except RottingError as error:
-                parameter = [_assignment(error.name)] if error.name in names else []
-                raise _MistakeError(error, *patterns, *parameter) from None
-
-
-def _expanded(table: dict[str, Any], word: str, patterns: list[str]) -> Iterator[str]:
+def _expanded(name: str, table: dict[str, Any], word: str) -> Iterator[str]:
     """Yield the calls that a table stands for, one for each combination of the values in its lists."""
-    name = table[word]
     values = {key: value if isinstance(value, list) else [value] for key, value in table.items() if key != word}
     for key, tried in values.items():
         if not tried:
-            empty = BadValue("has no values", owner=name, name=key, value=tried, expected="at least one")
-            raise _MistakeError(empty, *patterns, _assignment(key))
-    count = math.prod(map(len, values.values()))
-    if count > MAX_COMBINATIONS:
-        many = BadValue(f"{count} combinations", owner=name, expected=f"at most {MAX_COMBINATIONS}")
-        raise _MistakeError(many, *patterns)
+            raise BadValue("has no values", owner=name, name=key, value=tried, expected="at least one")
+    if (count := math.prod(map(len, values.values()))) > MAX_COMBINATIONS:
+        raise BadValue(f"{count} combinations", owner=name, expected=f"at most {MAX_COMBINATIONS}")
     for chosen in itertools.product(*values.values()):
         arguments = ", ".join(f"{key}={value!r}" for key, value in zip(values, chosen, strict=True))
         yield f"{name}({arguments})"
-
-
-def _horizons(given: object) -> list[int | None]:
-    if given is None:
-        return [None]
-    with _mistakes_in("horizon"):
-        chosen = given if isinstance(given, list) and given else [given]
-        return [whole_number("horizon", horizon, minimum=1) for horizon in chosen]
 
 
 def _check_rounds(rounds: Any, problem: Problem) -> None:
     try:
         recorded_rounds(rounds, problem.horizon)
     except RottingError as error:
-        raise _MistakeError(error.within(str(problem)), _assignment("rounds")) from None
+        raise error.within(str(problem)) from None
 
 
 # Where in the text something is.
 
 
-def _assignment(key: str) -> str:
-    return rf"(?<![\w\"']){re.escape(key)}[\"']?\s*="
+def _key(key: str) -> str:
+    """Return a pattern for where a key is given a value, or is the name of a table."""
+    return rf"(?<![\w\"']){re.escape(key)}[\"']?\s*=|^[ \t]*\[+\s*{re.escape(key)}\s*\]"
 
 
-def _table_header(key: str) -> str:
-    return rf"^\s*\[+\s*{key}\s*\]"
-
-
-def _line(text: str, patterns: tuple[str, ...]) -> int:
+def _line(text: str, patterns: list[str]) -> int:
     """Return the line that the patterns lead to: each is looked for from where the one before was found.
 
     One that is not found (a text can be written with escapes) is left out: the line is then that of the one before.
@@ -229,5 +211,5 @@ def _line(text: str, patterns: tuple[str, ...]) -> int:
     position = 0
     for pattern in patterns:
         if found := re.compile(pattern, re.MULTILINE).search(bare, position):
-            position = found.start() + (len(found[0]) - len(found[0].lstrip()))
+            position = found.start()
     return bare.count("\n", 0, position) + 1

@@ -23,8 +23,7 @@ class Tally:
         self.runs_left = np.full(plan.cells, plan.runs)
         costs = [nanoseconds(problem) for problem in plan.problems]
         self._costs = np.repeat(costs, len(plan.policies))
-        self._began: float | None = None
-        self._runs_before, self._work_before = 0, 0
+        self._began: tuple[float, int, int] | None = None  # when, and the runs and the work left then
 
     def add(self, block: range) -> None:
         """Count a block as finished."""
@@ -33,8 +32,7 @@ class Tally:
 
     def begin(self) -> None:
         """Start the clock: what is finished by now was not done now."""
-        self._began = time.monotonic()
-        self._runs_before, self._work_before = self.runs, self.work_left
+        self._began = time.monotonic(), self.runs, self.work_left
 
     @property
     def cells(self) -> int:
@@ -45,21 +43,6 @@ class Tally:
     def runs(self) -> int:
         """The number of runs that are finished."""
         return self.plan.total_runs - int(self.runs_left.sum())
-
-    @property
-    def runs_per_second(self) -> float:
-        """Runs finished per second since the clock was started."""
-        return (self.runs - self._runs_before) / max(self._seconds, 1e-9)
-
-    @property
-    def seconds_left(self) -> float | None:
-        """About how long the rest will take; None before the first block is finished."""
-        done = self._work_before - self.work_left
-        return None if done <= 0 else self._seconds * self.work_left / done
-
-    @property
-    def _seconds(self) -> float:
-        return 0.0 if self._began is None else time.monotonic() - self._began
 
     @property
     def work_left(self) -> int:
@@ -76,8 +59,10 @@ class Tally:
         """Return all of it in one line."""
         if self._began is None:
             return self.counts
-        left = self.seconds_left
-        return f"{self.counts}, {self.runs_per_second:,.3g} runs/s, {'?' if left is None else duration(left)} left"
+        began, runs, work = self._began
+        seconds, done = time.monotonic() - began, work - self.work_left
+        left = duration(seconds * self.work_left / done) if done > 0 else "?"
+        return f"{self.counts}, {(self.runs - runs) / max(seconds, 1e-9):,.3g} runs/s, {left} left"
 
 
 def duration(seconds: float) -> str:

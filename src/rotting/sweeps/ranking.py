@@ -9,7 +9,7 @@ import numpy as np
 
 from rotting.errors import BadValue
 from rotting.policies import parse_policy
-from rotting.simulation.summary import PolicySummary, summarise
+from rotting.simulation.summary import PolicySummary, summaries
 
 if TYPE_CHECKING:
     import xarray
@@ -59,10 +59,12 @@ def rank_overall(final: xarray.DataArray) -> list[PolicySummary]:
     On each problem the policy with the lowest mean regret scores 0, and the average policy 1; scores are averaged over
     problems run by run. Only runs that are finished everywhere count.
     """
-    values = final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))]
-    if not values.size:
-        return []
-    return _rank(final, scores(values, *spread(values.mean(axis=2))))
+    values = _finished_everywhere(final)
+    return _rank(final, scores(values, *spread(values.mean(axis=2)))) if values.size else []
+
+
+def _finished_everywhere(final: xarray.DataArray) -> np.ndarray:
+    return np.asarray(final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))])
 
 
 def spread(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,9 +95,10 @@ def scores(regret: np.ndarray, lowest: np.ndarray, above: np.ndarray) -> np.ndar
 
 def left_out(final: xarray.DataArray) -> list[str]:
     """Return the problems that `rank_overall` leaves out, as all policies have the same regret there."""
-    values = final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))]
-    says = np.isfinite(spread(values.mean(axis=2))[1]) if values.size else np.ones(len(final["problem"]), bool)
-    return [label for label, kept in zip(final["problem"].values.tolist(), says, strict=True) if not kept]
+    values = _finished_everywhere(final)
+    if not values.size:
+        return []
+    return final["problem"].values[np.isnan(spread(values.mean(axis=2))[1])].tolist()  # type: ignore[no-any-return]
 
 
 def oracles_of(final: xarray.DataArray) -> list[str]:
@@ -116,28 +119,21 @@ def by_problem(final: xarray.DataArray) -> list[xarray.Dataset]:
 
 
 def _rank(final: xarray.DataArray, values: np.ndarray) -> list[PolicySummary]:
-    import xarray
-
-    if not values.size:
-        return []
-    regret = {"regret": (("policy", "run", "round"), values[:, :, None])}
-    rows = summarise(xarray.Dataset(regret, coords={"policy": final["policy"]}))
+    """Return policies, the best first, given regret[policy, run]."""
+    rows = summaries(final["policy"].values.tolist(), values) if values.size else []
     return sorted(rows, key=lambda row: (row.mean, not row.best))
 
 
 def best_settings(final: xarray.DataArray) -> list[Best]:
     """Return, for each problem and each kind of policy, the setting with the lowest mean regret."""
-    kinds = {
-        label: type(policy).__name__
-        for label, policy in zip(final["policy"].values.tolist(), policies_of(final), strict=True)
-    }
-    tried = list(kinds.values())
+    labels, kinds = final["policy"].values.tolist(), [type(policy).__name__ for policy in policies_of(final)]
+    kind_of = dict(zip(labels, kinds, strict=True))
     found = []
     for index, problem in enumerate(final["problem"].values.tolist()):
         first: dict[str, PolicySummary] = {}
         for row in rank(final, index):
-            first.setdefault(kinds[row.policy], row)
-        found += [Best(problem, kind, tried.count(kind), row) for kind, row in first.items()]
+            first.setdefault(kind_of[row.policy], row)
+        found += [Best(problem, kind, kinds.count(kind), row) for kind, row in first.items()]
     return found
 
 

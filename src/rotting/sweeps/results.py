@@ -122,21 +122,16 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
 
     plan = folder.plan
-    most_rounds = max(map(len, plan.recorded))
-    most_arms = max(problem.n_arms for problem in plan.problems)
+    most_rounds, most_arms = plan.sizes.max(axis=0).tolist()
     rounds = np.zeros((len(plan.problems), most_rounds), np.int64)
     for index, recorded in enumerate(plan.recorded):
         rounds[index, : len(recorded)] = recorded
-    kept = Kept(folder, folder.blocks())
+    regret, pulls = _arrays(Kept(folder, folder.blocks()), most_rounds, most_arms)
     dims = ("problem", "policy", "run")
     return xarray.Dataset(
         {
-            "regret": (
-                (*dims, "round"),
-                _array(kept, "regret", most_rounds),
-                {"long_name": "expected regret against the oracle"},
-            ),
-            "pulls": ((*dims, "arm"), _array(kept, "pulls", most_arms), {"long_name": "pulls of each arm"}),
+            "regret": ((*dims, "round"), regret, {"long_name": "expected regret against the oracle"}),
+            "pulls": ((*dims, "arm"), pulls, {"long_name": "pulls of each arm"}),
             "rounds": (("problem", "round"), rounds, {"long_name": "recorded rounds"}),
             "horizon": ("problem", [problem.horizon for problem in plan.problems]),
             "arms": ("problem", [problem.n_arms for problem in plan.problems]),
@@ -158,34 +153,40 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     )
 
 
-def _array(kept: Kept, name: str, width: int) -> np.ndarray | dask.array.Array:
-    """Return regret or pulls, [problem, policy, run, width]: in memory if small, as a Dask array if large."""
+def _arrays(kept: Kept, rounds: int, arms: int) -> Sequence[np.ndarray | dask.array.Array]:
+    """Return regret and pulls, [problem, policy, run, ...]: in memory if small, as Dask arrays if one is large."""
     plan = kept.plan
-    shape = (len(plan.problems), len(plan.policies), plan.runs, width)
-    if 8 * np.prod(shape, dtype=float) <= LARGE_BYTES:
-        return _part(kept, name, *map(range, shape))
+    cells = len(plan.problems), len(plan.policies), plan.runs
+    if 8.0 * np.prod(cells, dtype=float) * max(rounds, arms) <= LARGE_BYTES:
+        return _parts(kept, [range(count) for count in cells], rounds, arms)
     try:
         import dask.array
     except ImportError:
         raise MissingDask("reading results this large") from None
-    # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
-    runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
-    policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
-    chunks = dask.array.core.normalize_chunks((1, policies, runs, width), shape)
 
-    def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
-        return _part(kept, name, *(range(*ends) for ends in block_info[None]["array-location"]))
+    def chunked(place: int, width: int) -> dask.array.Array:
+        # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
+        runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
+        policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
+        chunks = dask.array.core.normalize_chunks((1, policies, runs, width), (*cells, width))
 
-    dtype = np.float64 if name == "regret" else np.int64
-    array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=dtype)
-    return array
+        def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
+            where = [range(*ends) for ends in block_info[None]["array-location"][:3]]
+            return _parts(kept, where, rounds, arms)[place]
+
+        array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=(np.float64, np.int64)[place])
+        return array
+
+    return chunked(0, rounds), chunked(1, arms)
 
 
-def _part(kept: Kept, name: str, problems: range, policies: range, runs: range, columns: range) -> np.ndarray:
-    """Return a part of regret or pulls."""
-    shape = (len(problems), len(policies), len(runs), len(columns))
-    result = np.full(shape, np.nan) if name == "regret" else np.zeros(shape, np.int64)
+def _parts(kept: Kept, where: Sequence[range], rounds: int, arms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return regret and pulls of some problems, policies and runs."""
+    problems, policies, runs = where
+    shape = list(map(len, where))
+    regret, pulls = np.full((*shape, rounds), np.nan), np.zeros((*shape, arms), np.int64)
     for problem, policy in itertools.product(problems, policies):
-        found = kept.of_cell(problem, policy, runs)[name == "pulls"]
-        result[problem - problems.start, policy - policies.start, :, : found.shape[1]] = found
-    return result
+        cell = problem - problems.start, policy - policies.start
+        of_regret, of_pulls = kept.of_cell(problem, policy, runs)
+        regret[cell][:, : of_regret.shape[1]], pulls[cell][:, : of_pulls.shape[1]] = of_regret, of_pulls
+    return regret, pulls

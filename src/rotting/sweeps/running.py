@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from rotting._core import imported
 from rotting.errors import DamagedFile
+from rotting.play.cell import Place
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit, warn_if_unsuited
 from rotting.sweeps.blocks import cut, encode, played_blocks
 from rotting.sweeps.cluster import opened
-from rotting.sweeps.errors import SweepError
 from rotting.sweeps.extending import Earlier
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.plan import Plan
@@ -94,7 +94,7 @@ def sweep(
     """
     for module in imports:
         imported.load(module)
-    plan = Plan.of(policies, problems, runs, seed, rounds, horizon).on(device)
+    plan = Plan.of(policies, problems, runs, seed, rounds, horizon, device)
     for problem in plan.problems:
         for policy in plan.policies:
             check_fit(policy, problem)
@@ -114,29 +114,31 @@ def run_plan(
     """Compute what is missing in a folder; return what is finished. Parameters as in `sweep`."""
     warn_if_unsuited(plan.policies, plan.problems)
     tally = Tally(plan)
-    with (
-        Folder.held(out, plan, overwrite, extend) as folder,
-        opened(plan, cluster, threads) as on,
-        reporting(tally, progress) as report,
-    ):
-        missing = _missing(folder, report)
-        earlier = Earlier(folder, report.note)
-        try:
-            earlier.check_other_versions(on, report.note)
-        except SweepError:
-            folder.undo_extension()
-            raise
-        for block in missing:
-            for known in earlier.known(block):
-                tally.add(known)
-        report.begin()
-        # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
-        with contextlib.closing(played_blocks(plan, missing, on, earlier.gaps, earlier.content, tally.add)) as finished:
-            for block, content in finished:
-                report.show()
-                folder.write(block, encode(plan, block, content))
-        folder.forget_earlier()
+    with opened(plan, cluster, threads) as on, reporting(tally, progress) as report:
+
+        def check(folders: list[Folder]) -> None:
+            Earlier(plan, folders, lambda damage: None).check_other_versions(on, report.note)
+
+        with Folder.held(out, plan, overwrite, check if extend else None) as folder:
+            _run(folder, on, report)
     return tally
+
+
+def _run(folder: Folder, on: Place, report: Reporter) -> None:
+    """Compute and keep what is missing in a folder that is held."""
+    plan, tally = folder.plan, report.tally
+    missing = _missing(folder, report)
+    earlier = Earlier(plan, folder.earlier(), report.note)
+    for block in missing:
+        for known in earlier.known(block):
+            tally.add(known)
+    report.begin()
+    # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
+    with contextlib.closing(played_blocks(plan, missing, on, earlier.gaps, earlier.content, tally.add)) as finished:
+        for block, content in finished:
+            report.show()
+            folder.write(block, encode(content))
+    folder.forget_earlier()
 
 
 def _missing(folder: Folder, report: Reporter) -> list[range]:

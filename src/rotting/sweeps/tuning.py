@@ -140,28 +140,30 @@ def tune(
     played = tuple(as_problem(problem) for problem in listed("problems", problems))
     candidates = expand(policy, default_grid(policy) if grid is None else grid)
     _warn_if_unsuited(candidates, played, horizon)
-    runs = whole_number("runs", runs, minimum=1)
+    runs, on = whole_number("runs", runs, minimum=1), place_for(device, threads)
     # So many halvings that two or three are left for the last and longest round.
     rounds = max((len(candidates) - 1).bit_length() - 1, 0)
     regret = np.empty((len(candidates), len(played), 0))
     scale: tuple[np.ndarray, np.ndarray] | None = None
-    dropped: list[Trial] = []
+    trials: list[Trial] = []
     for halvings_left in range(rounds, -1, -1):
-        wanted = max(runs >> halvings_left, min(runs, 2))
-        more = _play(candidates, played, regret.shape[2], wanted, seed, horizon, threads, progress, device)
-        regret = np.concatenate([regret, more], axis=2)
+        missing = range(regret.shape[2], max(runs >> halvings_left, min(runs, 2)))
+        if missing:
+            more = final_regrets(candidates, played, horizon, missing, seed, on, progress)
+            regret = np.concatenate([regret, more], axis=2)
         scale = spread(regret.mean(axis=2).T) if scale is None else scale
         found = scores(regret.transpose(1, 0, 2), *scale)  # [candidate, run]
         order = np.argsort(found.mean(axis=1), kind="stable")
         keep = -(-len(candidates) // 2) if halvings_left else 0
-        dropped[:0] = [_trial(candidates[index], regret[index], found[index]) for index in order[keep:]]
+        means, score = regret.mean(axis=2).tolist(), found.mean(axis=1).tolist()
+        trials[:0] = [Trial(candidates[i], regret.shape[2], tuple(means[i]), score[i]) for i in order[keep:]]
         if halvings_left:
             candidates, regret = [candidates[index] for index in order[:keep]], regret[order[:keep]]
-    low, high = mean_interval(found[order[1]] - found[order[0]]) if len(order) > 1 else (None, None)
     assert scale is not None
+    low, high = mean_interval(found[order[1]] - found[order[0]]) if len(order) > 1 else (None, None)
     oracles = tuple(oracle_name(each, each.horizon if horizon is None else horizon) for each in played)
     left_out = tuple(str(each) for each, above in zip(played, scale[1], strict=True) if math.isnan(above))
-    return Tuning(tuple(dropped), played, low, high, oracles, left_out)
+    return Tuning(tuple(trials), played, low, high, oracles, left_out)
 
 
 def expand(policy: Policy, grid: Mapping[str, Iterable[object]]) -> list[Policy]:
@@ -209,25 +211,3 @@ def default_grid(policy: Policy) -> dict[str, list[object]]:
     raise BadValue(
         f"{policy} has no number to tune", hint="choose a policy that has one, or say with {grid} what to try"
     )
-
-
-def _play(
-    candidates: list[Policy],
-    problems: tuple[Problem, ...],
-    first: int,
-    wanted: int,
-    seed: int,
-    horizon: int | None,
-    threads: int | None,
-    progress: bool | None,
-    device: str,
-) -> np.ndarray:
-    """Return regret[candidate, problem, run] at the end of runs first..wanted - 1."""
-    if wanted <= first:
-        return np.empty((len(candidates), len(problems), 0))
-    on = place_for(device, threads)
-    return final_regrets(candidates, problems, horizon, range(first, wanted), seed, on, progress)
-
-
-def _trial(policy: Policy, regret: np.ndarray, score: np.ndarray) -> Trial:
-    return Trial(policy, regret.shape[1], tuple(regret.mean(axis=1).tolist()), float(score.mean()))

@@ -32,7 +32,6 @@ def test_test_clicks_at_launch_are_set_aside():
     assert all(burst.first_exposure == 0 for burst in findings.bursts)
     assert all(38 <= burst.exposures <= 45 for burst in findings.bursts)
     assert not findings.worn.any()
-    assert set(findings.otherwise) == {"bursts"}
     said = " ".join(find_caveats(findings.log, (), findings, (), None))
     assert "if they are true, arms wear out within them" in said
 
@@ -51,7 +50,7 @@ def test_a_start_that_fades_is_no_burst():
     number = frame.groupby("creative").cumcount().to_numpy()
     rate = 0.05 + 0.55 * np.exp(-number / 25)
     log = read_log(frame.assign(click=(generator.random(len(frame)) < rate).astype(int)))
-    findings = find_wear_out(log, simple=True)
+    findings = find_wear_out(log)
     assert findings.bursts == ()
     assert findings.starts_fade
     assert any("fade rather than stop" in caveat for caveat in find_caveats(log, (), findings, (), None))
@@ -84,7 +83,7 @@ def late(mean_days=4.0, seed=1):
 
 
 def test_incomplete_days_are_cut_off():
-    findings = find_wear_out(read_log(late()), simple=True)
+    findings = find_wear_out(read_log(late()))
     assert not findings.worn.any()
     assert findings.late is not None
     assert 0.2 < findings.late.cut < 0.7
@@ -94,11 +93,11 @@ def test_incomplete_days_are_cut_off():
 def test_complete_logs_are_not_cut():
     for settings in ({"effect": "none"}, {"effect": "wear-out"}):
         frame = make_log(arms=4, exposures=1500, seed=2, **settings)
-        assert find_wear_out(read_log(frame), simple=True).late is None
+        assert find_wear_out(read_log(frame)).late is None
 
 
 def test_a_delay_can_be_given():
-    found = find_wear_out(read_log(late()), reward_delay="7d", simple=True)
+    found = find_wear_out(read_log(late()), reward_delay="7d")
     assert found.late.cut == pytest.approx(0.25, abs=0.02)
     assert found.late.why == "as asked for"
 

@@ -27,7 +27,7 @@ LEVELS = np.array([1.0, 1.3, 0.7, 1.1, 0.9])[:, None]
 
 def found(rate, shown, seed):
     rate, shown = np.broadcast_arrays(rate, shown)
-    return find_wear_out(log_of(shown, clicks(rate, shown, seed)), simple=True)
+    return find_wear_out(log_of(shown, clicks(rate, shown, seed)))
 
 
 def one_of_five(seed, keeps):
@@ -91,7 +91,7 @@ def test_a_few_rewards_in_any_cell_never_decide(rewards, clicks_beside):
     for arm, piece in CELLS:
         own = earned.reshape(shown.shape).copy()
         own[arm, piece] += rewards
-        findings = find_wear_out(log_of(shown, own), simple=True)
+        findings = find_wear_out(log_of(shown, own))
         assert not findings.worn.any(), (arm, piece)
         assert not findings.testable.any()
 
@@ -106,7 +106,7 @@ def test_a_reward_that_comes_or_goes_does_not_undo_a_call_nor_make_one():
         for piece in (0, 8, 15):
             changed = earned.copy()
             changed[-1, piece] += 1
-            assert find_wear_out(log_of(shown, changed), simple=True).worn[-1] == called
+            assert find_wear_out(log_of(shown, changed)).worn[-1] == called
 
 
 def thinned(seed, arms=1, left=0.4):
@@ -127,7 +127,7 @@ def test_spiked_logs_are_called_and_the_right_arms():
     hits = false = 0
     for seed in range(12):
         log, worn = thinned(seed)
-        called = find_wear_out(log, simple=True).worn
+        called = find_wear_out(log).worn
         hits += bool(called[worn].all())
         false += int(called.sum() - called[worn].sum())
     assert hits >= 4
@@ -175,7 +175,7 @@ def test_arms_that_stay_are_not_called_where_launches_call_those_that_fall(noise
         level = 900.0 * (1.0 + 0.1 * arm) * (np.exp(-number / 900) if arm < 3 else 1.0)
         reward = level + generator.normal(0, noise, 3000)
         parts.append(pandas.DataFrame({"arm": f"a{arm}", "reward": reward, "time": number + 700 * arm}))
-    findings = find_wear_out(read_log(pandas.concat(parts).sort_values("time")), simple=True)
+    findings = find_wear_out(read_log(pandas.concat(parts).sort_values("time")))
     assert findings.together.called(findings.testable)[3:].all()  # as if a site that rises hid what they lose
     assert findings.worn.tolist() == [True] * 3 + [False] * 3
 
@@ -221,7 +221,7 @@ def test_a_drop_at_once_is_no_wear():
 def test_arms_that_fall_fast_on_busy_days_do_not_seem_to_drop(seed):
     """Well known, staggered, bursty, and exactly exponential: what the others do must not look like a jump of one."""
     log = read_log(make_log(arms=4, exposures=1500, sigma=1.0, start=3.0, end=1.0, seed=seed))
-    findings = find_wear_out(log, simple=True)
+    findings = find_wear_out(log)
     assert findings.driver == EXPOSURE
     assert not findings.within.sure_jumps.any()
     assert findings.worn.all()
@@ -231,8 +231,7 @@ def test_effects_of_the_generator_are_told_apart():
     """Launched at other times and bursty, wear-out is seen, and no calendar is taken for it."""
     settings = {"arms": 6, "exposures": 2000, "sigma": 1.0, "start": 3.0, "end": 2.0}
     worn, calendar = (
-        find_wear_out(read_log(make_log(effect=effect, seed=5, **settings)), simple=True)
-        for effect in ("wear-out", "calendar")
+        find_wear_out(read_log(make_log(effect=effect, seed=5, **settings))) for effect in ("wear-out", "calendar")
     )
     assert worn.driver == EXPOSURE
     assert worn.worn.all()
@@ -243,7 +242,7 @@ def test_effects_of_the_generator_are_told_apart():
 
 def test_rewards_that_never_change_say_nothing():
     frame = pandas.DataFrame({"arm": ["a", "b"] * 50, "reward": 1, "time": range(100)})
-    findings = find_wear_out(read_log(frame), simple=True)
+    findings = find_wear_out(read_log(frame))
     assert not findings.worn.any()
     assert findings.falling.tolist() == [1.0, 1.0]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rotting.logs.model.launches import look_at_launches
-from rotting.logs.model.placebos import PLACEBOS, Luck, play_placebos
+from rotting.logs.model.placebos import PLACEBOS, Luck, levels_in_spreads, play_placebos
 from rotting.logs.model.within import look_within
 from small_panels import SLICES, before, drawn, staggered
 
@@ -115,8 +115,19 @@ def test_autocorrelated_luck_is_shuffled_in_stretches():
 
 def test_levels_are_seen_from_the_others():
     panel = drawn(0.1 * LEVELS * SITE, np.full((5, SLICES), 5000), 1)
-    within = look_within(panel)
-    luck = Luck.of(panel, within, within.likeliest)
-    levels = luck.levels(look_at_launches(panel, within).likeliest)
+    fit, _ = look_at_launches(panel, look_within(panel)).likeliest.fit(panel)
+    levels, spreads = levels_in_spreads(fit)
     apart = np.log(LEVELS[:, 0])
-    assert levels - levels.mean() == pytest.approx(apart - apart.mean(), abs=0.1)
+    assert levels * spreads == pytest.approx(apart - apart.mean(), abs=0.1)
+
+
+def test_a_level_that_is_hardly_known_is_worth_no_more_to_others():
+    """An arm of a hundredth of the exposures lies wide of the others by luck: in units of its spread it does not."""
+    shown = np.full((5, SLICES), 5000)
+    shown[2] = 50
+    rate = 0.1 * np.where(np.arange(5) == 2, 1.2, 1.0)[:, None] * SITE
+    panel = drawn(rate, shown, 1)
+    fit, _ = look_at_launches(panel, look_within(panel)).likeliest.fit(panel)
+    levels, spreads = levels_in_spreads(fit)
+    assert spreads[2] > 3 * spreads[0]
+    assert abs(levels[2]) < 3

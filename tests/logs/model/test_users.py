@@ -35,7 +35,7 @@ def log_of(effect, users=700, seed=1):
     ],
 )
 def test_what_happens_to_users_is_told_apart(effect, called, said):
-    findings = find_wear_out(read_log(log_of(effect), ReadOptions(unit="user_id")), simple=True)
+    findings = find_wear_out(read_log(log_of(effect), ReadOptions(unit="user_id")))
     assert findings.worn.tolist() == [called] * 3
     assert said in findings.driver_reason
     assert set(findings.evidence) == {USERS if called else ""}
@@ -43,7 +43,7 @@ def test_what_happens_to_users_is_told_apart(effect, called, said):
 
 
 def per_user(frame):
-    return find_wear_out(read_log(frame, ReadOptions(unit="user_id")), simple=True)
+    return find_wear_out(read_log(frame, ReadOptions(unit="user_id")))
 
 
 @pytest.mark.parametrize("effect", ["leave", "novelty", "nothing"])

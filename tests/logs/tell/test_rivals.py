@@ -14,7 +14,7 @@ PLACE, BUDGET, CREATIVES = "their place on the page", "their budget or audience"
 
 
 def findings_of(rate, shown, seed=1):
-    return find_wear_out(log_of(shown, clicks(rate, shown, seed)), simple=True)
+    return find_wear_out(log_of(shown, clicks(rate, shown, seed)))
 
 
 def alone():

@@ -125,3 +125,40 @@ def test_half_lives_that_the_log_does_not_hold_are_not_told(draws, expected):
     else:
         assert found[0] is None
         assert found[1] < 20
+
+
+def revenue(seed=1):
+    """Four products, steady: most cost 1, a few sales of the last one 400; the third never sells."""
+    generator = np.random.default_rng(seed)
+    parts = []
+    for arm, rate in enumerate((0.5, 0.3, 0.0, 0.4)):
+        paid = (generator.random(4000) < rate).astype(float)
+        if arm == 3:
+            paid *= np.where(generator.random(4000) < 0.01, 400.0, 1.0)
+        parts.append(pandas.DataFrame({"product": f"p{arm}", "revenue": paid, "time": np.arange(4000)}))
+    return pandas.concat(parts).sort_values("time", ignore_index=True)
+
+
+def test_large_rewards_that_are_cut_are_given_back_to_those_who_earned_them():
+    frame = revenue()
+    diagnosis = rotting.diagnose(frame, arm="product", reward="revenue", time="time")
+    assert any("A few large rewards" in caveat for caveat in diagnosis.caveats)
+    late = frame[frame.time >= 3000].groupby("product").revenue.mean()
+    for arm in diagnosis.arms[:2]:
+        assert arm.last.low <= late[arm.arm] <= arm.last.high
+
+
+def test_an_arm_that_earned_nothing_where_others_would_have_is_known_to_be_worse():
+    [never] = [
+        arm for arm in rotting.diagnose(revenue(), arm="product", reward="revenue", time="time").arms if arm.arm == "p2"
+    ]
+    assert not never.enough
+    assert "too little" not in never.action_reason
+
+
+def test_last_values_add_up_to_what_was_earned_lately():
+    """All fall together: whichever explanation is drawn, their level is that of the log's end."""
+    diagnosis = rotting.diagnose(rotting.logs.make_log(arms=6, exposures=2000, effect="calendar", seed=4))
+    shown = np.array([arm.exposures for arm in diagnosis.arms])
+    values = np.array([arm.next_1000.point for arm in diagnosis.arms])
+    assert shown @ values / shown.sum() == pytest.approx(diagnosis.earned_lately, rel=0.15)

@@ -33,8 +33,8 @@ def few(monkeypatch):
 
 def drawn(frame):
     log = read_log(frame)
-    findings = find_wear_out(log, simple=True)
-    return log, values_of(findings, 0)
+    findings = find_wear_out(log)
+    return log, values_of(log, findings, 0)
 
 
 def gains(log, draws, period, only=("FEWA", EQUAL, ORACLE), **options):
@@ -68,7 +68,7 @@ def test_the_baseline_is_what_the_log_earned_in_its_last_quarter(effect):
     assert period.exposures == pytest.approx(len(late), abs=2)
     for draw in draws[:20]:
         middle = np.maximum(period.start - 0.5 * period.shares * period.exposures, 0.0)
-        values = period.scale(draw) * draw.values(period.arms, middle, period.time)
+        values = draw.values(period.arms, middle, period.time)
         assert period.shares @ values == pytest.approx(period.earned)
     if effect == "none":
         kept = gains(log, draws, period, only=(EQUAL,))[KEEP].reward
@@ -138,7 +138,7 @@ def test_the_baseline_is_not_scaled_where_nothing_was_earned():
     _, draws = drawn(make_log(arms=2, exposures=300))
     period = Period.of(np.full(2, 100.0), np.zeros(2), 1.0, 0.25)
     for earned in (None, 0.0, -1.0):
-        assert dataclasses.replace(period, earned=earned).scale(draws[0]) == 1.0
+        assert dataclasses.replace(period, capped=earned).scaled(draws[0]) is draws[0]
 
 
 def test_policies_are_those_that_suit_the_rewards():

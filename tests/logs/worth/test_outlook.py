@@ -24,11 +24,11 @@ SITE = np.linspace(1.2, 0.7, SLICES)
 
 def findings_of(rate, shown, seed=1):
     rate, shown = np.broadcast_arrays(rate, shown)
-    return find_wear_out(log_of(shown, clicks(rate, shown, seed)), simple=True)
+    return find_wear_out(log_of(shown, clicks(rate, shown, seed)))
 
 
 def draws_of(findings, times=200):
-    return draw_values(findings, np.random.default_rng(0), 1.0, times)
+    return draw_values(findings, np.random.default_rng(0), times)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def made(way, slope, falls=True, season=None, **others):
     panel = drawn(0.1 + 0 * staggered(4), staggered(4), 1)
     slope = np.broadcast_to(slope, 4).astype(float)
     season = np.zeros(len(panel.time)) if season is None else season
-    return Draw(panel, way, falls, slope, np.zeros(4), np.zeros(4), season, 1.0, 1.0, **others)
+    return Draw(panel, way, falls, slope, np.zeros(4), np.zeros(4), season, np.ones(4), 1.0, **others)
 
 
 @pytest.mark.parametrize("way", [(EXPOSURE, STRAIGHT), (EXPOSURE, SOON)])

@@ -71,7 +71,7 @@ def test_times_of_rewards_tell_how_late_they_come():
     for form in (numbers, {"bought_at": numbers["bought_at"]}):  # milliseconds, in both columns or beside dates
         again = read_log(frame.assign(**form), ReadOptions(reward_time="bought_at"))
         assert again.reward_wait == pytest.approx(log.reward_wait)
-    late = find_wear_out(log, simple=True).late
+    late = find_wear_out(log).late
     assert late.cut == pytest.approx(6 / 40, rel=0.3)
     with pytest.raises(LogError, match="before those of the exposures"):
         read_log(

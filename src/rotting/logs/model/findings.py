@@ -17,16 +17,18 @@ from rotting.logs.model.cleaning import (
     find_late_rewards,
     set_bursts_aside,
 )
-from rotting.logs.model.launches import CALENDAR, CANNOT_TELL, CLEAR, Together, look_at_launches
+from rotting.logs.model.launches import CALENDAR, CANNOT_TELL, Together, look_at_launches
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.panel import Panel, make_panel
-from rotting.logs.model.placebos import Placebos, play_placebos
+from rotting.logs.model.placebos import RARE, Placebos, play_placebos
 from rotting.logs.model.within import FALSE_DISCOVERIES, Within, discoveries, look_within
 from rotting.logs.read.reading import Log
 
 SHORTEST_CUT = 0.002  # of the log's time; rewards that arrive sooner need no cut
 # What a call rests on.
 OWN, LAUNCHES, USERS, NONE = "its own course", "launches", "its users", ""
+# An arm is not called with the others if by itself it rises, or falls, surely, by less than half of what is said of it.
+RISES, CONTRADICTED = 0.5, 0.1
 UNLIKELY = 0.05  # an explanation that is less likely is ruled out
 # Standard errors beyond the threshold: 80 % for the false-discovery rate alone, about 67 % with all that a call takes.
 POWER = 0.84
@@ -51,7 +53,6 @@ class Findings:
     bursts: tuple[Burst, ...] = ()
     starts_fade: bool = False  # rewards come often at launch, and fade: kept
     late: LateRewards | None = None
-    otherwise: dict[str, int] = dataclasses.field(default_factory=dict)  # calls without a treatment, by its name
 
     @property
     def worn(self) -> np.ndarray:
@@ -75,12 +76,9 @@ class Findings:
 
 
 def find_wear_out(
-    log: Log, reward_delay: str | float | None = None, step: Callable[[], None] = lambda: None, simple: bool = False
+    log: Log, reward_delay: str | float | None = None, step: Callable[[], None] = lambda: None
 ) -> Findings:
-    """Set aside what is not to be believed, and test the arms.
-
-    `simple` leaves out what a log would have said without each treatment.
-    """
+    """Set aside what is not to be believed, and test the arms."""
     cleaned, bursts, fades = set_bursts_aside(log)
     late = _asked(log, reward_delay)
     if late is None and log.reward_wait is None and log.columns.time is not None and not log.per_unit:
@@ -89,12 +87,7 @@ def find_wear_out(
     step()
     findings = _tested(cleaned if late is None else cut_off(cleaned, late))
     step()
-    otherwise = {}
-    if not simple and bursts:
-        otherwise["bursts"] = int(_tested(log if late is None else cut_off(log, late)).worn.sum())
-    if not simple and log.counted.strata:
-        otherwise["segment"] = int(_tested(findings.log, segments=False).worn.sum())
-    return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late, otherwise=otherwise)
+    return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late)
 
 
 def _asked(log: Log, reward_delay: str | float | None) -> LateRewards | None:
@@ -108,15 +101,18 @@ def _asked(log: Log, reward_delay: str | float | None) -> LateRewards | None:
     return LateRewards(share, why) if share > SHORTEST_CUT else None
 
 
-def _tested(log: Log, segments: bool = True) -> Findings:
-    panel = make_panel(log, segments)
+def _tested(log: Log) -> Findings:
+    panel = make_panel(log)
     within = look_within(panel)
     together = look_at_launches(panel, within)
     placebos = play_placebos(panel, within, together)
     own, falling, testable = _called_alone(log, within, placebos)
     launches = np.zeros(panel.arms, dtype=bool)
-    if not log.per_unit and placebos.launches <= CLEAR:
-        launches = together.called(testable & within.fall_by_themselves & ~(within.sure_jumps & (within.lost < 0)))
+    if not log.per_unit and placebos.launches <= RARE:
+        half = 0.5 * together.slopes * panel.exposures / panel.typical_exposures
+        as_called = within.alone(half) < 1 - CONTRADICTED
+        agree = (within.alone() < RISES) & as_called & ~(within.sure_jumps & (within.lost < 0))
+        launches = together.called(testable & agree)
     shared = testable & ~own & together.tells & (not log.per_unit)
     falling = np.where(shared, np.minimum(falling, together.falling), falling)
     if sigma_of(log) == 0:  # nothing varies, and nothing can be said
@@ -127,7 +123,7 @@ def _tested(log: Log, segments: bool = True) -> Findings:
         for alone, with_others in zip(own.tolist(), launches.tolist(), strict=True)
     )
     worn = own | launches
-    driver, reason = _driver(log, panel, together, bool(worn.any()))
+    driver, reason = _driver(log, panel, together, bool(worn.any()), testable)
     return Findings(
         log=log,
         panel=panel,
@@ -157,12 +153,14 @@ def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[np.ndar
     return discoveries(falling, users.known) & (users.placebo <= FALSE_DISCOVERIES), falling, users.known
 
 
-def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str, str]:
+def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: np.ndarray) -> tuple[str, str]:
     """Return what values follow, if the log can tell, and why it can or cannot."""
     if log.per_unit and log.counted.users is not None:
         return ("exposure" if worn else CANNOT_TELL), log.counted.users.sentence
     if panel.arms == 1:
         return CANNOT_TELL, "one arm alone does not tell its exposures, its age and the time apart"
+    if not testable.any():
+        return CANNOT_TELL, "no arm has rewards enough for any loss to be seen"
     left = f"levels of arms and slices of time leave {together.left:.1%} of what is known of a fall that all share"
     if not together.tells:
         reason = (
@@ -173,15 +171,25 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool) -> tuple[str
     if together.driver == CANNOT_TELL:
         return CANNOT_TELL, f"the log does not tell the explanations apart ({likely}): {left}"
     changes = f", which changes by {np.expm1(together.trend):+.0%} over the log" if together.driver == CALENDAR else ""
-    assumed = "if newer arms are as good as older ones"
-    return together.driver, f"{together.driver}{changes}, explains the log best ({likely}), {assumed}"
+    name = together.driver + (f"{changes}," if changes else "")
+    return together.driver, f"{name} explains the log best ({likely}), if {assumption(together)}"
+
+
+def assumption(together: Together) -> str:
+    """Return what a common fall is taken from, where no arm by itself shows it."""
+    if together.staggered:
+        return "newer arms are as good at first as older ones were"
+    return "arms that were shown more would otherwise have kept up with the others"
 
 
 def _common_fall(within: Within) -> float:
-    """Return how far all arms together fall along their exposures, as if time did nothing, in standard errors."""
-    fit = within.likeliest
-    weighed = fit.arms.weighed(within.column)
-    return float(-(within.column * fit.arms.response).sum() / np.sqrt(max((within.column * weighed).sum(), 1e-9)))
+    """Return how far arms fall along their exposures, as if time did nothing, in standard errors.
+
+    Without the one that falls most, if there are others: one arm is not all of them.
+    """
+    own = within.likeliest.own(within.column, calendar=False)
+    others = np.arange(len(own.score)) != np.argmin(own.z()) if len(own.score) > 1 else np.ones(1, dtype=bool)
+    return float(-own.score[others].sum() / np.sqrt(max(own.information[others].sum(), 1e-9)))
 
 
 def detectable_loss(findings: Findings) -> float | None:

@@ -9,40 +9,79 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import ndtr
 
-from rotting.logs.model.mixed import TINY, Arms, Fit, Slope, calendars, weights
+from rotting.logs.model.mixed import TINY, Arms, Assumed, Fit, Slope, calendars, weights
 from rotting.logs.model.panel import Panel
-from rotting.logs.model.within import HOPELESS, MOST_LEARNT_FROM, Within
+from rotting.logs.model.within import HOPELESS, Within
 
-# How much levels of arms differ, with how likely that is beforehand, and how much their slopes do; as logarithms.
-LEVELS = {0.03: 0.15, 0.1: 0.25, 0.2: 0.25, 0.4: 0.2, 0.8: 0.15}
+# How much levels of arms differ (or not at all), with how likely that is beforehand, and how much slopes do.
+ALIKE = 1e-6
+LEVELS = {ALIKE: 0.15, 0.1: 0.25, 0.2: 0.25, 0.4: 0.2, 0.8: 0.15}
 SLOPES = (0.05, 0.2, 0.5)
 COMMON = 1.0  # the spread, beforehand, of what a typical arm loses over its exposures
-MOST_WANDERINGS = 3
+NOTHING_FALLS = 0.5  # beforehand
+MOST_WANDERINGS, MOST_LEARNT_FROM = 3, 100
 EXPOSURE, AGE, CALENDAR, CANNOT_TELL = "exposure", "age", "calendar", "cannot tell"
-CLEAR = 0.05  # the level at which all arms together are called
-ARM_CLEAR = 0.1  # and each of them
+# Levels at which all arms together must fall (1.5 standard errors; placebos are asked besides), and each with them.
+CLEAR, ARM_CLEAR = 0.067, 0.1
 KNOWN = 0.5  # a standard error of the common slope above which a log says nothing of it
+# The share of the information of a common fall that levels and slices must leave: of less, a calendar or a shape that
+# is a little wrong is all there is.
+LEAST_LEFT = 0.04
+STAGGERED = 0.1  # launches this far apart, as a share of how old arms get: closer ones are one launch
 LIKELY = 0.8  # an explanation that is so likely is named
 
 
-@dataclasses.dataclass(frozen=True)
-class Member:
-    """The fit under some assumptions, of a common slope along an axis."""
+# Ways to fall: straight, or soon and then no more (over this share of a typical arm's exposures); along what.
+STRAIGHT, SOON = np.inf, 0.25
+WAYS = ((EXPOSURE, STRAIGHT), (EXPOSURE, SOON), (AGE, STRAIGHT))
 
-    fit: Fit
-    axis: np.ndarray
-    sample: np.ndarray  # the arms that it is fitted to
-    slope: Slope
-    weight: float  # logarithm, without the slope
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """One way in which arms may fall or not, and how well it explains the log."""
+
+    way: tuple[str, float]
+    assumed: Assumed
+    season: int  # the number of the calendar
+    weight: float  # logarithm of its evidence times its prior, without a common slope
+    slope: Slope  # the common one, as far as the log knows it
+    raw: float  # what would be known of it if nothing were known of levels and slices
 
     @property
-    def with_slope(self) -> float:
-        """The same with a common slope."""
-        return self.weight + float(self.slope.log_evidence(COMMON))
+    def falls(self) -> bool:
+        """Whether arms fall at all."""
+        return self.assumed.slope > 0
+
+    @property
+    def evidence(self) -> float:
+        """The logarithm of the evidence, with a common slope where arms fall."""
+        return self.weight + (float(self.slope.log_evidence(COMMON)) if self.falls else 0.0)
+
+    def fit(self, panel: Panel) -> tuple[Fit, np.ndarray]:
+        """Return the fit to a panel, and the axis along which arms fall."""
+        axis = fall_axis(panel, self.way)
+        return Fit(Arms(panel, self.assumed, axis), calendars(panel.time)[self.season]), axis
+
+
+def fall_axis(panel: Panel, way: tuple[str, float]) -> np.ndarray:
+    """Return how much of a fall is over in each cell."""
+    along, width = way
+    place = panel.exposure / panel.typical_exposures if along == EXPOSURE else panel.age / panel.typical_age
+    return np.asarray(shaped(place, width) * (panel.shown > 0))
+
+
+def shaped(place: np.ndarray, width: float) -> np.ndarray:
+    """Return how much of a fall is over at a place along the axis: steep at first if the width is finite.
+
+    >>> shaped(np.array([0.0, 1.0]), np.inf).tolist(), shaped(np.array([1.0]), 0.25).round(3).tolist()
+    ([0.0, 1.0], [0.245])
+    """
+    return np.asarray(place if width == STRAIGHT else -width * np.expm1(-place / width))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,18 +90,21 @@ class Together:
 
     p_value: float  # of "arms do not fall, on average"
     falling: np.ndarray  # the same of each arm
+    slopes: np.ndarray  # what each arm keeps over a typical arm's exposures, as a logarithm
     slope: float  # the logarithm of what a typical arm keeps over a typical arm's exposures
     error: float
     level_spread: float  # how much levels of arms differ, as logarithms
     probabilities: dict[str, float]  # of exposure, age and the calendar alone
     trend: float  # of the calendar over the whole log, were arms not to fall
+    staggered: bool  # launches tell, not only paces
     left: float  # the share of what is known of the common slope that levels and slices leave
-    likeliest: Member
+    explanations: tuple[Explanation, ...]
+    likeliest: Explanation  # of those in which arms fall straight along their exposures
 
     @property
     def tells(self) -> bool:
         """Whether this log can tell a fall that all arms share from the calendar."""
-        return self.error < KNOWN
+        return self.error < KNOWN and self.left >= LEAST_LEFT
 
     def called(self, tested: np.ndarray) -> np.ndarray:
         """Return which arms are called worn with the others."""
@@ -78,64 +120,72 @@ class Together:
 
 def look_at_launches(panel: Panel, within: Within) -> Together:
     """Compare arms that were launched at different times."""
-    axes = {EXPOSURE: panel.exposure / panel.typical_exposures, AGE: panel.age / panel.typical_age}
-    some = panel.some(MOST_LEARNT_FROM)
-    members = {name: _members(panel, some, axis, within) for name, axis in axes.items()}
-    logs = {name: np.array([each.with_slope for each in own]) for name, own in members.items()}
-    evidence = {name: np.logaddexp.reduce(own) for name, own in logs.items()}
-    evidence[CALENDAR] = np.logaddexp.reduce([each.weight for each in members[EXPOSURE]])
-    likely = dict(zip(evidence, weights(np.array(list(evidence.values()))).tolist(), strict=True))
-    own, chances = members[EXPOSURE], weights(logs[EXPOSURE])
-    known = np.array([each.slope.information + COMMON**-2 for each in own], dtype=float)
-    slopes = np.array([float(each.slope.score) for each in own]) / known
-    slope = float(chances @ slopes)
-    raw = chances @ [float((each.axis * each.fit.arms.weighed(each.axis)).sum()) for each in own]
-    falling = np.zeros(panel.arms)
+    sample = panel.of(panel.some(MOST_LEARNT_FROM))
+    found = tuple(_explanations(sample, within))
+    own, aging = ([each for each in found if each.falls and each.way == (along, STRAIGHT)] for along in (EXPOSURE, AGE))
+    logs = np.array([each.evidence for each in own])
+    evidence = {
+        EXPOSURE: logs.tolist(),
+        AGE: [each.evidence for each in aging],
+        CALENDAR: [each.weight for each in own],
+    }
+    likely = weights(np.array([np.logaddexp.reduce(each) for each in evidence.values()]))
+    chances = weights(logs)
+    known = np.array([float(each.slope.information) for each in own])
+    slopes = np.array([float(each.slope.score) for each in own]) / (known + COMMON**-2)
+    raw = float(chances @ [each.raw for each in own])
+    falling = np.zeros((2, panel.arms))
     kept = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
-    for chance, member in zip(kept / kept.sum(), own, strict=True):
+    for chance, explanation in zip(kept / kept.sum(), own, strict=True):
         if chance > 0:
-            falling += chance * _arms_fall(panel, axes[EXPOSURE], member)
+            falling += chance * _arms_fall(panel, sample, explanation)
+    steady = own[int(np.argmax([each.weight for each in own]))]
     return Together(
         p_value=float(chances @ ndtr(np.array([float(each.slope.z(COMMON)) for each in own]))),
-        falling=falling,
-        slope=slope,
-        error=float(np.sqrt(chances @ (1 / (known - COMMON**-2 + TINY)))),
-        level_spread=float(chances @ [each.fit.arms.assumed.level for each in own]),
-        probabilities=likely,
-        trend=_trend(own[int(np.argmax([each.weight for each in own]))].fit),
-        left=float(chances @ (known - COMMON**-2)) / max(float(raw), TINY),
+        falling=falling[0],
+        slopes=falling[1],
+        slope=float(chances @ slopes),
+        error=float(np.sqrt(chances @ (1 / (known + TINY)))),
+        level_spread=float(chances @ [each.assumed.level for each in own]),
+        probabilities=dict(zip(evidence, likely.tolist(), strict=True)),
+        trend=_trend(steady.fit(sample)[0]),
+        staggered=bool(np.ptp(panel.launch) > STAGGERED * panel.typical_age),
+        left=float(chances @ known) / max(raw, TINY),
+        explanations=found,
         likeliest=own[int(np.argmax(chances))],
     )
 
 
-def _members(panel: Panel, some: np.ndarray, axis: np.ndarray, within: Within) -> list[Member]:
-    """Return fits of the common slope, for each likely wandering, spread of levels, of slopes, and calendar."""
-    found = []
-    panel, axis = panel.of(some), axis[some]
+def _explanations(panel: Panel, within: Within) -> Iterator[Explanation]:
+    """Yield all explanations: each likely wandering, spread of levels, way to fall (or none), and calendar."""
     wanderings = sorted(within.fits, key=lambda pair: -pair[0])[:MOST_WANDERINGS]
     seasons = calendars(panel.time)
-    for (chance, fit), (level, prior), slope in itertools.product(wanderings, LEVELS.items(), SLOPES):
-        assumed = fit.arms.assumed._replace(level=level, slope=slope)
-        arms = Arms(panel, assumed, axis)
-        for season in seasons:
+    falls = [*itertools.product(WAYS, SLOPES), (WAYS[0], 0.0)]
+    for (chance, fit), (level, prior), (way, slope) in itertools.product(wanderings, LEVELS.items(), falls):
+        axis = fall_axis(panel, way)
+        arms = Arms(panel, fit.arms.assumed._replace(level=level, slope=slope), axis)
+        raw = float((axis * arms.weighed(axis)).sum())
+        likely = (1 - NOTHING_FALLS) / (len(falls) - 1) if slope else NOTHING_FALLS
+        for number, season in enumerate(seasons):
             own = Fit(arms, season)
-            found.append(Member(own, axis, some, own.common(axis), np.log(chance * prior) + own.log_likelihood))
-    return found
+            weight = np.log(chance * prior * likely) + own.log_likelihood
+            yield Explanation(way, arms.assumed, number, weight, own.common(axis), raw)
 
 
-def _arms_fall(panel: Panel, axis: np.ndarray, member: Member) -> np.ndarray:
-    """Return p-values of "does not fall" of all arms: the common slope and each arm's own together."""
-    fit = member.fit
-    spread = fit.arms.assumed.slope**2
-    arms = fit.arms if fit.panel is panel else Arms(panel, fit.arms.assumed, axis)
-    common, covariance = fit.joint(member.axis, COMMON)
+def _arms_fall(panel: Panel, sample: Panel, explanation: Explanation) -> np.ndarray:
+    """Return p-values of "does not fall", and slopes, of all arms: the common slope and each arm's own together."""
+    fit, axis = explanation.fit(sample)
+    common, covariance = fit.joint(axis, COMMON)
+    spread = explanation.assumed.slope**2
+    axis = fall_axis(panel, explanation.way)
+    arms = Arms(panel, explanation.assumed, axis)
     own = arms.weighed(axis)
     rest = arms.response - arms.weighed(np.broadcast_to(common[:-1], axis.shape)) - common[-1] * own
     informed = (axis * own).sum(axis=1)
     mean = common[-1] + spread * (axis * rest).sum(axis=1)
     passed = np.column_stack([-spread * own, 1 - spread * informed])
     variance = spread - spread**2 * informed + np.einsum("as,st,at->a", passed, covariance, passed)
-    return np.asarray(ndtr(mean / np.sqrt(np.maximum(variance, TINY))))
+    return np.stack([ndtr(mean / np.sqrt(np.maximum(variance, TINY))), mean])
 
 
 def _trend(fit: Fit) -> float:

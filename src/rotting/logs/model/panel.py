@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -16,7 +15,7 @@ MOST_SLICES, FEWEST_SLICES, REWARDS_PER_CELL = 32, 4, 5.0
 MANY_ARMS, SLICES_OF_MANY = 300, 14
 SAME_TIME = 1e-8  # of the log's time: cells that are no further apart have one time
 MOST_WEIGHT = 1e6  # of a cell: nothing is known to a thousandth, whatever the log says
-ROUNDS_OF_LEVELS, ROUNDS_OF_STRATA = 40, 60
+MOST_ROUNDS, SETTLED = 1000, 1e-4  # of fitting levels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +37,8 @@ class Panel:
     exposures: np.ndarray  # of each arm in all
     launch: np.ndarray  # of each arm, 0 to 1
     end: np.ndarray  # when it was shown last
+    typical_exposures: float  # how often an arm was shown: the mean over exposures, not over arms
+    typical_age: float  # how old arms got, weighted likewise
     event: float  # what an event is worth
     mean: float  # what an exposure earns at the response 0, in rewards
     rate: float  # the same; where effects add up, what they are measured in
@@ -47,16 +48,6 @@ class Panel:
     def arms(self) -> int:
         """The number of arms."""
         return len(self.exposures)
-
-    @functools.cached_property
-    def typical_exposures(self) -> float:
-        """How often an arm was shown: the mean over exposures, not over arms."""
-        return float((self.exposures**2).sum() / self.exposures.sum())
-
-    @functools.cached_property
-    def typical_age(self) -> float:
-        """How old arms got, weighted likewise."""
-        return max(float(self.exposures @ (self.end - self.launch) / self.exposures.sum()), 1e-6)
 
     @property
     def events(self) -> np.ndarray:
@@ -87,8 +78,8 @@ class Panel:
         return dataclasses.replace(self, response=response, weight=np.minimum(expected, MOST_WEIGHT))
 
 
-def make_panel(log: Log, segments: bool = True) -> Panel:
-    """Return the panel of a log; without `segments` as if there were none."""
+def make_panel(log: Log) -> Panel:
+    """Return the panel of a log."""
     arm = np.repeat(np.arange(len(log.arms)), [len(own.cells.count) for own in log.arms])
     count, total, time = (
         np.concatenate([getattr(own.cells, name) for own in log.arms]) for name in ("count", "capped", "time")
@@ -108,8 +99,8 @@ def make_panel(log: Log, segments: bool = True) -> Panel:
     slice_time = (shown * own_time).sum(axis=0) / shown.sum(axis=0)
     launch, end = (np.array([limit(own.cells.time) for own in log.arms]) for limit in (np.min, np.max))
     expected = np.ones(shape)
-    if segments and len(log.counted.segments) > 1 and not additive:
-        expected = _expected(log, place, shape)
+    if len(log.counted.segments) > 1 and not additive:
+        expected = _expected(log, place, shape, event)
     exposures = shown.sum(axis=1)
     if additive:
         variance = np.maximum([reward_variance(own, log) for own in log.arms], 1e-300)
@@ -121,9 +112,14 @@ def make_panel(log: Log, segments: bool = True) -> Panel:
     panel = Panel(
         shown=shown * expected, earned=earned, exposure=exposure, age=age,
         time=slice_time, response=response, weight=weight, exposures=exposures, launch=launch, end=end,
+        typical_exposures=float((exposures**2).sum() / exposures.sum()),
+        typical_age=max(float(exposures @ (end - launch) / exposures.sum()), 1e-6),
         event=event, mean=float(total.sum() / count.sum()), rate=rate, additive=additive,
     )  # fmt: skip
-    return panel if additive else panel.seen_from(_levels(panel))
+    if additive:
+        return panel
+    arm, moment = _levels(panel.shown, panel.earned, 1.0)
+    return panel.seen_from(np.log(arm) + np.log(moment) + np.log(panel.earned.sum() / panel.shown.sum() * event / rate))
 
 
 def _event(log: Log) -> tuple[float, float, bool]:
@@ -174,11 +170,11 @@ def _before(cells: Cells, per_unit: bool) -> np.ndarray:
     return np.asarray((np.bincount(tie, cells.count * before) / np.bincount(tie, cells.count))[tie])
 
 
-def _expected(log: Log, place: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _expected(log: Log, place: np.ndarray, shape: tuple[int, int], event: float) -> np.ndarray:
     """Return what the mix of strata makes of an exposure in each cell: 1 on average.
 
-    Levels of arms, of slices of time and of strata multiply. What could be either the stratum or the arm's exposures is
-    given to the stratum: a fall that follows the place on the page is no evidence of wear.
+    What could be either the stratum or the arm's exposures is given to the stratum: a fall that follows the place on
+    the page is no evidence of wear.
     """
     strata = len(log.counted.segments)
     stratum = np.concatenate([own.cells.segment for own in log.arms])
@@ -190,26 +186,28 @@ def _expected(log: Log, place: np.ndarray, shape: tuple[int, int]) -> np.ndarray
         ).reshape(*shape, strata)
         for name in ("count", "capped")
     )
-    levels = [np.ones((shape[0], 1, 1)), np.ones((1, shape[1], 1)), np.ones((1, 1, strata))]
-    prior = 0.5 * totals.sum() / counts.sum()
-    for _ in range(ROUNDS_OF_STRATA):
-        for axis in range(3):
-            others = levels[axis - 1] * levels[axis - 2]
-            beside = tuple(each for each in range(3) if each != axis)
-            known = (counts * others).sum(axis=beside, keepdims=True)
-            levels[axis] = (totals.sum(axis=beside, keepdims=True) + prior) / np.maximum(known + 0.5, 1e-300)
-    factor = levels[2][0, 0]
+    factor = _levels(counts, totals, event)[2].ravel()
     factor = factor / ((counts.sum(axis=(0, 1)) @ factor) / counts.sum())
     shown = counts.sum(axis=2)
     return np.asarray(np.where(shown > 0, np.maximum(counts @ factor, 1e-3) / np.maximum(shown, 1.0), 1.0))
 
 
-def _levels(panel: Panel) -> np.ndarray:
-    """Return the logarithms of levels of arms and slices that multiply, seen from the mean of all exposures."""
-    shown, earned = panel.shown, panel.earned
-    rate = panel.rate / panel.event
-    arm, moment = np.full(len(shown), rate), np.ones(shown.shape[1])
-    for _ in range(ROUNDS_OF_LEVELS):
-        moment = (earned.sum(axis=0) + 0.5) / ((shown * arm[:, None]).sum(axis=0) + 0.5)
-        arm = (earned.sum(axis=1) + 0.5) / ((shown * moment).sum(axis=1) + 0.5 / rate)
-    return np.asarray(np.log(arm / rate)[:, None] + np.log(moment))
+def _levels(counts: np.ndarray, totals: np.ndarray, event: float) -> list[np.ndarray]:
+    """Return levels along each axis, which multiply to what an exposure earns, in units of the mean of all.
+
+    Each has half an event of the mean level besides. Where places on a page follow exposures closely, levels settle
+    slowly; left too early, they would leave their fall to the arms.
+    """
+    axes = range(counts.ndim)
+    levels = [np.ones([size if axis == own else 1 for own in axes]) for axis, size in enumerate(counts.shape)]
+    usual = totals.sum() / counts.sum()
+    for _ in range(MOST_ROUNDS):
+        last = levels[-1]
+        for axis in axes:
+            beside = tuple(each for each in axes if each != axis)
+            others = np.prod(np.broadcast_arrays(*(levels[each] for each in beside)), axis=0)
+            known = usual * (counts * others).sum(axis=beside, keepdims=True)
+            levels[axis] = (totals.sum(axis=beside, keepdims=True) + 0.5 * event) / (known + 0.5 * event)
+        if np.abs(np.log(levels[-1] / last)).max() < SETTLED:
+            break
+    return levels

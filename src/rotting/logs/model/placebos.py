@@ -11,12 +11,13 @@ import dataclasses
 
 import numpy as np
 
-from rotting.logs.model.launches import COMMON, Member, Together
+from rotting.logs.model.launches import COMMON, MOST_LEARNT_FROM, Together
 from rotting.logs.model.mixed import FREE, Arms, Fit
 from rotting.logs.model.panel import Panel
 from rotting.logs.model.within import Within
 
 PLACEBOS, MANY_PLACEBOS = 199, 999
+RARE = 0.05  # what placebos show more often is no evidence of launches
 STRETCHES = 4  # of an arm, at least: with fewer there is nothing to shuffle
 SEED = 1  # one log, one finding
 ROUNDING = 1e-9  # statistics no further apart are equal: where a log says nothing, they are all 0
@@ -41,17 +42,18 @@ def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
     falls = fit.own(within.column)
     spread = np.sqrt(falls.information + FREE**-2)
     largest = float(np.max((-falls.score / spread)[within.testable], initial=-np.inf))
-    member = together.likeliest
-    common, some = float(-member.slope.z(COMMON)), member.sample
-    levels = luck.levels(member)
+    some = panel.some(MOST_LEARNT_FROM)
+    launched, axis = together.likeliest.fit(panel.of(some))
+    common, known = float(-together.likeliest.slope.z(COMMON)), float(together.likeliest.slope.information)
+    levels, spreads = levels_in_spreads(launched)
     as_large, as_common = 0, 0
     for _ in range(PLACEBOS):
         drawn = luck.drawn(generator)
         z = -(within.column * fit.rest_of(drawn)).sum(axis=1) / spread
         as_large += bool(np.max(z[within.testable], initial=-np.inf) >= largest - ROUNDING)
-        dealt = drawn[some] + generator.permutation(levels)[:, None] * (panel.shown[some] > 0)
-        score = float((member.axis * member.fit.rest_of(dealt)).sum())
-        as_common += bool(-score / np.sqrt(float(member.slope.information) + COMMON**-2) >= common - ROUNDING)
+        dealt = drawn[some] + (generator.permutation(levels) * spreads)[:, None] * (panel.shown[some] > 0)
+        score = float((axis * launched.rest_of(dealt)).sum())
+        as_common += bool(-score / np.sqrt(known + COMMON**-2) >= common - ROUNDING)
     return Placebos(
         (1 + as_large) / (1 + PLACEBOS), (1 + as_common) / (1 + PLACEBOS), _equal_arms(fit, generator), luck.stretch
     )
@@ -106,13 +108,6 @@ class Luck:
             wanted = most
         return cls(panel, wider * left * np.sqrt(panel.weight), min(wanted, most))
 
-    def levels(self, member: Member) -> np.ndarray:
-        """Return the levels of the arms of a member, seen from the others."""
-        own = member.fit.panel
-        left = own.response - member.fit.slices
-        weight = np.maximum(own.weight.sum(axis=1), 1e-12)
-        return np.asarray((own.weight * left).sum(axis=1) / weight)
-
     def drawn(self, generator: np.random.Generator) -> np.ndarray:
         """Return responses in which stretches of each arm's luck stand in another order."""
         there = self.panel.shown > 0
@@ -124,3 +119,15 @@ class Luck:
         shuffled = np.zeros_like(self.left)
         np.put_along_axis(shuffled, place, np.take_along_axis(self.left, order, axis=1), axis=1)
         return np.where(there, shuffled / np.sqrt(np.maximum(self.panel.weight, 1e-12)), 0.0)
+
+
+def levels_in_spreads(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+    """Return the levels of arms in units of their spreads, and those.
+
+    Of arms that were hardly shown, levels are hardly known: dealt to others, they must not be worth as much.
+    """
+    weight = np.maximum(fit.panel.weight.sum(axis=1), 1e-12)
+    level = (fit.panel.weight * (fit.panel.response - fit.slices)).sum(axis=1) / weight
+    spread = np.sqrt(fit.arms.assumed.level**2 + 1 / weight)
+    centre = np.average(level, weights=spread**-2)
+    return np.asarray((level - centre) / spread), spread

@@ -54,16 +54,18 @@ class Within:
         An arm must fall by itself, too, and beside the others whichever slice of time is left out.
         """
         seen = discoveries(self.falling, self.testable)
-        fallen = np.asarray(seen & ~self.jumps & self.fall_by_themselves)
+        fallen = np.asarray(seen & ~self.jumps & (self.alone() < BY_ITSELF))
         for arm in np.flatnonzero(fallen).tolist():
             fallen[arm] = without_any_slice(self, arm) < SEEN_WITHOUT
         return fallen
 
-    @property
-    def fall_by_themselves(self) -> np.ndarray:
-        """Which arms fall as if time did nothing."""
-        alone = [chance * ndtr(fit.own(self.column, calendar=False).z()) for chance, fit in self.fits]
-        return np.asarray(np.sum(alone, axis=0) < BY_ITSELF)
+    def alone(self, lost: np.ndarray | float = 0.0) -> np.ndarray:
+        """Return p-values of "loses no more than that", as if time did nothing; losses are logarithms, as `lost`."""
+        p_value = np.zeros(len(self.falling))
+        for chance, fit in self.fits:
+            own = fit.own(self.column, calendar=False)
+            p_value += chance * ndtr(own.z() - lost * np.sqrt(own.information))
+        return p_value
 
 
 def discoveries(p_values: np.ndarray, tested: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.ndarray:

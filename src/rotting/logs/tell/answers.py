@@ -44,10 +44,12 @@ def named(arms: Sequence[ArmDiagnosis], most: int = NAMED_ARMS) -> str:
 
 def per_1000(value: Estimate, diagnosis: Diagnosis) -> str:
     """Return what 1000 exposures earn, with its interval: successes, rewards or money."""
-    scaled = Estimate(PER * value.point, PER * value.low, PER * value.high)
-    what = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
-    point, low, high = (money(figures(each), diagnosis.currency) for each in (scaled.point, scaled.low, scaled.high))
-    return f"{point}{what} ({low} to {high})"
+    return value.written(lambda each: money(figures(PER * each), diagnosis.currency), what_is_earned(diagnosis))
+
+
+def what_is_earned(diagnosis: Diagnosis) -> str:
+    """Return the unit of what exposures earn, where money does not say it."""
+    return "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
 
 
 def what_is_worn(diagnosis: Diagnosis) -> Iterator[str]:
@@ -102,7 +104,7 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
         rate = 1 / FALSE_DISCOVERIES
         yield f"Of arms called on evidence of their own, at most about 1 in {rate:.0f} is a false alarm by chance."
     if together:
-        yield "That items wear out rests on when arms were launched: see what would undo it."
+        yield "That items wear out rests on launches, or on how fast arms were shown: see what would undo it."
     if chance:
         dealt = "; ".join(f"{name}: p = {share}" for name, share in chance.items())
         yield f"How often placebos, which are this log with one thing left to chance, say as much: {dealt}."
@@ -124,8 +126,8 @@ def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         return
     if diagnosis.verdict == FALLS_TOGETHER:
         yield (
-            "Launch a fresh one",
-            "beside what is shown now, and ask again in two weeks: how it begins tells why rewards fall.",
+            "Launch a fresh one, or rest one",
+            "beside what is shown now, and ask again in some weeks: how it begins, or comes back, tells why.",
         )
     if diagnosis.verdict == FALLS_WITH_CALENDAR:
         yield "Do not replace arms for this", "fresh ones would fall alike: find out what changed for all of them."

@@ -37,7 +37,9 @@ def _about_causes(findings: Findings) -> Iterator[str]:
         return
     yield f"Exposure, age or calendar: {findings.driver_reason}."
     if findings.driver == CANNOT_TELL and (findings.worn.any() or findings.common_fall > 2):
-        if len(findings.log.arms) == 1:
+        if findings.together.staggered and len(findings.log.arms) > 1:
+            yield "Launches did not settle it: an arm that rests for some weeks, and comes back, would tell."
+        elif len(findings.log.arms) == 1:
             yield "Season, site or audience may be the cause as well: a second arm, launched now, would tell."
         else:
             yield (
@@ -65,8 +67,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         shown = ", ".join(arms[:5]) + (f" and {len(arms) - 5:,} more" if len(arms) > 5 else "")
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
-            f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors. "
-            f"With them, {findings.otherwise.get('bursts', 0)} of {len(log.arms)} arms would be called."
+            f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors."
             + _LAUNCHES
             * any(burst.first_exposure == 0 for burst in findings.bursts)
         )
@@ -77,14 +78,12 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         )
     if log.counted.strata:
         columns = " and ".join(map(repr, log.counted.strata))
-        yield (
-            f"With {columns} taken into account {int(findings.worn.sum())} of {len(log.arms)} "
-            f"arms are called; without it, {findings.otherwise.get('segment', 0)} would be."
-        )
+        yield f"Arms were compared within {columns}: what changes along with that is no evidence of wear."
     if log.counted.cap is not None:
         yield (
             f"A few large rewards carry most of the spread: {log.counted.capped_rows:,} above {log.counted.cap:,.4g} "
-            "count as that much in the tests, so that one sale does not decide. Values and gains are in full rewards."
+            "count as that much in the tests, so that one sale does not decide. Values and gains are in full rewards; "
+            "what is kept may differ from what was earned lately, by luck with a few of them."
         )
 
 
@@ -120,7 +119,8 @@ def _about_gains(log: Log, gains: Sequence[Gain]) -> Iterator[str]:
         yield (
             "The gains are a simulation from what this log makes likely, not a measurement: only an experiment can "
             "confirm them. Policies begin without the log, and pay for their own exploration; arms go on as they did, "
-            "each draw in its own way. Intervals hold 90 % of the draws."
+            "each draw in its own way. Intervals hold 90 % of the draws. Arms are taken to have been shown to "
+            "people who are alike: where some were offered to others only, differences may be those of people."
         )
         if len(log.arms) > MOST_PLAYED:
             yield (
@@ -151,7 +151,7 @@ def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
     if few:
         yield (
             f"Too little to say of {len(few):,} of {len(arms):,} arms: they have too few rewards, or were shown on "
-            "too few days, for any loss to be seen. They are not called, whatever they did."
+            "too few days, or beside no others, for any loss to be seen. They are not called, whatever they did."
         )
 
 

@@ -30,7 +30,7 @@ _NEUTRAL, _ROTTING, _MUTED = COLOURS[0], COLOURS[1], "0.6"
 
 
 def arms_figure(diagnosis: Diagnosis) -> Figure:
-    """Return small multiples: the mean rewards of each arm, its isotonic fit and the band around it."""
+    """Return small multiples: the mean rewards of each arm, what the model makes of them and its band."""
     arms = in_order(diagnosis.arms)[:SHOWN_ARMS]
     columns = min(COLUMNS, len(arms))
     rows = -(-len(arms) // columns)
@@ -65,10 +65,9 @@ def _draw_arm(axes: Axes, arm: ArmDiagnosis, finding: str, binary: bool) -> None
     curve = {name: np.array(values) for name, values in arm.curve.items()}
     x, colour = curve["exposure"], _ROTTING if arm.rotting else _NEUTRAL
     axes.scatter(x, curve["mean"], s=10, color=_MUTED, linewidth=0)
-    axes.fill_between(x, curve["low"], curve["high"], step="mid", color=colour, alpha=0.2, linewidth=0)
-    axes.step(x, curve["fit"], where="mid", color=colour, linewidth=2)
+    axes.fill_between(x, curve["low"], curve["high"], color=colour, alpha=0.2, linewidth=0)
     if arm.first is not None:  # per unit no curve is behind the numbers
-        axes.plot(x, curve["model"], "--", color="0.3", linewidth=1)
+        axes.plot(x, curve["fit"], color=colour, linewidth=2)
     axes.set_title(f"{plain(_short(arm.arm))}: {finding}", loc="left", fontsize=11, color=colour)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axes.xaxis.set_major_formatter(thousands())

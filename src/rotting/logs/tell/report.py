@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rotting._output.notebooks import card
 from rotting._output.pages import figure, page, table
-from rotting.logs.tell.answers import how_sure, in_order, what_is_worn, what_to_do
+from rotting.logs.tell.answers import how_sure, in_order, what_is_earned, what_is_worn, what_to_do
 from rotting.logs.tell.figures import SHOWN_ARMS, arms_figure, gain_figure
 from rotting.logs.tell.sentences import FALLS_TOGETHER, finding_of, rounded
 from rotting.logs.worth.estimates import Estimate, money
@@ -99,11 +99,13 @@ def _about(diagnosis: Diagnosis) -> str:
 def _arms(diagnosis: Diagnosis) -> list[str]:
     shown = in_order(diagnosis.arms)[:SHOWN_ROWS]
     rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
-    curve = "" if diagnosis.per_unit else " Dashed: the curve behind half-lives and gains."
+    line = "Line: what the model behind half-lives and gains makes of them"
+    if diagnosis.per_unit:
+        line = "Band: what their counts leave open"
     counted = " of one user" if diagnosis.per_unit else ""
     caption = (
-        f"Dots: mean rewards of bins of exposures{counted}. Steps: the best fit that never rises, with a 90 % band."
-        f"{curve} Orange: called worn. Look at the scales: panels may differ.{rest}"
+        f"Dots: mean rewards of bins of exposures{counted}. {line}, with a 90 % band."
+        f" Orange: called worn. Look at the scales: panels may differ.{rest}"
     )
     findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
     numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
@@ -125,9 +127,7 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
     formatted = _value_format(diagnosis)
 
     def spread(value: Estimate | None) -> str:
-        if value is None:
-            return ""
-        return f"{formatted(value.point)} ({formatted(value.low)} to {formatted(value.high)})"
+        return "" if value is None else value.written(formatted)
 
     rows = []
     for arm in in_order(diagnosis.arms):
@@ -204,10 +204,7 @@ def with_interval(estimate: Estimate) -> str:
     """
     decimals = _decimals(estimate.high - estimate.low)
     # Adding 0.0 turns a rounded -0.0 into 0.0.
-    point, low, high = (
-        f"{round(value, decimals) + 0.0:,.{decimals}f}" for value in (estimate.point, estimate.low, estimate.high)
-    )
-    return f"{point} ({low} to {high})"
+    return estimate.written(lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}")
 
 
 def _gains(diagnosis: Diagnosis) -> list[str]:
@@ -235,12 +232,9 @@ def _whole_gain(diagnosis: Diagnosis) -> list[str]:
         return []
     gain = diagnosis.gain_of(advice.played_as).gain
     share = diagnosis.gain_exposures / PER
-    point, low, high = (
-        money(f"{share * value:,.0f}", diagnosis.currency) for value in (gain.point, gain.low, gain.high)
-    )
-    what = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
+    earned = gain.written(lambda value: money(f"{share * value:,.0f}", diagnosis.currency), what_is_earned(diagnosis))
     return [
-        f"<p>{escape(advice.label)} would earn about {escape(f'{point} ({low} to {high}){what}')} more over the next "
+        f"<p>{escape(advice.label)} would earn about {escape(earned)} more over the next "
         f"{diagnosis.gain_exposures:,} exposures.</p>"
     ]
 
@@ -253,10 +247,7 @@ def period_rows(diagnosis: Diagnosis) -> list[list[str]]:
     rows = []
     for row in diagnosis.periods.changes:
         means = ["" if each.mean is None else formatted(each.mean) for each in (row.before, row.after)]
-        change = row.change
-        shown = (
-            "" if change is None else f"{formatted(change.point)} ({formatted(change.low)} to {formatted(change.high)})"
-        )
+        shown = "" if row.change is None else row.change.written(formatted)
         rows.append([row.arm, f"{row.before.exposures:,}", means[0], f"{row.after.exposures:,}", means[1], shown])
     return rows
 

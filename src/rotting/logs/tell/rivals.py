@@ -47,6 +47,13 @@ def rivals(log: Log, findings: Findings) -> Iterator[str]:
 
 def _of_launches(findings: Findings) -> Iterator[str]:
     together, panel = findings.together, findings.panel
+    if not together.staggered:
+        yield (
+            "Evidence of paces: arms were launched together, and those shown more fall more. Arms that were shown more "
+            "because they did well at first, by luck, look the same; so do arms whose audience changed as they were "
+            "shown more. A randomised experiment, or resting an arm for a week, would tell."
+        )
+        return
     ages = float(panel.launch.max() - panel.launch.min()) / panel.typical_age
     better, least = (np.expm1(max(-together.slope - errors * together.error, 0.0) * ages) for errors in (0.0, NINETY))
     yield (

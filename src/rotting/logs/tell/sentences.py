@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rotting.logs.model.findings import LAUNCHES, OWN, Findings
+from rotting.logs.model.findings import LAUNCHES, OWN, Findings, assumption
 from rotting.logs.model.launches import AGE, EXPOSURE
 from rotting.logs.read.reading import Log
 from rotting.logs.tell.rivals import other_causes
@@ -17,6 +17,7 @@ from rotting.logs.worth.gain import KEEP, Gain
 from rotting.logs.worth.recommending import Recommendation, figures
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
+WIDEST_GAIN = 3.0  # intervals whose ends differ by more than this factor are told by their lower end
 LARGE_SHARE = 0.1  # of the rows; smaller ones are a caveat
 FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
 
@@ -75,7 +76,7 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
         others = "other items" if alone else "Items"
         told.append(
             f"{others} here wear out{cause} ({len(together)} of {len(arms)}; which ones cannot be told apart)"
-            f"{_speed(together, 'their')}, if newer arms are as good at first as older ones were"
+            f"{_speed(together, 'their')}, if {assumption(findings.together)}"
         )
     return "; ".join(told) + _unless(findings)
 
@@ -127,10 +128,10 @@ def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain], currenc
     kept = gains[0].reward.point
     relative = f" ({100 * gain.gain.point / kept:.0f} %)" if kept > 0 and gain.gain.point > 0.005 * kept else ""
     point, low, high = (money(figures(each), currency) for each in (gain.gain.point, gain.gain.low, gain.gain.high))
-    return (
-        f"; from now on {advice.label} would earn about {point} more per 1000 exposures{relative}, between {low} and "
-        f"{high}"
-    )
+    told = f"about {point} more per 1000 exposures{relative}, between {low} and {high}"
+    if gain.gain.high > WIDEST_GAIN * gain.gain.low:
+        told = f"at least {low} more per 1000 exposures"
+    return f"; from now on {advice.label} would earn {told}, if arms were shown to people who are alike"
 
 
 def rounded(value: float) -> str:

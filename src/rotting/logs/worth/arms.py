@@ -10,12 +10,13 @@ import numpy as np
 
 from rotting.logs.model.findings import NONE, Findings
 from rotting.logs.model.noise import reward_variance
-from rotting.logs.model.wearout import TAILS, Band
 from rotting.logs.read.counting import Arm
 from rotting.logs.read.reading import Log
-from rotting.logs.worth.estimates import Estimate
+from rotting.logs.worth.curves import curves
+from rotting.logs.worth.estimates import TAILS, Estimate
 from rotting.logs.worth.outlook import Draw, wearing_out
 from rotting.logs.worth.recommending import (
+    CHANCE,
     KEEP_IT,
     Action,
     Recommendation,
@@ -33,8 +34,6 @@ WIDEST_HALF_LIFE = 10.0
 AHEAD = 1000  # exposures over which an arm is valued
 LATELY = 0.25  # of the log's time, at its end
 NINETY = 1.645  # standard errors on either side of a 90 % interval
-# Draws times arms over which the curves that are shown are averaged, and draws at least.
-MOST_CURVES, LEAST_CURVES = 10_000, 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +62,7 @@ class ArmDiagnosis:
     action_reason: str
     rising: bool
     drop_at: int | None  # the exposure at which its value drops at once
-    curve: dict[str, list[float]]  # exposure, mean, fit (isotonic), low and high (of its 90 % band), model
+    curve: dict[str, list[float]]  # exposure, mean, fit (of the model), low and high (of its 90 % band)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,18 +88,18 @@ class _Values:
         )
 
 
-def diagnose_arms(log: Log, findings: Findings, bands: list[Band], draws: list[Draw]) -> list[ArmDiagnosis]:
+def diagnose_arms(log: Log, findings: Findings, draws: list[Draw]) -> list[ArmDiagnosis]:
     """Return what is known about every arm, in the order of the log."""
     values = _Values.of(log, draws)
     chance, fresh = chances(values.ahead), float(np.mean(values.first))
-    some = draws[:: max(len(draws) // max(MOST_CURVES // len(log.arms), LEAST_CURVES), 1)]
-    curves = _curves(bands, log, some)
     told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings)
     events, jumps, differ = findings.panel.events, drops(findings), not findings.alike
+    # An arm that earned next to nothing where others would have earned enough is known to be worse.
+    expected = findings.panel.exposures * findings.panel.mean / findings.panel.event
     result = []
-    for index, (arm, curve, own) in enumerate(zip(log.arms, curves, told, strict=True)):
+    for index, (arm, curve, own) in enumerate(zip(log.arms, curves(log, findings, draws), told, strict=True)):
         is_rotting, enough = bool(findings.evidence[index] != NONE), bool(findings.testable[index])
-        if not enough:
+        if not enough and not (expected[index] >= findings.within.fewest and chance[index] < CHANCE):
             action = Action(KEEP_IT, too_little(float(events[index]), findings))
         elif log.per_unit:
             action = action_per_unit(is_rotting)
@@ -140,7 +139,10 @@ def drops(findings: Findings) -> list[int | None]:
 
 def too_little(rewards: float, findings: Findings) -> str:
     """Return why nothing is said of an arm."""
-    needed = "" if findings.log.per_unit else f" of at least {findings.within.fewest:.0f} that a call takes"
+    fewest = findings.within.fewest
+    if rewards >= fewest and not findings.log.per_unit:
+        return "too little to say: nothing tells its exposures from the calendar"
+    needed = "" if findings.log.per_unit else f" of at least {fewest:.0f} that a call takes"
     return f"too little to say: {rewards:.0f} rewards{needed}, or too few days"
 
 
@@ -213,17 +215,3 @@ def half_life_of(draws: np.ndarray, exposures: float) -> tuple[float | None, flo
         return None, float(low) if np.isfinite(low) else None, None
     told = upper is not None and upper < WIDEST_HALF_LIFE * low
     return (float(middle) if told else None), float(low), upper
-
-
-def _curves(bands: list[Band], log: Log, draws: list[Draw]) -> Iterator[dict[str, list[float]]]:
-    """Yield what a figure of each arm needs: what was measured, and the mean of the draws."""
-    sizes = [len(band.exposure) for band in bands]
-    times = []
-    for band, arm in zip(bands, log.arms, strict=True):
-        times.append(np.interp(band.exposure, arm.cells.exposure, arm.cells.time))
-    numbers, time = np.repeat(np.arange(len(bands)), sizes), np.concatenate(times)
-    exposure = np.concatenate([band.exposure for band in bands])
-    model = np.mean([draw.values(numbers, exposure, time) for draw in draws], axis=0) + log.offset
-    for band, own in zip(bands, np.split(model, np.cumsum(sizes)[:-1]), strict=True):
-        curve = {"exposure": band.exposure.tolist(), "model": own.tolist()}
-        yield curve | {name: (getattr(band, name) + log.offset).tolist() for name in ("mean", "fit", "low", "high")}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+
+TAILS = (0.05, 0.95)  # the quantiles that bound every 90 % interval and band
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,6 +19,14 @@ class Estimate:
     def shifted(self, by: float) -> Estimate:
         """Return the estimate of the number plus a known one."""
         return Estimate(self.point + by, self.low + by, self.high + by)
+
+    def written(self, number: Callable[[float], str], unit: str = "") -> str:
+        """Return the number and its interval as a text.
+
+        >>> Estimate(2.0, 1.0, 3.5).written("{:.1f}".format, " clicks")
+        '2.0 clicks (1.0 to 3.5)'
+        """
+        return f"{number(self.point)}{unit} ({number(self.low)} to {number(self.high)})"
 
 
 def money(number: str, currency: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -22,26 +23,27 @@ from rotting.problems.curves import as_curve
 AHEAD = 0.25
 
 
-def capped_ratio(log: Log) -> float:
-    """Return what a reward is worth in units of the capped ones."""
-    capped = sum(float(arm.cells.capped.sum()) for arm in log.arms)
-    return sum(float(arm.cells.total.sum()) for arm in log.arms) / capped if capped > 0 else 1.0
-
-
-def values_of(findings: Findings, seed: int) -> list[Draw]:
+def values_of(log: Log, findings: Findings, seed: int) -> list[Draw]:
     """Return draws of what the arms of a log are worth."""
-    return draw_values(findings, np.random.default_rng(seed), capped_ratio(findings.log))
+    ahead = period_ahead(log)
+    return [ahead.scaled(each) for each in draw_values(findings, np.random.default_rng(seed))]
 
 
 def period_ahead(log: Log) -> Period:
     """Return the period after the log: a quarter of its exposures, in the shares of its last quarter."""
     late = [arm.cells.time >= 1 - AHEAD for arm in log.arms]
     recent = np.array([float(arm.cells.count[own].sum()) for arm, own in zip(log.arms, late, strict=True)])
-    earned = sum(float(arm.cells.total[own].sum()) for arm, own in zip(log.arms, late, strict=True))
+    totals, capped = (
+        np.array([float(getattr(arm.cells, kind)[own].sum()) for arm, own in zip(log.arms, late, strict=True)])
+        for kind in ("total", "capped")
+    )
     start = np.array([float(arm.exposures) for arm in log.arms])
     if recent.sum() == 0:
         return Period.of(start, start, time=1.0, span=AHEAD)
-    return Period.of(recent, start, time=1.0, span=AHEAD, earned=earned / recent.sum())
+    period = Period.of(recent, start, time=1.0, span=AHEAD)
+    chosen = period.arms
+    earned, level = totals.sum() / recent.sum(), capped[chosen].sum() / recent[chosen].sum()
+    return dataclasses.replace(period, earned=float(earned), capped=float(level))
 
 
 @takes_options
@@ -76,9 +78,9 @@ def problem_from_log(
         problem = "cannot be used, since a problem counts the pulls of all users together"
         raise LogError(problem, name="unit", value=options.unit, expected="no unit")
     read = read_log(log, options)
-    findings = find_wear_out(read, reward_delay, simple=True)
+    findings = find_wear_out(read, reward_delay)
     restless = findings.driver == CALENDAR
-    draws = values_of(findings, 0)
+    draws = values_of(read, findings, 0)
     chosen = [draw for draw in draws if (not draw.falls if restless else draw.along == EXPOSURE)]
     chosen = chosen if len(chosen) >= DRAWS // 20 else draws
     batch = batch_of(read.exposures)

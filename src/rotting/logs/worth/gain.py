@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting.logs.model.launches import EXPOSURE
-from rotting.logs.model.wearout import TAILS
-from rotting.logs.worth.estimates import Estimate
+from rotting.logs.worth.estimates import TAILS, Estimate
 from rotting.logs.worth.outlook import Draw, wearing_faster
 
 if TYPE_CHECKING:
@@ -49,24 +48,26 @@ class Period:
     time: float  # of the log's span: 1 for its end
     span: float  # how much of the log's span the period takes
     earned: float | None = None  # what an exposure earned by this allocation, in the log; None where that is not known
+    capped: float | None = None  # the same of the arms, with large rewards cut: luck with one must not move all of them
 
     @classmethod
-    def of(cls, shown: np.ndarray, start: np.ndarray, time: float, span: float, earned: float | None = None) -> Period:
+    def of(cls, shown: np.ndarray, start: np.ndarray, time: float, span: float) -> Period:
         """Return the period in which arms are shown so often by the allocation, for the most shown of them."""
         arms = np.sort(np.argsort(-shown, kind="stable")[: min(MOST_PLAYED, int((shown > 0).sum()))])
         total = float(shown[arms].sum())
-        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total, time, span, earned)
+        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total, time, span)
 
-    def scale(self, draw: Draw) -> float:
-        """Return what values of a draw are multiplied by, so that the allocation earns at first what it did earn.
+    def scaled(self, draw: Draw) -> Draw:
+        """Return a draw whose values from now on are such that the allocation earns at first what it did earn.
 
         What is uncertain is how arms differ and how they go on, not what the log earned.
         """
         middle = self.start - 0.5 * self.shares * self.exposures  # of the time in which that was earned
-        begins = float(self.shares @ draw.values(self.arms, np.maximum(middle, 0.0), self.time))
-        if self.earned is None or draw.panel.additive or begins <= 0 or self.earned <= 0:
-            return 1.0
-        return self.earned / begins
+        plain = dataclasses.replace(draw, ratio=np.ones(draw.panel.arms), scale=1.0)
+        begins = float(self.shares @ plain.values(self.arms, np.maximum(middle, 0.0), self.time))
+        if self.capped is None or draw.panel.additive or begins <= 0 or self.capped <= 0:
+            return draw
+        return dataclasses.replace(draw, scale=self.capped / begins)
 
     @property
     def batch(self) -> int:
@@ -188,7 +189,7 @@ def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str
     pulls = (np.arange(period.rounds) + 0.5) * period.batch
     shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
     times = period.time + (0.0 if own else period.span * pulls / period.exposures)
-    values = period.scale(draw) * draw.values(period.arms[:, None], shown, times)
+    values = draw.values(period.arms[:, None], shown, times)
     if binary:
         values = np.clip(values, 0.0, 1.0)
     return Problem(
@@ -208,7 +209,7 @@ def kept_reward(draw: Draw, period: Period) -> float:
     times = period.time + period.span * pulls / period.exposures
     now = period.time if draw.along == EXPOSURE else times
     shown = np.asarray(period.start)[:, None] + period.shares[:, None] * pulls
-    values = period.scale(draw) * draw.values(period.arms[:, None], shown, now)
+    values = draw.values(period.arms[:, None], shown, now)
     return PER * float(period.shares @ np.minimum(values, draw.highest).mean(axis=1))
 
 

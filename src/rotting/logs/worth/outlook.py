@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import numpy as np
 
 from rotting.logs.model.findings import Findings
-from rotting.logs.model.launches import AGE, COMMON, EXPOSURE
-from rotting.logs.model.mixed import Arms, Assumed, Fit, calendars, wandering, weights
+from rotting.logs.model.launches import AGE, ALIKE, COMMON, EXPOSURE, SOON, STRAIGHT, Explanation, shaped
+from rotting.logs.model.mixed import Assumed, wandering, weights
 from rotting.logs.model.panel import Panel
 
 DRAWS = 400
-# Ways to fall: straight, or soon and then no more (over this share of a typical arm's exposures); along what.
-STRAIGHT, SOON = np.inf, 0.25
-WAYS = ((EXPOSURE, STRAIGHT), (EXPOSURE, SOON), (AGE, STRAIGHT))
-NOTHING_FALLS = 0.5  # beforehand
-LEVELS, SLOPES = (0.0, 0.1, 0.25, 0.6), (0.1, 0.3)
-MOST_WANDERINGS, MOST_LEARNT_FROM = 3, 60
 LIKELIEST, LIKELIEST_OF_MANY, MANY_ARMS = 24, 8, 300  # explanations that are drawn from
 LATELY = 0.25  # of the log's time: what arms are worth now is what they are worth then
 STEPS = 2
-ALIKE = 1e-6  # the spread of levels that are all one
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +28,9 @@ class Draw:
     start: np.ndarray  # logarithms without the slope, at an arm's launch
     now: np.ndarray  # and at its end
     season: np.ndarray  # what each slice does to all
-    ratio: float  # what a reward is worth in units of those that the model was fitted to
+    ratio: np.ndarray  # of each arm: what its rewards are worth in units of those that the model was fitted to
     highest: float  # no value is more
+    scale: float = 1.0  # what values from now on are multiplied by, so that arms earn what they earned lately
     faster: float = 0.0  # by how much arms fall beyond the log, besides, over a typical arm's exposures
 
     @property
@@ -59,7 +52,8 @@ class Draw:
         level = self.start[arm] + share * (self.now[arm] - self.start[arm])
         beyond = np.maximum(exposures - panel.exposures[arm], 0.0) / panel.typical_exposures
         logarithm = level + self.slope[arm] * shaped(place, self.way[1]) + self._season(time) - self.faster * beyond
-        return np.minimum(self.ratio * panel.values(logarithm), self.highest)
+        scale = self.ratio[arm] * np.where(time >= 1, self.scale, 1.0)
+        return np.asarray(np.minimum(scale * panel.values(logarithm), self.highest))
 
     def _season(self, time: np.ndarray) -> np.ndarray:
         """Return what a time does to all arms; after the log, what its last quarter does."""
@@ -73,7 +67,8 @@ class Draw:
         """Return what each arm was worth over its first exposures, in the last quarter's calendar."""
         arms = np.arange(self.panel.arms)
         if self.along == AGE:
-            return np.minimum(self.ratio * self.panel.values(self.start + self._season(np.array(1.0))), self.highest)
+            values = self.panel.values(self.start + self._season(np.array(1.0)))
+            return np.asarray(np.minimum(self.scale * self.ratio * values, self.highest))
         steps = np.linspace(0, exposures, 5)
         return np.asarray(np.mean([self.values(arms, np.full(len(arms), step)) for step in steps], axis=0))
 
@@ -90,88 +85,32 @@ class Draw:
         return np.asarray(place * (panel.typical_exposures if self.along == EXPOSURE else panel.typical_age * pace))
 
 
-def shaped(place: np.ndarray, width: float) -> np.ndarray:
-    """Return how much of a fall is over at a place along the axis: steep at first if the width is finite.
-
-    >>> shaped(np.array([0.0, 1.0]), np.inf).tolist(), shaped(np.array([1.0]), 0.25).round(3).tolist()
-    ([0.0, 1.0], [0.245])
-    """
-    return np.asarray(place if width == STRAIGHT else -width * np.expm1(-place / width))
-
-
-@dataclasses.dataclass(frozen=True)
-class _Explanation:
-    way: tuple[str, float]
-    falls: bool
-    assumed: Assumed
-    calendar: int
-
-
-def draw_values(findings: Findings, generator: np.random.Generator, ratio: float, times: int = DRAWS) -> list[Draw]:
-    """Return draws of the values of all arms.
-
-    `ratio` is what a reward is worth in units of the capped rewards that the model was fitted to.
-    """
+def draw_values(findings: Findings, generator: np.random.Generator, times: int = DRAWS) -> list[Draw]:
+    """Return draws of the values of all arms."""
     panel = findings.panel
-    found = _weighed(findings)
-    explanations = list(found)
-    chances = weights(np.array(list(found.values())))
+    explanations = findings.together.explanations
+    chances = weights(np.array([each.evidence for each in explanations]))
     most = LIKELIEST if panel.arms <= MANY_ARMS else LIKELIEST_OF_MANY
     best = np.argsort(-chances)[:most]
     counts = generator.multinomial(times, chances[best] / chances[best].sum())
-    highest = 1.0 if findings.log.binary else np.inf
     draws = []
     for index, count in zip(best.tolist(), counts.tolist(), strict=True):
         if count:
-            draws += _drawn(panel, explanations[index], count, generator, ratio, highest)
+            draws += _drawn(findings, explanations[index], count, generator)
     return [draws[place] for place in generator.permutation(len(draws))]
 
 
-def _weighed(findings: Findings) -> dict[_Explanation, float]:
-    """Return the logarithms of evidence times prior of all explanations, learnt from some of the arms."""
-    panel = findings.panel
-    some = panel.some(MOST_LEARNT_FROM)
-    panel = panel.of(some)
-    wanderings = sorted(findings.within.fits, key=lambda pair: -pair[0])[:MOST_WANDERINGS]
-    seasons = calendars(panel.time)
-    found: dict[_Explanation, float] = {}
-    for (chance, fit), level in itertools.product(wanderings, LEVELS):
-        steady = fit.arms.assumed._replace(level=max(level, ALIKE), slope=0.0)
-        for way, slope in [*itertools.product(WAYS, SLOPES), (WAYS[0], 0.0)]:
-            axis, assumed = _axis(panel, way), steady._replace(slope=slope)
-            arms = Arms(panel, assumed, axis)
-            prior = NOTHING_FALLS if slope == 0 else (1 - NOTHING_FALLS) / (len(WAYS) * len(SLOPES))
-            for number, season in enumerate(seasons):
-                own = Fit(arms, season)
-                gained = 0.0 if slope == 0 else float(own.common(axis).log_evidence(COMMON))
-                found[_Explanation(way, slope > 0, assumed, number)] = (
-                    np.log(chance * prior) + own.log_likelihood + gained
-                )
-    return found
-
-
-def _axis(panel: Panel, way: tuple[str, float]) -> np.ndarray:
-    along, width = way
-    place = panel.exposure / panel.typical_exposures if along == EXPOSURE else panel.age / panel.typical_age
-    return np.asarray(shaped(place, width) * (panel.shown > 0))
-
-
-def _drawn(
-    panel: Panel, explanation: _Explanation, count: int, generator: np.random.Generator, ratio: float, highest: float
-) -> list[Draw]:
+def _drawn(findings: Findings, explanation: Explanation, count: int, generator: np.random.Generator) -> list[Draw]:
     """Return draws of slices, slopes and levels, given one explanation."""
-    axis = _axis(panel, explanation.way)
-    prior = COMMON if explanation.falls else 1e-6
-    season = calendars(panel.time)[explanation.calendar]
-    assumed = explanation.assumed
-    seen = panel
+    panel, ratio, highest = findings.panel, _capped_ratios(findings), 1.0 if findings.log.binary else np.inf
+    prior, assumed, seen = COMMON if explanation.falls else 1e-6, explanation.assumed, panel
+    fit, axis = explanation.fit(seen)
     for _ in range(STEPS):
-        fit = Fit(Arms(seen, assumed, axis), season)
         mean = fit.joint(axis, prior).mean
         beside = mean[:-1] + mean[-1] * axis
         rest = fit.arms.response - fit.arms.weighed(beside)
         seen = seen.seen_from(beside + np.einsum("ast,at->as", fit.arms.spread, rest))
-    fit = Fit(Arms(seen, assumed, axis), season)
+        fit, _ = explanation.fit(seen)
     joint = fit.joint(axis, prior)
     common = generator.multivariate_normal(joint.mean, joint.covariance, size=count, method="eigh")
     known, spread = _ends(seen, assumed, axis)
@@ -191,6 +130,19 @@ def _drawn(
             own[:, :2] = 0.0  # exactly alike
         draws.append(Draw(panel, explanation.way, falls, total, own[:, 0], own[:, 1], slices, ratio, highest))
     return draws
+
+
+def _capped_ratios(findings: Findings) -> np.ndarray:
+    """Return what rewards of each arm are worth in units of the capped ones that the model was fitted to.
+
+    Of few rewards, it is more like that of all arms.
+    """
+    log = findings.log
+    totals, capped = (np.array([getattr(arm.cells, kind).sum() for arm in log.arms]) for kind in ("total", "capped"))
+    if log.counted.cap is None or capped.sum() <= 0:
+        return np.ones(len(totals))
+    usual, few = totals.sum() / capped.sum(), findings.within.fewest * findings.panel.event
+    return np.asarray((totals + few * usual) / (capped + few))
 
 
 def _ends(panel: Panel, assumed: Assumed, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -85,8 +85,7 @@ def interval_text(value: Estimate, currency: str = "") -> str:
     >>> interval_text(Estimate(12.345, -3.0, 2500.0), "$")
     '$12.3 (-$3 to $2,500)'
     """
-    point, low, high = (money(figures(each, 3), currency) for each in (value.point, value.low, value.high))
-    return f"{point} ({low} to {high})"
+    return value.written(lambda each: money(figures(each, 3), currency))
 
 
 def figures(value: float, digits: int = 2) -> str:

@@ -1,14 +1,16 @@
 """The paper's claims, one by one: what it says, what we measure, and whether that agrees.
 
-A claim that one thing is larger than another `holds` if the whole 95 % interval says so, `fails` if the whole interval
-says the contrary, and `differs` if the interval leaves it open. A number `holds` if our interval includes it (and is
-narrow enough to tell), and `differs` if not; it `fails` if even its direction is wrong. What is large enough is said in
-the claim. Intervals are over runs (Student's t for means, the bootstrap for all else, with a fixed seed: the same data,
-the same interval); where there is only one run, nothing that is random holds or fails.
+A claim is a row: whose experiment, what is measured in words, the rule that makes a verdict of it, and the function
+that measures. A claim that one thing is larger than another `holds` if the whole 95 % interval says so, `fails` if the
+whole interval says the contrary, and `differs` if the interval leaves it open. A number `holds` if our interval
+includes it (and is narrow enough to tell), and `differs` if not; it `fails` if even its direction is wrong. What is
+large enough is said in the claim. Intervals are over runs (Student's t for means, the bootstrap for all else, with a
+fixed seed: the same data, the same interval); where there is only one run, nothing that is random holds or fails.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,21 +18,31 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting.paper.experiment import Results
-from rotting.simulation.paired import LEVEL
+from rotting.simulation.paired import LEVEL, mean_interval
 
 HOLDS, FAILS, DIFFERS = "holds", "fails", "differs"
 RESAMPLES = 1000
 AllResults = Mapping[str, Results]  # by experiment
 
 
-class Finding(NamedTuple):
-    """What was measured, and what it says about a claim."""
+class Estimate(NamedTuple):
+    """What was measured, and its 95 % interval: None where there is nothing random, or only one run."""
 
     value: float
-    low: float | None  # the 95 % interval; None where there is nothing random, or only one run
-    high: float | None
-    verdict: str
+    low: float | None = None
+    high: float | None = None
+
+
+class Finding(NamedTuple):
+    """What was measured, and why that says what it says about a claim."""
+
+    measured: Estimate
     why: str
+    verdict: str | None = None  # if it is not what the claim's rule says
+
+
+Rule = Callable[[Estimate], str]
+Check = Callable[[Results], Finding]
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,9 @@ class Claim:
     words: str  # the paper's, in brief
     measure: str  # what our value is
     paper: str  # the paper's value, as it is given
-    needs: tuple[str, ...]  # experiments
-    check: Callable[[AllResults], Finding]
+    experiment: str  # whose results tell
+    rule: Rule
+    check: Check
     clock: bool = False  # does it depend on how fast the machine is?
 
 
@@ -73,64 +86,85 @@ CLAIMS: list[Claim] = []
 def judge(results: AllResults, claims: Sequence[Claim] = CLAIMS) -> list[Judgement]:
     """Return a verdict on every claim."""
     judgements = []
-    for claim in claims:
-        finding = claim.check(results)._asdict()
-        judgements.append(Judgement(claim.name, claim.words, claim.measure, claim.paper, clock=claim.clock, **finding))
+    for each in claims:
+        measured, why, verdict = each.check(results[each.experiment])
+        said = each.name, each.words, each.measure, each.paper
+        judgements.append(Judgement(*said, *measured, verdict or each.rule(measured), why, each.clock))
     return judgements
 
 
 def claim(
-    name: str, words: str, measure: str, needs: Sequence[str], paper: str = "", clock: bool = False
-) -> Callable[[Callable[[AllResults], Finding]], Callable[[AllResults], Finding]]:
+    name: str, words: str, measure: str, experiment: str, rule: Rule, paper: str = "", clock: bool = False
+) -> Callable[[Check], Check]:
     """Add a function to the list of claims, with what it is about."""
 
-    def add(check: Callable[[AllResults], Finding]) -> Callable[[AllResults], Finding]:
-        CLAIMS.append(Claim(name, words, measure, paper, tuple(needs), check, clock))
+    def add(check: Check) -> Check:
+        CLAIMS.append(Claim(name, words, measure, paper, experiment, rule, check, clock))
         return check
 
     return add
 
 
-# How intervals and verdicts come about.
+# Rules.
 
 
-def resampled(
-    statistic: Callable[[np.ndarray], float], runs: int, resamples: int = RESAMPLES
-) -> tuple[float, float] | tuple[None, None]:
-    """Return the bootstrap interval of a statistic of the runs, which are given by their numbers."""
-    if runs < 2:
-        return None, None
-    draws = np.random.default_rng(0).integers(0, runs, size=(resamples, runs))
-    values = [statistic(chosen) for chosen in draws]
-    low, high = np.quantile(values, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    return float(low), float(high)
+def within(least: float = -math.inf, most: float = math.inf) -> Rule:
+    """Ask that a value lies between two limits, as far as its interval tells.
 
-
-def verdict_within(low: float | None, high: float | None, least: float, most: float) -> str:
-    """Return whether a value lies between two limits, as far as its interval tells.
-
-    >>> verdict_within(1.4, 1.6, least=0, most=2), verdict_within(1.4, 2.2, least=0, most=2)
+    >>> within(most=2)(Estimate(1.5, 1.4, 1.6)), within(most=2)(Estimate(1.8, 1.4, 2.2))
     ('holds', 'differs')
-    >>> verdict_within(2.4, 2.6, least=0, most=2)
+    >>> within(most=2)(Estimate(2.5, 2.4, 2.6))
     'fails'
     """
-    if low is None or high is None:
-        return DIFFERS
-    if least <= low and high <= most:
-        return HOLDS
-    return FAILS if high < least or low > most else DIFFERS
+
+    def verdict(measured: Estimate) -> str:
+        _, low, high = measured
+        if low is None or high is None:
+            return DIFFERS
+        if least <= low and high <= most:
+            return HOLDS
+        return FAILS if high < least or low > most else DIFFERS
+
+    return verdict
 
 
-def verdict_equal(low: float | None, high: float | None, published: float) -> str:
-    """Return whether an interval includes a published number and is no wider than it; `fails` if the sign is wrong."""
-    if low is None or high is None:
-        return DIFFERS
-    if high < 0 < published:
-        return FAILS
-    return HOLDS if low <= published <= high and high - low <= published else DIFFERS
+def equal(published: float) -> Rule:
+    """Ask that an interval includes a published number > 0 and is no wider than it; a wrong sign `fails`."""
+
+    def verdict(measured: Estimate) -> str:
+        _, low, high = measured
+        if low is None or high is None:
+            return DIFFERS
+        if high < 0:
+            return FAILS
+        return HOLDS if low <= published <= high and high - low <= published else DIFFERS
+
+    return verdict
 
 
-def ratio_of(over: np.ndarray, under: np.ndarray) -> tuple[float, float | None, float | None]:
-    """Return the ratio of two mean regrets over the same runs, with its interval."""
-    low, high = resampled(lambda chosen: over[chosen].mean() / under[chosen].mean(), len(over))
-    return float(over.mean() / under.mean()), low, high
+def exactly(least: float = -math.inf, most: float = math.inf) -> Rule:
+    """Ask that a value in which nothing is random, so that it has no interval, lies between two limits."""
+    return lambda measured: HOLDS if least <= measured.value <= most else FAILS
+
+
+# Estimates, with their intervals.
+
+
+def over_runs(statistic: Callable[[np.ndarray], float], runs: int, resamples: int = RESAMPLES) -> Estimate:
+    """Return a statistic of the runs, which are given by their numbers, with its bootstrap interval."""
+    value = statistic(np.arange(runs))
+    if runs < 2:
+        return Estimate(value)
+    draws = np.random.default_rng(0).integers(0, runs, size=(resamples, runs))
+    low, high = np.quantile([statistic(chosen) for chosen in draws], ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return Estimate(value, float(low), float(high))
+
+
+def mean_of(values: np.ndarray) -> Estimate:
+    """Return a mean over runs."""
+    return Estimate(float(values.mean()), *mean_interval(values))
+
+
+def ratio_of(over: np.ndarray, under: np.ndarray) -> Estimate:
+    """Return the ratio of two mean regrets over the same runs."""
+    return over_runs(lambda chosen: float(over[chosen].mean() / under[chosen].mean()), len(over))

@@ -6,56 +6,54 @@ from html import escape
 
 import numpy as np
 
-from rotting._output.style import with_thousands
 from rotting.serve.following import RECENT
-from rotting.serve.overview import STANDARD_ERRORS, ArmOverview, Overview, duration
+from rotting.serve.overview import STANDARD_ERRORS, ArmOverview, Overview, duration, lead
 from rotting.serve.page import charts
 from rotting.serve.page.html import Html, bandit_path, details, page, table
 
-
-def bandit_page(found: Overview, token: str | None, leave: bool) -> bytes:
-    """Return the page. `token` makes forms for those who may change arms."""
-    body = "\n".join(
-        (
-            _section("summary", _summary(found)),
-            _section("arms", _arms(found, token is not None)),
-            _add_form(found) if token is not None else "",
-            _section("wear", _wear(found)),
-            _section("shares", _shares(found)),
-            _section("rewards", _rewards(found)),
-            _section("decisions", _decisions(found)),
-            _section("health", _health(found)),
-        )
-    )
-    return page(f"{found.bandit} · rotting", body, stream=bandit_path(found.bandit, "/stream"), leave=leave)
+_WORTH = (
+    '<p class="soft">Worth: the ends of a fit to the arm’s rewards that never rises. Worn: they fall with its '
+    f"exposures by more than chance explains (a slope {STANDARD_ERRORS:g} standard errors below zero). Filtered "
+    "out: the policy finds it worse than others for now.</p>"
+)
+_DOTS = (
+    '<p class="soft">Dots: means of rewards in a row. Line: the fit that never rises. All arms have the same scale.</p>'
+)
+_MEANING = {
+    "retire": "It is no longer shown. Its history is kept, late rewards are accepted, and it can be restored.",
+    "restore": "It is available again, with its history.",
+    "add": "It is shown at once, until enough is known of it. An arm cannot be deleted, only retired.",
+}
 
 
-def _section(identifier: str, inside: str) -> str:
-    return f'<section class="live" id="{identifier}">{inside}</section>'
+def bandit_page(found: Overview, changeable: bool, leave: bool) -> bytes:
+    """Return the page, with forms if its reader may change arms."""
+    name = found.tally.row.name
+    sections = {
+        "summary": _summary(found),
+        "arms": _arms(found, changeable),
+        "add": _add_form(name) if changeable else "",
+        "wear": _wear(found),
+        "shares": _shares(found),
+        "rewards": _rewards(found),
+        "decisions": _decisions(found),
+        "health": _health(found),
+    }
+    live = {each: "" if each == "add" else ' class="live"' for each in sections}
+    body = "\n".join(f'<section{live[each]} id="{each}">{inside}</section>' for each, inside in sections.items())
+    return page(f"{name} · rotting", body, live=True, leave=leave)
 
 
 def _summary(found: Overview) -> str:
+    tally, sealed = found.tally, found.found.sealed
     needs = "".join(f"<li>{escape(need)}</li>" for need in found.needs)
     rest = f'<ul class="needs">{needs}</ul>' if needs else '<p class="calm">Nothing needs you.</p>'
-    partly = ""
-    if found.read < 1.0:
-        partly = f'<p class="soft">The log is still being read: this is the first {found.read:.0%} of it.</p>'
-    if found.sealed:
-        partly += (
-            f'<p class="soft">The log was compacted: pictures begin after event {with_thousands(found.sealed)}.</p>'
-        )
-    return f'<h1>{escape(found.bandit)}</h1><p class="lead">{escape(found.lead)}</p>{rest}{partly}'
-
-
-def state_of(arm: ArmOverview) -> str:
-    """Return what an arm is, in a word or two."""
-    if not arm.available:
-        return "retired"
-    if arm.rewards == 0:
-        return "no rewards yet"
-    if arm.worn:
-        return "worn"
-    return "filtered out" if arm.passes is False else "fresh"
+    if not tally.is_complete:
+        part = tally.seq / tally.log_seq
+        rest += f'<p class="soft">The log is still being read: this is the first {part:.0%} of it.</p>'
+    if sealed:
+        rest += f'<p class="soft">The log was compacted: pictures begin after event {sealed:,}.</p>'
+    return f'<h1>{escape(tally.row.name)}</h1><p class="lead">{escape(lead(found.arms))}</p>{rest}'
 
 
 def _arms(found: Overview, changeable: bool) -> str:
@@ -63,35 +61,33 @@ def _arms(found: Overview, changeable: bool) -> str:
     rows: list[list[object]] = []
     for place, arm in enumerate(found.arms):
         name = Html(f'<span class="swatch {charts.colour(place)}"></span>{escape(arm.name)}')
-        state = Html(f'<span class="state">{escape(state_of(arm))}</span>')
-        counts = [f"{arm.share:.0%}", with_thousands(arm.decisions), with_thousands(arm.rewards)]
-        row: list[object] = [name, state, *counts, _number(arm.fresh), _number(arm.now)]
-        rows.append([*row, _change_form(found.bandit, arm, place)] if changeable else row)
+        worth = [f"{arm.fit[end][1]:.3g}" if arm.fit else "" for end in (0, -1)]
+        state = Html(f'<span class="state">{arm.state}</span>')
+        row: list[object] = [name, state, f"{arm.share:.0%}", f"{arm.decisions:,}", f"{arm.rewards:,}", *worth]
+        rows.append([*row, _change_form(found.tally.row.name, arm, place)] if changeable else row)
     columns = [*columns, "change"] if changeable else columns
-    note = (
-        '<p class="soft">Worth: the ends of a fit to the arm’s rewards that never rises. Worn: they fall with its '
-        f"exposures by more than chance explains (a slope {STANDARD_ERRORS:g} standard errors below zero). Filtered "
-        "out: the policy finds it worse than others for now.</p>"
-    )
-    return f"<h2>Arms</h2>{table('Arms', columns, rows, numbers=set(range(2, 7)))}{note}"
+    return f"<h2>Arms</h2>{table('Arms', columns, rows, '  nnnnn')}{_WORTH}"
 
 
 def _change_form(bandit: str, arm: ArmOverview, place: int) -> Html:
     action = "retire" if arm.available else "restore"
-    return Html(
-        f'<form method="get" action="{bandit_path(bandit, "/confirm")}">'
-        f'<input type="hidden" name="action" value="{action}">'
-        f'<input type="hidden" name="arm" value="{escape(arm.name)}">'
-        f'<button class="quiet" id="change-{place}" aria-label="{action.capitalize()} {escape(arm.name)}">'
-        f"{action.capitalize()}…</button></form>"
+    return _form(
+        bandit, action, f"change-{place}", f'<input type="hidden" name="arm" value="{escape(arm.name)}">', arm.name
     )
 
 
-def _add_form(found: Overview) -> str:
-    return (
-        f'<form class="row" method="get" action="{bandit_path(found.bandit, "/confirm")}">'
-        '<input type="hidden" name="action" value="add"><label for="new-arm">A new arm</label>'
-        '<input id="new-arm" name="arm" required maxlength="200" autocomplete="off"><button>Add…</button></form>'
+def _add_form(bandit: str) -> str:
+    field = '<label for="new-arm">A new arm</label><input id="new-arm" name="arm" required maxlength="200"'
+    return _form(bandit, "add", "add-arm", f'{field} autocomplete="off">', "an arm")
+
+
+def _form(bandit: str, action: str, identifier: str, field: str, what: str) -> Html:
+    """Return a form that is folded away, so that changing an arm takes two steps."""
+    said = action.capitalize()
+    return Html(
+        f'<details id="{identifier}"><summary aria-label="{said} {escape(what)}">{said}…</summary>'
+        f'<p>{_MEANING[action]}</p><form class="row" method="post" action="{bandit_path(bandit, "/arms")}">'
+        f'<input type="hidden" name="action" value="{action}">{field}<button>{said} it</button></form></details>'
     )
 
 
@@ -99,105 +95,76 @@ def _wear(found: Overview) -> str:
     limits = charts.highest(found.arms)
     cards, rows = [], []
     for place, arm in enumerate(found.arms):
-        loss = ""
-        if arm.fresh is not None and arm.now is not None and arm.fresh > 0 and arm.worn:
-            loss = f" · lost {1 - arm.now / arm.fresh:.0%}"
-        cards.append(
-            f'<li><h3>{escape(arm.name)}</h3><p class="soft">{escape(state_of(arm))}{loss}</p>'
-            f"{charts.wear(arm, place, limits)}</li>"
-        )
-        rows += [[arm.name, with_thousands(round(x)), f"{y:.4g}"] for x, y in arm.dots[:: max(1, len(arm.dots) // 10)]]
-    numbers = table("Reward against exposures", ["arm", "exposures with a reward", "mean reward"], rows, {1, 2})
+        first = arm.fit[0][1] if arm.fit else 0.0
+        loss = f" · lost {1 - arm.fit[-1][1] / first:.0%}" if arm.worn and first > 0 else ""
+        picture = charts.wear(arm, place, limits)
+        cards.append(f'<li><h3>{escape(arm.name)}</h3><p class="soft">{arm.state}{loss}</p>{picture}</li>')
+        rows += [[arm.name, f"{x:,.0f}", f"{y:.4g}"] for x, y in arm.dots[:: max(1, len(arm.dots) // 10)]]
+    numbers = table("Reward against exposures", ["arm", "exposures with a reward", "mean reward"], rows, " nn")
     return (
-        "<h2>Wear-out: reward against exposures</h2>"
-        f'<ul class="cards">{"".join(cards)}</ul>'
-        '<p class="soft">Dots: means of rewards in a row. Line: the fit that never rises. All arms have the same '
-        f"scale.</p>{details('wear-table', 'The same as a table', numbers)}"
+        f'<h2>Wear-out: reward against exposures</h2><ul class="cards">{"".join(cards)}</ul>'
+        f"{_DOTS}{details('wear-table', numbers)}"
     )
 
 
 def _shares(found: Overview) -> str:
-    if found.start is None:
+    tally, names = found.tally, [arm.name for arm in found.arms]
+    if not tally.decided:
         return "<h2>Shares over time</h2><p>No decisions yet.</p>"
-    names = [arm.name for arm in found.arms]
-    counts = np.pad(found.shares, ((0, 0), (0, len(names) - found.shares.shape[1])))
+    counts, seconds = tally.shares.sums, tally.shares.step
+    counts = np.pad(counts, ((0, 0), (0, len(names) - counts.shape[1])))
     legend = "".join(
         f'<li><span class="swatch {charts.colour(place)}"></span><span>{escape(name)}</span></li>'
         for place, name in enumerate(names)
     )
-    filled = [period for period in range(len(counts)) if counts[period].sum()]
-    some = filled[:: max(1, len(filled) // 12)]
+    filled = np.flatnonzero(counts.sum(axis=1))
     rows = [
         [
-            charts.clock(found.start + period * found.seconds),
+            charts.clock(tally.start + period * seconds),
             *(f"{part:.0%}" for part in counts[period] / counts[period].sum()),
         ]
-        for period in some
+        for period in filled[:: max(1, len(filled) // 12)]
     ]
-    numbers = table("Shares over time", ["from", *names], rows, set(range(1, len(names) + 1)))
+    numbers = table("Shares over time", ["from", *names], rows, " " + "n" * len(names))
     return (
-        f"<h2>Shares over time</h2>{charts.shares(names, counts, found.start, found.seconds)}"
-        f'<ul class="legend">{legend}</ul>{details("shares-table", "The same as a table", numbers)}'
+        f"<h2>Shares over time</h2>{charts.shares(counts, tally.start, seconds)}"
+        f'<ul class="legend">{legend}</ul>{details("shares-table", numbers)}'
     )
 
 
 def _rewards(found: Overview) -> str:
-    waiting = f"{with_thousands(found.pending)} decisions wait for a reward."
-    if not found.delays:
-        return f"<h2>Rewards that wait</h2><p>{waiting}</p>"
-    quantiles = [(part, float(np.quantile(found.delays, part))) for part in (0.1, 0.5, 0.9, 0.99)]
-    numbers = table(
-        "How long rewards take",
-        ["of the rewards", "arrive within"],
-        [[f"{part:.0%}", duration(seconds)] for part, seconds in quantiles],
-        {1},
-    )
-    return (
-        f"<h2>Rewards that wait</h2><p>{waiting} Half of the last {with_thousands(len(found.delays))} rewards took "
-        f"{duration(quantiles[1][1])} or less, nine of ten {duration(quantiles[2][1])}.</p>"
-        f'<div class="narrow">{charts.delays(found.delays)}</div>'
-        f"{details('delays-table', 'The same as a table', numbers)}"
-    )
+    said, delays = f"{found.found.pending:,} decisions wait for a reward.", found.tally.delays
+    if not delays:
+        return f"<h2>Rewards that wait</h2><p>{said}</p>"
+    parts = (0.1, 0.5, 0.9, 0.99)
+    rows = [[f"{part:.0%}", duration(float(np.quantile(delays, part)))] for part in parts]
+    numbers = table("How long rewards take", ["of the rewards", "arrive within"], rows, " n")
+    said += f" Half of the last {len(delays):,} took {rows[1][1]} or less, nine of ten {rows[2][1]}."
+    return f'<h2>Rewards that wait</h2><p>{said}</p><div class="narrow">{numbers}</div>'
 
 
 def _decisions(found: Overview) -> str:
+    unknown = "(decided by another server, or before this one started)"
     rows = [
-        [charts.clock(each.at), arm, why or "(decided by another server, or before this one started)",
-         "" if each.probability is None else f"{each.probability:.3g}", each.decision]
-        for each, arm, why in found.recent
-    ]  # fmt: skip
-    shown = table("The last decisions", ["at", "arm", "why", "probability", "id"], rows, {3})
-    return f"<h2>The last decisions</h2>{shown}" if rows else "<h2>The last decisions</h2><p>None yet.</p>"
+        [
+            charts.clock(each.at),
+            found.arms[each.arm].name,
+            found.reasons.get(each.decision or "", unknown),
+            "" if each.probability is None else f"{each.probability:.3g}",
+            each.decision,
+        ]
+        for each in reversed(found.tally.last_decisions)
+    ]
+    shown = table("The last decisions", ["at", "arm", "why", "probability", "id"], rows, "   n")
+    return f'<h2>The last decisions</h2><div class="stacked">{shown if rows else "None yet."}</div>'
 
 
 def _health(found: Overview) -> str:
-    when = charts.clock(found.at) if found.at else "never"
     pairs = {
-        "policy": found.policy,
-        "an exposure counts once": found.count,
-        "events in the log": with_thousands(found.seq),
-        "last event": when,
+        "policy": found.found.policy,
+        "an exposure counts once": found.found.settings.count,
+        "events in the log": f"{found.tally.seq:,}",
+        "last event": charts.clock(found.tally.at) if found.tally.at else "never",
     }
     inside = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in pairs.items())
     return f'<h2>Health</h2><dl class="numbers">{inside}</dl>'
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def confirm_page(bandit: str, action: str, arm: str, token: str) -> bytes:
-    """Return the page that asks whether an arm shall really be changed."""
-    what = {
-        "retire": "It is no longer shown. Its history is kept, late rewards are accepted, and it can be restored.",
-        "restore": "It is available again, with its history.",
-        "add": "It is shown at once, until enough is known of it. An arm cannot be deleted, only retired.",
-    }[action]
-    body = (
-        f"<h1>{action.capitalize()} “{escape(arm)}”?</h1><p>{what}</p>"
-        f'<form class="row" method="post" action="{bandit_path(bandit, "/arms")}">'
-        f'<input type="hidden" name="token" value="{token}"><input type="hidden" name="action" value="{action}">'
-        f'<input type="hidden" name="arm" value="{escape(arm)}"><button>{action.capitalize()} it</button> '
-        f'<a href="{bandit_path(bandit)}">No, go back</a></form>'
-    )
-    return page(f"{action.capitalize()} {arm}? · {bandit}", body)

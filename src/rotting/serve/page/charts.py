@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
-from rotting._output.style import with_thousands
-from rotting.serve.overview import ArmOverview, duration
+from rotting.serve.overview import ArmOverview
 from rotting.serve.page.html import Html
 
 COLOURS = 7  # classes c0, c1, ... in the style
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 300.0, 150.0, 40.0, 20.0, 8.0
+LEFT, TOP, BOTTOM = 40.0, 8.0, 20.0  # where an axis leaves room
 
 
 def colour(place: int) -> str:
@@ -22,104 +20,91 @@ def colour(place: int) -> str:
     return f"c{place % COLOURS}"
 
 
+class Plot:
+    """A picture of points (x, y), within ranges from 0 to `end` and from `low` to `high`."""
+
+    def __init__(self, width: float, height: float, end: float, low: float, high: float):
+        self._size = width, height
+        self._range = end, low, high
+        self._parts: list[str] = []
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Return where a point is drawn."""
+        (width, height), (end, low, high) = self._size, self._range
+        inside = min(max(y, low), high)
+        down = TOP + (height - TOP - BOTTOM) * (high - inside) / (high - low)
+        return LEFT + (width - LEFT) * x / end, down
+
+    def axes(self, form: str, first: str, last: str) -> None:
+        """Draw three lines across, and say what the left and the right end are."""
+        (width, height), (_, low, high) = self._size, self._range
+        for y in (low, (low + high) / 2, high):
+            _, down = self.at(0.0, y)
+            self._parts.append(f'<line class="axis" x1="{LEFT}" x2="{width}" y1="{down:.1f}" y2="{down:.1f}"/>')
+            self._parts.append(f'<text x="{LEFT - 5}" y="{down + 4:.1f}" text-anchor="end">{y:{form}}</text>')
+        for x, anchor, said in ((LEFT, "start", first), (width, "end", last)):
+            self._parts.append(f'<text x="{x}" y="{height - 5}" text-anchor="{anchor}">{said}</text>')
+
+    def draw(self, shape: str, kind: str, points: Sequence[tuple[float, float]]) -> None:
+        """Draw a polyline, a polygon or, as "circle", dots."""
+        found = [self.at(x, y) for x, y in points]
+        if shape == "circle":
+            self._parts += [f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in found]
+        elif found:
+            listed = " ".join(f"{x:.1f},{y:.1f}" for x, y in found)
+            self._parts.append(f'<{shape} class="{kind}" points="{listed}"/>')
+
+    def svg(self, label: str, kind: str = "") -> Html:
+        """Return the picture."""
+        box = f"0 0 {self._size[0]:g} {self._size[1]:g}"
+        inside = "".join(self._parts)
+        return Html(f'<svg class="{kind}" role="img" aria-label="{escape(label)}" viewBox="{box}">{inside}</svg>')
+
+
 def highest(arms: Sequence[ArmOverview]) -> tuple[float, float]:
-    """Return the range of rewards that all arms are drawn on, so that they can be compared."""
-    values = [y for arm in arms for _, y in (*_thinned(arm), *arm.fit)]
-    low, high = min([0.0, *values]), max([0.0, *values])
+    """Return the range of rewards that all arms are drawn on, so that they can be compared.
+
+    Means of very few rewards do not count: they would flatten all the others.
+    """
+    values = [0.0]
+    for arm in arms:
+        dots = arm.dots if arm.rewards >= 10 * len(arm.dots) else ()
+        values += [y for _, y in (*dots, *arm.fit)]
+    low, high = min(values), max(values)
     return low, high if high > low else low + 1.0
-
-
-def _thinned(arm: ArmOverview) -> Sequence[tuple[float, float]]:
-    """Return the dots without the few that are made of very few rewards: they would flatten all the others."""
-    return arm.dots if arm.rewards >= 10 * max(1, len(arm.dots)) else ()
 
 
 def wear(arm: ArmOverview, place: int, limits: tuple[float, float]) -> Html:
     """Draw what an arm was worth against how often it was shown."""
-    low, high = limits
     end = max((x for x, _ in (*arm.dots, *arm.fit)), default=1.0)
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        across = _LEFT + (_WIDTH - _LEFT) * x / end
-        clipped = min(max(y, low), high)
-        return across, _TOP + (_HEIGHT - _TOP - _BOTTOM) * (high - clipped) / (high - low)
-
-    base = _HEIGHT - _BOTTOM
-    parts = []
-    for value in (low, (low + high) / 2, high):
-        _, y = at(0.0, value)
-        parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_WIDTH}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{_LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{value:.2g}</text>')
-    parts.append(f'<text x="{_LEFT}" y="{base + 15}">0</text>')
-    parts.append(f'<text x="{_WIDTH}" y="{base + 15}" text-anchor="end">{with_thousands(end)} rewards</text>')
-    for x, y in arm.dots:
-        across, down = at(x, y)
-        parts.append(f'<circle class="dot area" cx="{across:.1f}" cy="{down:.1f}" r="2.5"/>')
+    plot = Plot(300.0, 150.0, end, *limits)
+    plot.axes(".2g", "0", f"{end:,.0f} rewards")
+    plot.draw("circle", "dot area", arm.dots)
+    plot.draw("polyline", "fit line", arm.fit)
+    said = "No rewards yet."
     if arm.fit:
-        points = " ".join(f"{across:.1f},{down:.1f}" for across, down in (at(x, y) for x, y in arm.fit))
-        parts.append(f'<polyline class="fit line" points="{points}"/>')
-    label = f"{arm.name}: reward against exposures. " + (
-        "No rewards yet." if arm.fresh is None else f"The fit begins at {arm.fresh:.3g} and is now at {arm.now:.3g}."
-    )
-    return _svg(label, "".join(parts), _WIDTH, _HEIGHT, colour(place))
+        said = f"The fit begins at {arm.fit[0][1]:.3g} and is now at {arm.fit[-1][1]:.3g}."
+    return plot.svg(f"{arm.name}: reward against exposures. {said}", colour(place))
 
 
-def shares(names: Sequence[str], counts: np.ndarray, start: float, seconds: float) -> Html:
+def shares(counts: np.ndarray, start: float, seconds: float) -> Html:
     """Draw which part of the decisions each arm had, over time."""
-    width, height, base = 900.0, 220.0, 195.0
-    totals = counts.sum(axis=1)
-    filled = np.flatnonzero(totals)  # periods without a decision are bridged
-    portions = counts[filled] / totals[filled, None]
-    heights = np.cumsum(portions, axis=1)
-    span = max(1, len(counts))
-    across: list[float] = [40.0 + (width - 40.0) * (period + 0.5) / span for period in filled.tolist()]
+    plot = Plot(900.0, 220.0, len(counts), 0.0, 1.0)
+    filled = np.flatnonzero(counts.sum(axis=1))  # periods without a decision are bridged
+    heights = np.cumsum(counts[filled], axis=1) / counts[filled].sum(axis=1, keepdims=True)
+    across = (filled + 0.5).tolist()
     if len(across) == 1:
-        across, heights = [40.0, width], np.repeat(heights, 2, axis=0)
-    parts = []
+        across, heights = [0.0, float(len(counts))], np.repeat(heights, 2, axis=0)
     lower = np.zeros(len(across))
-    for arm in range(heights.shape[1]):
-        upper = heights[:, arm]
+    for arm, upper in enumerate(heights.T):
         if float(np.max(upper - lower)) > 0.0:
-            there = [f"{x:.1f},{base - (base - 8) * y:.1f}" for x, y in zip(across, upper, strict=True)]
-            back = [f"{x:.1f},{base - (base - 8) * y:.1f}" for x, y in zip(across, lower, strict=True)][::-1]
-            parts.append(f'<polygon class="area {colour(arm)}" points="{" ".join(there + back)}"/>')
+            there, back = (list(zip(across, edge.tolist(), strict=True)) for edge in (upper, lower))
+            plot.draw("polygon", f"area {colour(arm)}", [*there, *back[::-1]])
         lower = upper
-    for part in (0.0, 0.5, 1.0):
-        y = base - (base - 8) * part
-        parts.append(f'<line class="axis" x1="40" x2="{width}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text x="35" y="{y + 4}" text-anchor="end">{part:.0%}</text>')
-    for place, anchor in ((0, "start"), (span, "end")):
-        x = 40.0 if place == 0 else width
-        parts.append(f'<text x="{x}" y="{base + 18}" text-anchor="{anchor}">{clock(start + place * seconds)}</text>')
-    return _svg(f"Shares of {len(names)} arms over time.", "".join(parts), width, height)
-
-
-def delays(seconds: Sequence[float]) -> Html:
-    """Draw how long rewards take, as bars of times that double."""
-    width, height, base = 460.0, 130.0, 108.0
-    steps = [max(-7, math.floor(math.log2(each))) if each > 0 else -7 for each in seconds]
-    first, last = min(steps), max(steps)
-    counts = [steps.count(step) for step in range(first, last + 1)]
-    wide = min(60.0, width / len(counts))
-    parts = [f'<line class="axis" x1="0" x2="{width}" y1="{base}" y2="{base}"/>']
-    every = max(1, math.ceil(70.0 / wide))
-    for place, count in enumerate(counts):
-        tall = (base - 10) * count / max(counts)
-        x = place * wide
-        parts.append(
-            f'<rect class="area" x="{x + 1:.1f}" y="{base - tall:.1f}" width="{wide - 2:.1f}" height="{tall:.1f}"/>'
-        )
-        if place % every == 0:
-            parts.append(f'<text x="{x:.1f}" y="{base + 15}">{duration(2.0 ** (first + place))}</text>')
-    return _svg("How long the last rewards took.", "".join(parts), width, height, colour(0))
+    plot.axes(".0%", clock(start), clock(start + len(counts) * seconds))
+    return plot.svg(f"Shares of {counts.shape[1]} arms over time.")
 
 
 def clock(at: float) -> str:
     """Return a time, in UTC."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at)) + " UTC"
-
-
-def _svg(label: str, inside: str, width: float, height: float, kind: str = "") -> Html:
-    return Html(
-        f'<svg class="{kind}" role="img" aria-label="{escape(label)}" viewBox="0 0 {width:g} {height:g}">{inside}</svg>'
-    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import cache
 from html import escape
+from importlib.resources import files
 from urllib.parse import quote
 
 from rotting._output.pages import STYLE
@@ -24,9 +26,8 @@ def text(content: object) -> str:
     return content if isinstance(content, Html) else escape(str(content))
 
 
-def page(title: str, body: str, *, stream: str | None = None, leave: bool = False) -> bytes:
-    """Return a whole page. `stream` is where it hears of changes; `leave` adds a button that forgets the key."""
-    live = "" if stream is None else f' data-stream="{escape(stream)}"'
+def page(title: str, body: str, *, live: bool = False, leave: bool = False) -> bytes:
+    """Return a whole page. `live`: it is kept up to date; `leave` adds a button that forgets the key."""
     out = '<form method="post" action="/logout"><button class="quiet">Log out</button></form>' if leave else ""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -35,35 +36,32 @@ def page(title: str, body: str, *, stream: str | None = None, leave: bool = Fals
         '<link rel="icon" href="data:,">\n<link rel="stylesheet" href="/static/style.css">\n'
         '<script src="/static/live.js" defer></script>\n</head>\n'
         f'<body>\n<header><nav aria-label="Main"><a href="/">Bandits</a> <a href="/reference">Reference</a></nav>{out}'
-        f'</header>\n<main id="main"{live}>\n{body}\n</main>\n</body>\n</html>\n'
+        f'</header>\n<main id="main"{" data-live" * live}>\n{body}\n</main>\n</body>\n</html>\n'
     ).encode()
 
 
-def table(
-    caption: str, columns: Sequence[str], rows: Sequence[Sequence[object]], numbers: Collection[int] = ()
-) -> Html:
-    """Return a table whose first cells name their rows; cells may be `Html`. It scrolls where it is too wide."""
+def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[object]], numbers: str = "") -> Html:
+    """Return a table whose first cells name their rows; cells may be `Html`. It scrolls where it is too wide.
 
-    def cell(place: int, content: object) -> str:
-        kind = ' class="number"' if place in numbers else ""
-        tag = 'th scope="row"' if place == 0 else "td"
-        return f"<{tag}{kind}>{text(content)}</{tag[:2]}>"
-
-    heads = "".join(
-        f'<th scope="col"{" class=number" if place in numbers else ""}>{text(column)}</th>'
-        for place, column in enumerate(columns)
-    )
-    body = "\n".join(f"<tr>{''.join(cell(place, each) for place, each in enumerate(row))}</tr>" for row in rows)
+    `numbers` has a letter for each column, n where it holds numbers.
+    """
+    kinds = [' class="number"' if letter == "n" else "" for letter in numbers.ljust(len(columns))]
+    heads = "".join(f'<th scope="col"{kind}>{text(name)}</th>' for name, kind in zip(columns, kinds, strict=True))
+    body = ""
+    for first, *others in rows:
+        rest = zip(columns[1:], kinds[1:], others, strict=True)
+        cells = "".join(f'<td data-label="{escape(name)}"{kind}>{text(cell)}</td>' for name, kind, cell in rest)
+        body += f'<tr><th scope="row"{kinds[0]}>{text(first)}</th>{cells}</tr>\n'
     return Html(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(caption)}"><table>\n'
-        f'<caption class="hidden">{escape(caption)}</caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n'
+        f'<caption class="hidden">{escape(caption)}</caption>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}'
         "</tbody></table></div>"
     )
 
 
-def details(identifier: str, summary: str, inside: str) -> Html:
-    """Return something that is folded away until somebody wants it."""
-    return Html(f'<details id="{identifier}"><summary>{text(summary)}</summary>{inside}</details>')
+def details(identifier: str, inside: str) -> str:
+    """Return a table that is folded away until somebody wants it."""
+    return f'<details id="{identifier}"><summary>The same as a table</summary>{inside}</details>'
 
 
 def link(where: str, content: object) -> Html:
@@ -74,23 +72,14 @@ def link(where: str, content: object) -> Html:
 def bandit_path(name: str, rest: str = "") -> str:
     """Return the address of a bandit's page.
 
-    >>> bandit_path("a/b", "/stream")
-    '/bandits/a%2Fb/stream'
+    >>> bandit_path("a/b", "/arms")
+    '/bandits/a%2Fb/arms'
     """
     return f"/bandits/{quote(name, safe='')}{rest}"
 
 
-def style() -> bytes:
-    """Return the style of all pages: that of the package's reports, and what only these pages have."""
-    return (STYLE + _read("style.css")).encode()
-
-
-def script() -> bytes:
-    """Return the one script."""
-    return _read("live.js").encode()
-
-
-def _read(name: str) -> str:
-    from importlib.resources import files
-
-    return (files("rotting.serve.page") / name).read_text(encoding="utf-8")
+@cache
+def static(name: str) -> bytes:
+    """Return the style of all pages, that of the package's reports and what only these have, or their script."""
+    content = (files("rotting.serve.page") / name).read_text(encoding="utf-8")
+    return (STYLE + content if name == "style.css" else content).encode()

@@ -1,12 +1,12 @@
-// Keeps a page up to date: whenever the server says that something has changed, the page is fetched again and its
-// parts that carry an id and the class "live" are replaced. Without this script, the page is as it was when loaded.
+// Keeps a page up to date: once a second the page is asked for again, and if it has changed, its parts that carry an id
+// and the class "live" are replaced. Without this script, the page is as it was when loaded.
 "use strict";
 
 (() => {
-  const main = document.querySelector("main[data-stream]");
-  if (!main || !window.EventSource) return;
+  const main = document.querySelector("main[data-live]");
+  if (!main) return;
 
-  let paused = false, busy = false, again = false;
+  let paused = false, tag = "";
   const bar = document.createElement("p");
   bar.className = "row soft";
   const state = document.createElement("span");
@@ -22,44 +22,40 @@
     paused = !paused;
     show();
     say(paused ? "Paused." : "Live.");
-    if (!paused) update();
   });
   show();
 
-  // Somebody who is typing, or has opened a table, keeps what they have.
-  const inUse = (part) => part.contains(document.activeElement) && document.activeElement.matches("input, summary");
+  // What somebody is using, by keyboard or hand, stays as it is.
+  const inUse = (part) => part.contains(document.activeElement);
 
   async function update() {
-    if (paused || document.hidden) { again = true; return; }
-    if (busy) { again = true; return; }
-    busy = true;
-    again = false;
     try {
-      const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
+      const reply = await fetch(location.href, { headers: { Accept: "text/html", "If-None-Match": tag } });
       if (reply.redirected || reply.status === 401) { location.reload(); return; }
-      if (!reply.ok) throw new Error(reply.statusText);
-      const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
-      for (const old of main.querySelectorAll(".live[id]")) {
-        const part = fresh.getElementById(old.id);
-        if (!part || inUse(old) || old.innerHTML === part.innerHTML) continue;
-        const open = [...old.querySelectorAll("details[open]")].map((each) => each.id);
-        const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-        old.replaceWith(part);
-        for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-        if (focused) document.getElementById(focused)?.focus();
+      if (reply.status !== 304) {
+        if (!reply.ok) throw new Error(reply.statusText);
+        tag = reply.headers.get("ETag");
+        replace(new DOMParser().parseFromString(await reply.text(), "text/html"));
       }
       say("Live.");
     } catch {
-      say("The server does not answer.");
-    } finally {
-      busy = false;
+      say("The server does not answer: trying again.");
     }
-    if (again) setTimeout(update, 1000);
   }
 
-  const source = new EventSource(main.dataset.stream);
-  source.addEventListener("open", () => say("Live."));
-  source.addEventListener("changed", update);
-  source.addEventListener("error", () => say("Not connected: trying again."));
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && again) update(); });
+  function replace(fresh) {
+    for (const old of main.querySelectorAll(".live[id]")) {
+      const part = fresh.getElementById(old.id);
+      if (!part || inUse(old) || old.innerHTML === part.innerHTML) continue;
+      const open = [...old.querySelectorAll("details[open]")].map((each) => each.id);
+      old.replaceWith(part);
+      for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    }
+  }
+
+  async function keep() {
+    if (!paused && !document.hidden) await update();
+    setTimeout(keep, 1000);
+  }
+  keep();
 })();

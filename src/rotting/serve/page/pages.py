@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+import hashlib
 from html import escape
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote
+
+import msgspec
+from starlette.responses import RedirectResponse, Response
 
 from rotting.bandit import BanditError
 from rotting.serve.access import COOKIE
 from rotting.serve.api import change
-from rotting.serve.errors import BadBody, Busy, NotAuthenticated
+from rotting.serve.errors import BadBody, NotAuthenticated
 from rotting.serve.keys import ALLOWS
-from rotting.serve.overview import make_overview
+from rotting.serve.overview import lead, make_overview
 from rotting.serve.page import html
-from rotting.serve.page.bandit import bandit_page, confirm_page
+from rotting.serve.page.bandit import bandit_page
 from rotting.serve.page.reference import reference_page
 from rotting.serve.problems import problem_of, status_of
-from rotting.serve.requests import ArmChanges
-from rotting.serve.routing import HTML, TEXT, Answer, Query, Request, Route, redirect
+from rotting.serve.requests import ArmChanges, ArmForm, Login
+from rotting.serve.routing import HTML, Request, Route
 
 if TYPE_CHECKING:
     from rotting.serve.app import Service
 
-MOST_STREAMS = 200
 LISTED_BANDITS = 50  # with their sentence; of the others only the name is shown
-PULSE = 15.0  # seconds after which a stream says that it is still there
-_COOKIE = "Path=/; HttpOnly; SameSite=Strict"
 
 
-async def index(service: Service, request: Request) -> Answer:
+def _page(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type=HTML)
+
+
+def _redirect(where: str) -> Response:
+    """Send a browser elsewhere, to GET it."""
+    return RedirectResponse(where, HTTPStatus.SEE_OTHER)
+
+
+async def index(service: Service, request: Request) -> Response:
     """List the bandits, each with its sentence."""
     names = await service.names(request.key)
     items = [await _listed(service, name) for name in names[:LISTED_BANDITS]]
@@ -39,82 +47,56 @@ async def index(service: Service, request: Request) -> Answer:
     empty = "<p>There are none yet. The <a href='/reference#make_bandit'>reference</a> says how to make one.</p>"
     shown = f'<ul class="cards">{"".join(items)}</ul>' if items else empty
     body = f'<h1>Bandits</h1><section class="live" id="bandits">{shown}</section>'
-    return Answer(200, html.page("Bandits · rotting", body, stream="/stream", leave=request.key is not None), HTML)
+    return _live(request, html.page("Bandits · rotting", body, live=True, leave=request.key is not None))
 
 
 async def _listed(service: Service, name: str) -> str:
     try:
         found = await make_overview(service, name)
-        inside = escape(found.lead) + "".join(f"<br><strong>{escape(need)}</strong>" for need in found.needs)
+        inside = escape(lead(found.arms)) + "".join(f"<br><strong>{escape(need)}</strong>" for need in found.needs)
     except BanditError as error:
         inside = f"<strong>{escape(problem_of(error).detail)}</strong>"
     return f"<li><h2>{html.link(html.bandit_path(name), name)}</h2><p>{inside}</p></li>"
 
 
-async def show_bandit(service: Service, request: Request) -> Answer:
-    """Show one bandit."""
-    found = await make_overview(service, request.params["bandit"])
+async def show_bandit(service: Service, request: Request) -> Response:
+    """Show one bandit: one rendering for all who see the same."""
+    name, leave = request.params["bandit"], request.key is not None
     changeable = request.key is None or "admin" in ALLOWS[request.key.role]
-    token = service.access.form_token(request) if changeable else None
-    return Answer(200, await service.in_thread(lambda: bandit_page(found, token, request.key is not None)), HTML)
+    found = await make_overview(service, name)
+    seen = name, changeable, leave, found.tally.seq, found.found.events, found.needs
+
+    async def render() -> bytes:
+        return await service.in_thread(lambda: bandit_page(found, changeable, leave))
+
+    return _live(request, await service.shared.get(seen[:3], render, seen))
 
 
-async def stream(service: Service, request: Request) -> Answer:
-    """Say whenever something has changed."""
-    name = request.params.get("bandit", "")
-    if name:
-        await service.entry(name)
-        service.follower.want(name)
-    if service.changes.streams >= MOST_STREAMS:
-        raise Busy(f"{MOST_STREAMS} pages are open already", hint="close one")
-    return Answer(200, _events(service, name), b"text/event-stream")
-
-
-async def _events(service: Service, name: str) -> AsyncIterator[bytes]:
-    service.changes.streams += 1
-    service.metrics.stream(1)
-    try:
-        yield b"retry: 3000\n\n"
-        while not service.changes.closed:
-            changed = await service.changes.wait(name, PULSE)
-            yield b"event: changed\ndata: \n\n" if changed else b": still here\n\n"
-            await asyncio.sleep(1.0)
-    finally:
-        service.changes.streams -= 1
-        service.metrics.stream(-1)
+def _live(request: Request, content: bytes) -> Response:
+    """Send a page, unless the script of one that is open has the same already."""
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    if request.header(b"if-none-match") == tag:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED)
+    return Response(content, media_type=HTML, headers={"etag": tag})
 
 
 # Changing arms.
 
-_ACTION = Query("action", Literal["add", "retire", "restore"], "What to do.")
-_ARM = Query("arm", str, "The name of an arm.")
 
-
-async def confirm(service: Service, request: Request) -> Answer:
-    """Ask whether an arm shall really be changed."""
-    query = request.query()
-    if set(query) != {"action", "arm"}:
-        raise BadBody("the form is not complete", hint="load the page again")
-    name = (await service.entry(request.params["bandit"])).name
-    token = service.access.form_token(request)
-    return Answer(200, confirm_page(name, query["action"], query["arm"].strip(), token), HTML)
-
-
-async def change_arm(service: Service, request: Request) -> Answer:
+async def change_arm(service: Service, request: Request) -> Response:
     """Change an arm, as a form says."""
-    form = _form(request)
-    service.access.check_form(request, form.get("token", ""))
-    action, arm = form.get("action", ""), form.get("arm", "")
-    if action not in ("add", "retire", "restore"):
-        raise BadBody(name="action", value=action, expected="add, retire or restore")
-    changes: dict[str, Any] = {action: [arm]}
-    await change(service, request.params["bandit"], ArmChanges(**changes))
-    return redirect(html.bandit_path(request.params["bandit"]))
+    service.access.check_origin(request)
+    try:
+        asked = msgspec.convert(_form(request), ArmForm)
+    except msgspec.ValidationError as error:
+        raise BadBody(f"the form: {error}") from None
+    await change(service, request.params["bandit"], ArmChanges(**{asked.action: [asked.arm.strip()]}))
+    return _redirect(html.bandit_path(request.params["bandit"]))
 
 
 def _form(request: Request) -> dict[str, str]:
     try:
-        return dict(parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=20))
+        return dict(parse_qsl(request.content.decode(), keep_blank_values=True, max_num_fields=20))
     except ValueError:
         raise BadBody("the form cannot be read") from None
 
@@ -122,90 +104,87 @@ def _form(request: Request) -> dict[str, str]:
 # Logging in.
 
 
-async def login(service: Service, request: Request) -> Answer:
+async def login(service: Service, request: Request) -> Response:
     """Ask for a key."""
-    return Answer(200, _login_page(request.query().get("next", "/")), HTML)
+    return _page(_login_page(request.query().next))
 
 
 def _login_page(following: str, problem: str = "") -> bytes:
     said = f'<p class="needs" role="alert">{escape(problem)}</p>' if problem else ""
-    return html.page(
-        "Log in · rotting",
-        f"<h1>Log in</h1>{said}<p>With a key of the role reader or admin: <code>rotting serve keys add</code>.</p>"
-        '<form class="row" method="post" action="/login"><label for="key">Key</label>'
-        f'<input type="hidden" name="next" value="{escape(following)}">'
-        '<input id="key" name="key" type="password" required autocomplete="current-password" size="50">'
-        "<button>Log in</button></form>",
+    fields = (
+        '<label for="key">Key</label><input id="key" name="key" type="password" required size="50"'
+        ' autocomplete="current-password"><button>Log in</button>'
     )
+    fields += f'<input type="hidden" name="next" value="{escape(following)}">'
+    asked = f'<form class="row" method="post" action="/login">{fields}</form>'
+    whose = "<p>With a key of the role reader or admin: <code>rotting serve keys add</code>.</p>"
+    return html.page("Log in · rotting", f"<h1>Log in</h1>{said}{whose}{asked}")
 
 
-async def log_in(service: Service, request: Request) -> Answer:
+async def log_in(service: Service, request: Request) -> Response:
     """Keep a key in a cookie that scripts and other sites cannot use."""
     service.access.check_origin(request)
     form = _form(request)
-    key = service.access.ring.find(form.get("key", "").strip())
+    secret, following = form.get("key", "").strip(), form.get("next", "/")
+    key = service.access.ring.find(secret)
     if key is None or "reader" not in ALLOWS[key.role]:
-        return Answer(403, _login_page(form.get("next", "/"), "This is no valid key of a reader or an admin."), HTML)
-    following = form.get("next", "/")
-    safe = following if following.startswith("/") and not following.startswith(("//", "/\\")) else "/"
-    if key.bandit is not None and safe == "/":
-        safe = html.bandit_path(key.bandit)
-    secure = "; Secure" if request.header(b"x-forwarded-proto") == "https" or request.scope["scheme"] == "https" else ""
-    cookie = f"{COOKIE}={form['key'].strip()}; {_COOKIE}{secure}"
-    return redirect(quote(safe, safe="/%?=&~._-"), [(b"set-cookie", cookie.encode())])
+        return _page(_login_page(following, "This is not a valid key of a reader or an admin."), HTTPStatus.FORBIDDEN)
+    if not following.startswith("/") or following.startswith(("//", "/\\")):
+        following = "/"
+    if key.bandit is not None and following == "/":
+        following = html.bandit_path(key.bandit)
+    response = _redirect(following)
+    secure = "https" in (request.header(b"x-forwarded-proto"), request.scope["scheme"])
+    response.set_cookie(COOKIE, secret, httponly=True, samesite="strict", secure=secure)
+    return response
 
 
-async def log_out(service: Service, request: Request) -> Answer:
+async def log_out(service: Service, request: Request) -> Response:
     """Forget the key."""
     service.access.check_origin(request)
-    return redirect("/login", [(b"set-cookie", f"{COOKIE}=; {_COOKIE}; Max-Age=0".encode())])
+    response = _redirect("/login")
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
 
 
-def error_answer(request: Request, error: Exception) -> Answer:
+def error_reply(request: Request, error: Exception) -> Response:
     """Return the page that shows an error."""
-    if isinstance(error, NotAuthenticated) and request.scope["method"] == "GET":
-        if request.route.handler is stream:
-            return Answer(HTTPStatus.UNAUTHORIZED, kind=TEXT)
-        return redirect(f"/login?next={quote(request.scope['path'], safe='/')}")
+    if isinstance(error, NotAuthenticated) and request.method == "GET":
+        return _redirect(f"/login?next={quote(request.scope['path'], safe='/%')}")
     status, problem = status_of(error), problem_of(error)
     body = f"<h1>{escape(problem.title)}</h1><p>{escape(problem.detail)}</p><p>{html.link('/', 'All bandits')}</p>"
-    return Answer(status, html.page(f"{status:d} {status.phrase}", body), HTML)
+    return _page(html.page(f"{status:d} {status.phrase}", body), status)
 
 
 # What does not change.
 
 
-async def reference(service: Service, request: Request) -> Answer:
+async def reference(service: Service, request: Request) -> Response:
     """Describe the API, for people."""
-    from rotting.serve.app import ROUTER
+    from rotting.serve.app import ROUTES as ALL
 
-    return Answer(200, reference_page(ROUTER.routes), HTML)
+    return _page(reference_page(ALL))
 
 
-async def style(service: Service, request: Request) -> Answer:
+async def style(service: Service, request: Request) -> Response:
     """Return the style of the pages."""
-    return Answer(200, html.style(), b"text/css; charset=utf-8")
+    return Response(html.static("style.css"), media_type="text/css")
 
 
-async def script(service: Service, request: Request) -> Answer:
+async def script(service: Service, request: Request) -> Response:
     """Return the script of the pages."""
-    return Answer(200, html.script(), b"text/javascript; charset=utf-8")
+    return Response(html.static("live.js"), media_type="text/javascript")
 
 
 _BANDIT = "/bandits/{bandit}"
 ROUTES = (
-    Route(method="GET", path="/", handler=index, role="reader", style="page"),
-    Route(method="GET", path="/stream", handler=stream, role="reader", style="page"),
-    Route(method="GET", path=_BANDIT, handler=show_bandit, role="reader", style="page"),
-    Route(method="GET", path=f"{_BANDIT}/stream", handler=stream, role="reader", style="page"),
-    Route(method="GET", path=f"{_BANDIT}/confirm", handler=confirm, role="admin", query=(_ACTION, _ARM), style="page"),
-    Route(method="POST", path=f"{_BANDIT}/arms", handler=change_arm, role="admin", style="page"),
-    Route(
-        method="GET", path="/login", handler=login, role=None, query=(Query("next", str, "Where to go."),), style="page"
-    ),
-    Route(method="POST", path="/login", handler=log_in, role=None, style="page"),
-    Route(method="POST", path="/logout", handler=log_out, role=None, style="page"),
-    Route(method="GET", path="/reference", handler=reference, role=None, style="page"),
-    Route(method="GET", path="/static/style.css", handler=style, role=None),
-    Route(method="GET", path="/static/live.js", handler=script, role=None),
+    Route("GET", "/", index, "reader", style="page"),
+    Route("GET", _BANDIT, show_bandit, "reader", style="page"),
+    Route("POST", f"{_BANDIT}/arms", change_arm, "admin", style="page"),
+    Route("GET", "/login", login, None, query=Login, style="page"),
+    Route("POST", "/login", log_in, None, style="page"),
+    Route("POST", "/logout", log_out, None, style="page"),
+    Route("GET", "/reference", reference, None, style="page"),
+    Route("GET", "/static/style.css", style, None),
+    Route("GET", "/static/live.js", script, None),
 )
