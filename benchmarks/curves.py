@@ -35,7 +35,9 @@ LEFT_OUT = {"LinUCRL"}
 
 def every_policy() -> dict[str, Policy]:
     """Return one of each policy that the package exports, but for those that cannot play as many arms."""
-    needed: dict[str, dict[str, Any]] = {"CTO": {"curves": (Power(0.1), Power(0.5))}}
+    needed: dict[str, dict[str, Any]] = {
+        name: {"curves": (Power(0.1), Power(0.5))} for name in ("CTO", "CTOSIM", "DCTOUCB")
+    }
     classes = (getattr(rotting, name) for name in rotting.policies.__all__)
     found = [each for each in classes if isinstance(each, type) and issubclass(each, Policy) and each is not Policy]
     names = [each.__name__ for each in found if each.__name__ not in LEFT_OUT]

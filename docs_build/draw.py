@@ -80,7 +80,10 @@ def every_policy() -> dict[str, rotting.Policy]:
     """Return all policies with their default parameters, told how noisy clicks are and what they cannot do without."""
     noise, curves = {"sigma": rotting.sigma_for(0.0, 1.0)}, {"curves": tuple(CLICKS.curves)}
     given = {name: noise if "sigma" in inspect.signature(kind).parameters else {} for name, kind in POLICIES.items()}
-    return {name: kind(**(curves if name == "CTO" else given[name])) for name, kind in POLICIES.items()}
+    return {
+        name: kind(**(curves if name in ("CTO", "CTOSIM", "DCTOUCB") else given[name]))
+        for name, kind in POLICIES.items()
+    }
 
 
 def made_for_something_else(policy: rotting.Policy) -> bool:

@@ -16,12 +16,16 @@ from rotting.problems.curves import Constant, Power
 
 # What a policy cannot do without, as a function of the number of arms.
 NEEDS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "CTO": lambda n_arms: {"curves": (Power(theta=0.1), Power(theta=0.5), Constant(0.4))},
+    **dict.fromkeys(
+        ("CTO", "CTOSIM", "DCTOUCB"),
+        lambda n_arms: {"curves": (Power(theta=0.1), Power(theta=0.5), Constant(0.4))},
+    ),
     "Oracle": lambda n_arms: {"problem": Problem([Power(theta=0.2 * (arm + 1)) for arm in range(n_arms)])},
 }
 # Parameters that lead to other compiled code or to another kind of state than the defaults do.
 VARIANTS = [
     ("AdwinUCB", {"bonus": False}),
+    ("DCTOUCB", {"m": 4}),
     ("DiscountedUCB", {"force_below_one": True}),
     ("EffFEWA", {"refresh": "blocks"}),
     ("EffFEWA", {"refresh": "printed"}),

@@ -7,7 +7,7 @@ import rotting
 from rotting.policies import POLICIES
 
 PROBLEM = rotting.Problem([0.2, rotting.problems.Drop(0.8, 0.1, 10), 0.5], noise="bernoulli")
-NEEDS = {"CTO": {"curves": PROBLEM.curves}}
+NEEDS = {name: {"curves": PROBLEM.curves} for name in ("CTO", "CTOSIM", "DCTOUCB")}
 HORIZON, DELAY = 80, 4
 
 

@@ -29,7 +29,9 @@ def problem() -> rotting.Problem:
 
 def everybody() -> dict[str, Policy]:
     """Return every policy, some of them in a second form."""
-    needs = {"CTO": {"curves": tuple(dict.fromkeys(problem().curves))}, "Exp3": {"low": -4, "high": 4}}
+    curves = tuple(dict.fromkeys(problem().curves))
+    needs = {name: {"curves": curves} for name in ("CTO", "CTOSIM", "DCTOUCB")}
+    needs["Exp3"] = {"low": -4, "high": 4}
     needs["Rexp3"] = needs["Exp3"]
     needs["LinUCRL"] = {"window": 2, "degree": 2}  # Python plans slowly
     others = {name: rotting.EffFEWA(refresh=name) for name in ("blocks", "printed")}

@@ -111,7 +111,8 @@ with event.install_recorder("numba:compile") as compiled:
     from rotting.policies import Policy
     from rotting.problems import Drop, Power, Problem
     problem = Problem([Drop(1.0, 0.0, 20), Power(0.3), [0.5, 0.4]], sigma=0.5)
-    needs = {"CTO": {"curves": problem.curves}, "Oracle": {"problem": problem}}
+    needs = {name: {"curves": problem.curves} for name in ("CTO", "CTOSIM", "DCTOUCB")}
+    needs["Oracle"] = {"problem": problem}
     played = []
     for name, kind in rotting.policies.POLICIES.items():
         policy = kind(**needs.get(name, {"horizon": 50} if "horizon" in kind.knows else {}))

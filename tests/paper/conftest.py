@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import xarray
 
-from rotting.paper import boredom, candy_cane, many_arms, reproduce, restless, stationary, ten_arm, theory, two_arm
+from rotting.paper import (
+    boredom,
+    candy_cane,
+    levine,
+    many_arms,
+    recovering,
+    reproduce,
+    restless,
+    stationary,
+    ten_arm,
+    theory,
+    two_arm,
+)
 from rotting.theory import decompose, deterministic_lower_bound, largest_decay
 
 RUNS = 12
@@ -118,11 +130,39 @@ def _beyond():
     canes = dataset(lost, [2000])
     canes["oracle_reward"] = (("run", "round"), oracle[:, None])
     return {
+        "levine": _levine(),
         "boredom": {boredom.KEY: genres},
+        "recovering": _recovering(),
         "restless": {name: dataset(articles, [20_000]) for name in restless.PROBLEMS},
         "many-arms": {key: dataset(told, [many_arms.HORIZON]) for key in many_arms.RHOS},
         "candy-cane": {candy_cane.KEY: canes},
     }
+
+
+def _recovering():
+    results = {}
+    for name, published in recovering.PUBLISHED.items():
+        made = dataset({label: 500.0 - published.get(label, 100.0) for label in recovering.POLICIES}, [1000])
+        made["oracle_reward"] = ("round", [500.0])
+        results[name] = made
+    return results
+
+
+def _levine():
+    """Return results of as many runs as in the paper, with its wins: of equals the first is ahead in so many runs."""
+    results = {}
+    for name, published in levine.PUBLISHED.items():
+        made = dataset(published, [30_000])
+        runs = np.arange(levine.RUNS)
+        regret = np.array([np.full(levine.RUNS, value) for value in published.values()])[..., None]
+        repeated = made.isel(run=runs % RUNS).assign_coords(run=runs)
+        repeated["regret"][:] = regret
+        for (first, second), wins in levine.WINS[name].items():
+            if published[first] < published[second]:
+                label = {"policy": second, "run": runs[wins:]}
+                repeated["regret"].loc[label] = published[first] - 1
+        results[name] = repeated
+    return results
 
 
 @pytest.fixture(scope="session")

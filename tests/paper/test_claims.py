@@ -142,7 +142,18 @@ def linear(results):
     regret.loc[{"policy": "FEWA 0.06"}] = regret["round"].values / 50
 
 
+def with_levine(name, label, factor):
+    return lambda results: multiply(results["levine"][name], label, factor)
+
+
 FALSE = {
+    "levine-values-np": (with_levine("NP", "SWUCB", 1.2), "differs"),
+    "levine-values-av": (with_levine("AV", "CTO", 3), "differs"),
+    "levine-values-anv": (with_levine("ANV", "D-CTO", 1.2), "differs"),
+    "levine-wins-np": (with_levine("NP", "wSWA", 100), "fails"),
+    "levine-wins-av": (with_levine("AV", "wSWA", 100), "fails"),
+    "levine-wins-anv": (with_levine("ANV", "D-CTO", 0.1), "differs"),
+    "levine-wswa-bound": (with_levine("AV", "wSWA", 1e5), "fails"),
     "worst-drop": (on_every_drop("FEWA 0.06", lambda drop: 100 if drop > 5 else 1), "fails"),
     "no-wswa-everywhere": (same_everywhere, "fails"),
     "small-drops-want-large-alpha": (on_every_drop("wSWA 0.2", lambda drop: 10), "fails"),
@@ -181,6 +192,7 @@ FALSE = {
     "doubling-trick": (with_ten_arms("SWA 0.02, doubling", 0.1), "fails"),
     "linucrl-optimal": (bored, "fails"),
     "linucrl-beats-greedy": (bored, "fails"),
+    "rgp-totals": (lambda results: multiply(results["recovering"]["gamma"], "RGP-TS", 1.2), "differs"),
     "raw-ucb-and-fewa": (with_articles("FEWA", 0.1), "fails"),
     "raw-ucb-and-exp3s": (with_articles("Exp3.S", 0.1), "fails"),
     "ucb-tp-beats-ssucb": (with_many_arms("SSUCB", 0.1), "fails"),
@@ -266,7 +278,7 @@ def test_greed_is_not_best_where_arms_rise(right, monkeypatch):
     assert verdict_on("proposition-1", right) == "fails"
 
 
-@pytest.mark.parametrize("name", ["boredom", "restless", "many-arms", "candy-cane"])
+@pytest.mark.parametrize("name", ["levine", "boredom", "recovering", "restless", "many-arms", "candy-cane"])
 def test_what_is_beyond_the_paper_is_drawn_and_tabled(right, name):
     """One row per policy at least, and a picture with something in it."""
     experiment = next(each for each in reproduce.EXPERIMENTS if each.name == name)

@@ -7,7 +7,7 @@ from rotting.problems import Constant, stationary
 
 # What policies must be told that cannot be made without, or are slow without: for four arms.
 NEEDS = {
-    "CTO": {"curves": (Constant(0.0), Constant(0.5))},
+    **{name: {"curves": (Constant(0.0), Constant(0.5))} for name in ("CTO", "CTOSIM", "DCTOUCB")},
     "LinUCRL": {"window": 2, "degree": 1},  # where kernels run as plain Python, larger plans would take minutes
     "Oracle": {"problem": stationary([0.0, 0.1, 0.2, 0.3])},
 }

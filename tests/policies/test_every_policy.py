@@ -79,7 +79,7 @@ def depends_on_chance(policy: Policy) -> bool:
         return len({tuple(play(policy.start(ARMS, seed=seed), 300)) for seed in range(4)}) > 1
     agent = policy.start(ARMS, seed=0)
     compiled = decide.compiled_for(agent._state)
-    for _ in range(60):
+    for _ in range(300):
         if len({compiled(agent._state, agent.t + 1, np.uint64(key)) for key in range(20)}) > 1:
             return True
         play(agent, 1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rotting
 from reference import many_arms
-from rotting import AUCBTP, SSUCB, UCBTASW, UCBTP
+from rotting import AUCBTASW, AUCBTP, SSUCB, UCBTASW, UCBTP
 from rotting._core.randomness import CHOICE, stream_key, uniform, word
 from side_by_side import assert_same_run
 
@@ -56,12 +56,12 @@ def test_ssucb_decides_as_the_literal_rule(seed, n_arms, rounds, spread, stray, 
 
 
 @games
-@given(**GAMES, horizon=st.sampled_from([2, 300, 2000]))
-def test_aucb_tp_decides_as_the_literal_rule(seed, n_arms, rounds, spread, stray, horizon):
+@given(**GAMES, horizon=st.sampled_from([2, 300, 2000]), kind=st.sampled_from([AUCBTP, AUCBTASW]))
+def test_what_guesses_decides_as_the_literal_rule(seed, n_arms, rounds, spread, stray, horizon, kind):
     key = stream_key(seed, CHOICE)
-    reference = many_arms.AUCBTP(n_arms, horizon, lambda t: uniform(np.uint64(word(key, t)), 0))
+    reference = getattr(many_arms, kind.__name__)(n_arms, horizon, lambda t: uniform(np.uint64(word(key, t)), 0))
     rewards = rewards_of_arms(seed, n_arms, rounds, spread)
-    rng, agent = np.random.default_rng(seed), AUCBTP(horizon).start(n_arms, seed)
+    rng, agent = np.random.default_rng(seed), kind(horizon).start(n_arms, seed)
     for t in range(rounds):
         assert agent.select() == reference.select(), f"round {t + 1}"
         arm = int(rng.integers(n_arms)) if rng.random() < stray else reference.select()

@@ -9,6 +9,7 @@ from rotting.problems import (
     Boredom,
     CandyCane,
     Constant,
+    Drawn,
     Drop,
     Dynamics,
     Exponential,
@@ -44,6 +45,7 @@ PROBLEMS = {
         Problem([Growth(0.0, 0.1, 1.0), Constant(0.4)], dynamics=Rising()),
         Problem([0.0] * 4, dynamics=ManyArms(rho=0.05)),
         Problem([0.0] * 4, dynamics=CandyCane()),
+        Problem([0.0] * 3, dynamics=Drawn(FALLING, largest=0.5)),
     )
 }
 
@@ -86,6 +88,8 @@ def literal_means(problem: Problem, arms: list[int], begun: object) -> list[floa
             case ManyArms(_, rho, falling):
                 wear = sum(rho / t if falling else rho for t, other in enumerate(past, 1) if other == arm)
                 return float(begun.level[arm]) - wear
+            case Drawn(drawn):
+                return float(drawn[begun.curve[arm]](own)) + float(begun.constant[arm])
             case CandyCane("kaggle", kept):
                 level = float(begun.level[arm])
                 for _ in range(own):

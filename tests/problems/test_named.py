@@ -16,6 +16,7 @@ from rotting.problems import (
     CandyCaneContest,
     boredom,
     candy_cane,
+    levine_drawn,
     levine_ten_arm,
     levine_two_arm,
     many_arms,
@@ -279,3 +280,22 @@ def test_many_arms_are_as_rare_as_they_should_be():
         for x in (0.1, 0.5):
             chance = x**beta
             assert abs(np.mean(1 - memory.level < x) - chance) < 4.9 * math.sqrt(chance * (1 - chance) / 4000)
+
+
+def test_what_levine_draws():
+    """Seven decays, each as likely; constants uniform on [0, 0.5]."""
+    problem = levine_drawn(largest=0.5)
+    curves, constants = [], []
+    for run in range(200):
+        memory = problem.new_memory()
+        kernels.begin(problem.arrays, memory, stream_key(0, 3, run))
+        curves += memory.curve.tolist()
+        constants += memory.constant.tolist()
+    counts = np.bincount(curves, minlength=7)
+    assert len(counts) == 7
+    assert np.sum((counts - 2000 / 7) ** 2) / (2000 / 7) < 22.5  # chi squared, six degrees of freedom, 0.1 %
+    assert abs(np.mean(constants) - 0.25) < 4 * 0.5 / math.sqrt(12 * 2000)
+    assert 0 < min(constants) < max(constants) < 0.5
+    assert problem.sigma**2 == pytest.approx(0.2)
+    thetas = [curve.theta for curve in problem.dynamics_model.curves]
+    assert np.allclose(thetas, 0.1 + 0.05 * np.arange(7))

@@ -82,6 +82,37 @@ class AUCBTP(UCBTP):
             self.block, self.rewards = [], []
 
 
+class AUCBTASW(UCBTASW):
+    def __init__(self, n_arms, horizon, uniforms):
+        super().__init__(n_arms, 1.0, math.ceil(math.sqrt(horizon)))
+        self.uniforms, self.block, self.t, self.T = uniforms, [], 0, horizon
+        self.H = math.ceil(math.sqrt(horizon))
+        self.B = max(math.ceil(math.log2(self.H)), 1)
+        self.alpha = min(1, math.sqrt(self.B * math.log(self.B) / ((math.e - 1) * math.ceil(horizon / self.H))))
+        self.w = [1.0] * self.B
+
+    def p(self):
+        return [(1 - self.alpha) * w / sum(self.w) + self.alpha / self.B for w in self.w]
+
+    def select(self):
+        if not self.block:
+            self.j = draw(self.p(), self.uniforms(self.t + 1))
+            self.delta = 0.5**self.j
+        return self.k
+
+    def update(self, arm, reward):
+        super().update(arm, reward)
+        self.t += 1
+        self.block.append(reward)
+        if len(self.block) == self.H:
+            log = math.log(self.T)
+            gain = 0.5 + sum(self.block) / (100 * self.H * log + 4 * math.sqrt(self.H * log))
+            self.w[self.j] *= math.exp(self.alpha / (self.B * self.p()[self.j]) * gain)
+            if self.rewards:
+                self.k = (self.k + 1) % self.n_arms
+            self.block, self.rewards = [], []
+
+
 class SSUCB:
     def __init__(self, n_arms, sigma, horizon):
         self.sigma = sigma

@@ -13,7 +13,9 @@ MODULES = {
 }
 # Experiments of other papers, which `--all` adds. Claims about them are judged whenever they are played.
 BEYOND = {
+    "levine": "levine",
     "boredom": "boredom",
+    "recovering": "recovering",
     "restless": "restless",
     "many-arms": "many_arms",
     "candy-cane": "candy_cane",

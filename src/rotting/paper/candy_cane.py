@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rotting.paper.experiment import Block, Experiment, Results, Tables, draw_ranking, final_reward, summary_row
-from rotting.policies import AUCB, CTO, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
+from rotting.policies import AUCB, CTO, CTOSIM, DCTOUCB, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
+from rotting.policies._contract.suited import KINDS
 from rotting.problems import Exponential, candy_cane
 from rotting.simulation.figures import panels
 
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 PROBLEM = candy_cane()
 KEY = "kaggle"
 RATE = -math.log(0.97)  # of the decay
+CURVES = tuple(Exponential(level / 101, RATE) for level in range(1, 101, 3))
 # What some policies cannot do without, or are told of the decay.
 TOLD: dict[type[Policy], dict[str, Any]] = {
     AUCB: {"trend": Exponential(1.0, RATE)},
-    CTO: {"curves": tuple(Exponential(level / 101, RATE) for level in range(1, 101, 3))},
+    **{kind: {"curves": CURVES} for kind in (CTO, CTOSIM, DCTOUCB)},
     LinUCRL: {"window": 1, "degree": 1},
     UCBTASW: {"variation": 1000.0},
     UCBTP: {"rho": 0.03},
@@ -29,11 +31,11 @@ TOLD: dict[type[Policy], dict[str, Any]] = {
 
 
 def policies() -> dict[str, Policy]:
-    """Return every policy but the oracle, which cannot be told the levels; sigma is that of rewards 0 and 1."""
+    """Return every policy that is not made for other arms, told sigma; the oracle cannot be told the levels."""
     return {
         label: kind(**({"sigma": 0.5} if "sigma" in kind.__dataclass_fields__ else {}), **TOLD.get(kind, {}))
         for label, kind in POLICIES.items()
-        if kind is not Oracle
+        if kind is not Oracle and (kind.made_for is None or KINDS[kind.made_for](PROBLEM, PROBLEM.horizon) is None)
     }
 
 
@@ -61,7 +63,8 @@ EXPERIMENT = Experiment(
     section="Beyond the paper: the Candy Cane Contest",
     alt="Expected reward of every policy of the package in the Candy Cane Contest",
     caption="Kaggle's Santa 2020 for one player: 100 machines, each pull takes 3 % of its level. Parameters are the "
-    "defaults, with sigma = 0.5; LevelFilter, AUCB and CTO are told the decay, UCBTP and UCBTASW something like it.",
+    "defaults, with sigma = 0.5; LevelFilter, AUCB, CTO, CTOSIM and DCTOUCB are told the decay, UCBTP and UCBTASW "
+    "something like it.",
     runs=200,
     blocks=(Block(KEY, policies(), PROBLEM),),
     figure=figure,

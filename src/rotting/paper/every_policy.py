@@ -8,7 +8,7 @@ from matplotlib.ticker import SymmetricalLogLocator
 
 from rotting._output.style import thousands
 from rotting.paper.experiment import Block, Experiment, Results, Tables, at_the_end, draw_ranking, final_regrets
-from rotting.policies import CTO, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
+from rotting.policies import CTO, CTOSIM, DCTOUCB, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
 from rotting.simulation.figures import panels
 
@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEMS = {"two arms, L = 0.233": two_arm(), "ten arms": ten_arm()}
-# Made for something else: rewards in [0, 1], arms that recover or improve, arms without end; and the oracle itself.
+# Made for rewards in [0, 1], or for arms that bore; and the oracle itself.
 LEFT_OUT = {
-    *("AUCBTP", "SSUCB", "UCBTASW", "UCBTP"),
     *("CUSUMUCB", "DiscountedBetaThompson", "GLRKLUCB", "KLUCB", "MUCB", "RAWKLUCB", "SlidingWindowBetaThompson"),
-    *("LevelFilter", "LinUCRL", "REdUCB", "RisingElimination"),
-    "Oracle",
+    *("LinUCRL", "Oracle"),
 }
 # Rewards have no bounds here, so policies for rewards in [0, 1] get a range that holds all but one in ten thousand.
 RANGES = {"two arms, L = 0.233": (-4.0, 4.0), "ten arms": (-14.0, 14.0)}
@@ -29,10 +27,12 @@ RANGES = {"two arms, L = 0.233": (-4.0, 4.0), "ten arms": (-14.0, 14.0)}
 
 def policies_for(name: str) -> dict[str, Policy]:
     """Return the policies with their default parameters, and what they cannot do without."""
-    given: dict[type[Policy], dict[str, Any]] = {CTO: {"curves": tuple(dict.fromkeys(PROBLEMS[name].curves))}}
+    curves = tuple(dict.fromkeys(PROBLEMS[name].curves))
+    given: dict[type[Policy], dict[str, Any]] = {kind: {"curves": curves} for kind in (CTO, CTOSIM, DCTOUCB)}
     low, high = RANGES[name]
     given |= {kind: {"low": low, "high": high} for kind in (BetaThompson, Exp3, Exp3S, Rexp3)}
-    return {label: kind(**given.get(kind, {})) for label, kind in POLICIES.items() if label not in LEFT_OUT}
+    chosen = {label: kind for label, kind in POLICIES.items() if label not in LEFT_OUT and kind.made_for is None}
+    return {label: kind(**given.get(kind, {})) for label, kind in chosen.items()}
 
 
 def tables(results: Results) -> Tables:

@@ -12,7 +12,7 @@ from rotting._core.compiling import helper
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
 from rotting.policies._contract.one_by_one import check_place, place_of_current
-from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.policy import Policy, StateTuple
 from rotting.policies._contract.told import horizon_parameter
 from rotting.policies.ucb_tp import learn
 
@@ -69,11 +69,20 @@ def update(state, arm, reward):
         learn(state, reward, rho, rho ** (1.0 / 3.0), state.settings[LOG_HORIZON])
     state.earned[0] += reward
     state.block[PASSED] += 1
-    if state.block[PASSED] == state.block[LENGTH]:
-        guess, guesses = state.block[GUESS], len(state.log_weights)
-        gain = state.settings[ALPHA] / (guesses * _probability(state, guess))
-        state.log_weights[guess] += gain * (0.5 + state.earned[0] / state.settings[SCALE])
-        state.block[PASSED], state.earned[0], state.tried[0], state.level[0] = 0, 0.0, 0, 0.0
+    if end_block(state):
+        state.tried[0], state.level[0] = 0, 0.0
+
+
+@helper
+def end_block(state):
+    """If the block is over, weigh its guess by what it has earned, and begin another; say whether it was over."""
+    if state.block[PASSED] < state.block[LENGTH]:
+        return False
+    guess, guesses = state.block[GUESS], len(state.log_weights)
+    gain = state.settings[ALPHA] / (guesses * _probability(state, guess))
+    state.log_weights[guess] += gain * (0.5 + state.earned[0] / state.settings[SCALE])
+    state.block[PASSED], state.earned[0] = 0, 0.0
+    return True
 
 
 @dataclass(frozen=True)
@@ -112,19 +121,23 @@ class AUCBTP(
 
     horizon: int | None = horizon_parameter()
 
-    def _sizes(self) -> tuple[int, int, int]:
+    def sizes(self) -> tuple[int, int, int]:
         """Return the horizon, the length of a block and the number of guesses."""
         horizon = self.told("horizon")
         block = math.ceil(math.sqrt(horizon))
         return horizon, block, max(math.ceil(1.5 * math.log2(block)) - 2, 1)
 
-    def initial_state(self, n_arms: int) -> AUCBTPState:
+    def rate(self) -> float:
+        """Return Exp3's alpha."""
+        horizon, block, guesses = self.sizes()
+        return min(1.0, math.sqrt(guesses * math.log(guesses) / ((math.e - 1) * math.ceil(horizon / block))))
+
+    def initial_state(self, n_arms: int) -> StateTuple:
         """Begin with the first arm and equal weights."""
-        horizon, block, guesses = self._sizes()
-        alpha = min(1.0, math.sqrt(guesses * math.log(guesses) / ((math.e - 1) * math.ceil(horizon / block))))
+        horizon, block, guesses = self.sizes()
         scale = 186 * block * math.log(horizon) + 4 * math.sqrt(block * math.log(horizon))
         return AUCBTPState(
-            settings=np.array([8 * math.log(horizon), alpha, max(scale, 1.0)]),
+            settings=np.array([8 * math.log(horizon), self.rate(), max(scale, 1.0)]),
             pulls=np.zeros(n_arms, np.int64),
             numbers=np.arange(n_arms),
             here=np.zeros(1, np.int64),
@@ -135,13 +148,19 @@ class AUCBTP(
             earned=np.zeros(1),
         )
 
-    def check_state(self, state: AUCBTPState) -> None:
+    def check_state(self, state: StateTuple) -> None:
         """Check where it is, and in which block."""
         check_place(state.numbers, state.here)
-        _, block, guesses = self._sizes()
+        self.check_block(state)
+        if not np.isfinite(state.level).all():
+            raise DamagedFile("what it knows of its arm is not a number")
+
+    def check_block(self, state: StateTuple) -> None:
+        """Check the block and the weights of the guesses."""
+        _, block, guesses = self.sizes()
         length, passed, guess = state.block.tolist()
         if length != block or not 0 <= passed < block or not 0 <= guess < guesses:
             raise DamagedFile("its block is none")
-        numbers = (state.log_weights, state.earned, state.level)
+        numbers = (state.log_weights, state.earned)
         if not all(np.isfinite(each).all() for each in numbers) or not 0 <= state.tried[0] <= passed:
             raise DamagedFile("what it knows of its arm and of its guesses is not what its pulls told it")

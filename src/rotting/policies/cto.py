@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.parameters import parameter
-from rotting.errors import BadType, BadValue
 from rotting.policies._contract.policy import Policy
 from rotting.problems.curve_kernels import CurveArrays, curve_arrays, mean_at
-from rotting.problems.curves import Curve, as_curve
+from rotting.problems.curves import Curve, curve_set
 
 
 class CTOState(NamedTuple):
@@ -82,13 +80,7 @@ class CTO(Policy, state=CTOState, select=select, update=update):
     curves: tuple[Curve, ...] = parameter(raw=True, doc="the decay curves that an arm may follow")
 
     def __post_init__(self) -> None:
-        curves = self.curves
-        if isinstance(curves, str) or not isinstance(curves, Iterable):
-            expected = "such as (curve_1, curve_2)"
-            raise BadType("is not a sequence of curves", owner="CTO", name="curves", value=curves, expected=expected)
-        object.__setattr__(self, "curves", tuple(as_curve(curve) for curve in curves))
-        if not self.curves:
-            raise BadValue("is empty", owner="CTO", name="curves", expected="at least one curve")
+        object.__setattr__(self, "curves", curve_set(type(self).__name__, self.curves))
 
     def initial_state(self, n_arms: int) -> CTOState:
         """Return empty totals."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting.errors import DamagedFile
 from rotting.policies._contract.one_by_one import check_place, move_on, place_of_current
@@ -39,14 +40,20 @@ def update(state, arm, reward):
         return
     append(state.history, 0, reward)
     state.tried[0] += 1
+    if has_low_window(state.history, state.tried[0], state.settings[1], 1.0 - state.settings[0]):
+        move_on(state.numbers, state.here)
+        state.tried[0] = 0
+
+
+@helper
+def has_low_window(history, tried, logs, least):
+    """Say whether the mean of the last n = 1, 2, 4, ... <= tried rewards + sqrt(logs / n) is below `least` for some."""
     window = np.int64(1)
-    while window <= state.tried[0]:
-        bound = window_sum(state.history, 0, window) / window + math.sqrt(state.settings[1] / window)
-        if bound < 1.0 - state.settings[0]:
-            move_on(state.numbers, state.here)
-            state.tried[0] = 0
-            return
+    while window <= tried:
+        if window_sum(history, 0, window) / window + math.sqrt(logs / window) < least:
+            return True
         window *= 2
+    return False
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from rotting.problems.curves import (
     Table,
 )
 from rotting.problems.cycles import Cycle
+from rotting.problems.drawn import Drawn
 from rotting.problems.dynamics import Dynamics
 from rotting.problems.field import (
     boredom,
@@ -26,6 +27,7 @@ from rotting.problems.field import (
     creatives,
     many_arms,
     piecewise,
+    pike_burke,
     recovering_logistic,
     rising,
     yahoo,
@@ -34,6 +36,7 @@ from rotting.problems.many_arms import ManyArms
 from rotting.problems.named import (
     NAMED,
     ProblemLike,
+    levine_drawn,
     levine_ten_arm,
     levine_two_arm,
     parse_problem,
@@ -66,6 +69,7 @@ __all__ = [
     "Curve",
     "CurveLike",
     "Cycle",
+    "Drawn",
     "Drop",
     "Drops",
     "Dynamics",
@@ -97,11 +101,13 @@ __all__ = [
     "boredom",
     "candy_cane",
     "creatives",
+    "levine_drawn",
     "levine_ten_arm",
     "levine_two_arm",
     "many_arms",
     "parse_problem",
     "piecewise",
+    "pike_burke",
     "recovering_logistic",
     "rising",
     "stationary",

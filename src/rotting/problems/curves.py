@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, SupportsFloat, TypeAlias
 
 import numpy as np
@@ -338,6 +338,17 @@ def as_curve(curve: CurveLike) -> Curve:
         expected="a curve such as Drop(1, 0, 100), a number, or a sequence of values",
         hint=f"put a function mu into a table: {AS_TABLE}" if callable(curve) else None,
     )
+
+
+def curve_set(owner: str, curves: Iterable[CurveLike]) -> tuple[Curve, ...]:
+    """Return the curves that an arm may follow, at least one: what the field `curves` of a policy or dynamics holds."""
+    if isinstance(curves, str) or not isinstance(curves, Iterable):
+        expected = "such as (curve_1, curve_2)"
+        raise BadType("is not a sequence of curves", owner=owner, name="curves", value=curves, expected=expected)
+    found = tuple(as_curve(curve) for curve in curves)
+    if not found:
+        raise BadValue("is empty", owner=owner, name="curves", expected="at least one curve")
+    return found
 
 
 def floats(owner: str, name: str, values: Values) -> tuple[float, ...]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number
 from rotting.errors import BadValue
 from rotting.problems.boredom import Boredom
 from rotting.problems.candy_cane import CandyCane
 from rotting.problems.curve import Curve
-from rotting.problems.curves import Constant, Drops, Exponential, Growth, Sigmoid
+from rotting.problems.curves import Constant, Drops, Exponential, Growth, Sigmoid, Table
 from rotting.problems.levels import PIECEWISE, YAHOO, Levels
 from rotting.problems.many_arms import ManyArms
 from rotting.problems.noise import Noise
@@ -79,6 +82,40 @@ def recovering_logistic(sigma: float = 0.1, horizon: int = 1000) -> Problem:
     curves = tuple(map(Sigmoid, heights, rates, middles))
     call = _call("recovering_logistic", {"sigma": (scale, 0.1), "horizon": (rounds, 1000)})
     return Problem(curves, sigma=scale, dynamics=Recovering(z_max=30), name=call, horizon=rounds)
+
+
+def pike_burke(means: str = "logistic", sigma: float = 0.1, horizon: int = 1000) -> Problem:
+    """Pike-Burke, Grunewalder (2019): ten arms that recover, as their program draws them; they begin at z = 0.
+
+    "logistic": theta_0 / (1 + exp(-theta_1 (z - theta_2))), theta from (0.1, 1), (0.1, 1), (0.1, 30). "gamma": best
+    after a while, x^theta_0 exp(-theta_1 x) with x = 31 - z, scaled such that its maximum is theta_2.
+
+    >>> pike_burke("gamma").curves[0](np.array([0, 10, 20, 30])).round(3)
+    array([0.027, 0.146, 0.464, 0.039])
+    """
+    if means not in ("logistic", "gamma"):
+        raise BadValue(owner="pike_burke", name="means", value=means, expected="'logistic' or 'gamma'")
+    (rounds,) = _whole("pike_burke", horizon=horizon)
+    scale = finite_number("sigma", sigma, minimum=0, owner="pike_burke")
+    call = _call("pike_burke", {"means": (means, "logistic"), "sigma": (scale, 0.1), "horizon": (rounds, 1000)})
+    curves = _logistic_arms() if means == "logistic" else _gamma_arms()
+    return Problem(curves, sigma=scale, dynamics=Recovering(z_max=30, start=0), name=call, horizon=rounds)
+
+
+def _logistic_arms() -> tuple[Curve, ...]:
+    draw = np.random.RandomState(2374).uniform  # the authors' seeds, and the generator that they had
+    heights, rates, middles = draw(0.1, 1, 10), draw(0.1, 1, 10), draw(0.1, 30, 10)
+    return tuple(Sigmoid(*numbers) for numbers in zip(heights.tolist(), rates.tolist(), middles.tolist(), strict=True))
+
+
+def _gamma_arms() -> tuple[Curve, ...]:
+    draw, x = np.random.RandomState(6592).uniform, 31.0 - np.arange(31.0)
+    rates = draw(0.1, 0.8, 10)
+    powers, heights = draw(2 * rates, 20 * rates), draw(0.1, 1, 10)
+    return tuple(
+        Table(height * x**power * np.exp(-rate * x) / ((power / rate) ** power * math.exp(-power)))
+        for power, rate, height in zip(powers, rates, heights, strict=True)
+    )
 
 
 def yahoo(articles: int = 6, horizon: int = 20_000) -> Problem:

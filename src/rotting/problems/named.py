@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
@@ -11,10 +12,14 @@ from rotting._core.validation import LARGEST_WHOLE, finite_number, whole_number
 from rotting.errors import BadType
 from rotting.problems import field
 from rotting.problems.curves import Constant, Curve, Drop, Power
+from rotting.problems.drawn import Drawn
 from rotting.problems.dynamics import Dynamics
 from rotting.problems.field import exact
 from rotting.problems.noise import Noise
 from rotting.problems.problem import Problem
+
+LEVINE_CURVES = tuple(Power(theta=theta, step=100) for theta in (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4))
+"""The set Theta of Levine et al. (2017): the decays that their arms may follow."""
 
 ProblemLike: TypeAlias = Problem | str
 """A problem, or a text that describes one: see `parse_problem`."""
@@ -69,9 +74,29 @@ def levine_ten_arm(sigma: float = 0.2) -> Problem:
     return _named("levine_ten_arm(", curves, sigma, 0.2, 30_000)
 
 
-def _named(call: str, curves: tuple[Curve, ...], sigma: float, usual_sigma: float, horizon: int) -> Problem:
+def levine_drawn(largest: float = 0.0, sigma: float = math.sqrt(0.2)) -> Problem:
+    """Levine et al. (2017), parametric, as they play it: each run draws theta from {0.1, 0.15, ..., 0.4} for each arm.
+
+    Ten arms (floor(n / 100) + 1)^-theta, T = 30 000. With `largest` = 0.5 each run adds a constant from [0, 0.5] to
+    each arm (their "asymptotically non-vanishing" case). The paper counts pulls from 1, so that its arms fall one pull
+    earlier.
+    """
+    largest = finite_number("largest", largest, minimum=0, owner="levine_drawn")
+    call = f"levine_drawn(largest={exact(largest)}" if largest else "levine_drawn("
+    drawn = Drawn(LEVINE_CURVES, largest)
+    return _named(call, (Constant(0.0),) * 10, sigma, math.sqrt(0.2), 30_000, drawn)
+
+
+def _named(
+    call: str,
+    curves: tuple[Curve, ...],
+    sigma: float,
+    usual_sigma: float,
+    horizon: int,
+    dynamics: Dynamics | None = None,
+) -> Problem:
     """Return the problem under the text that makes it; `call` is that text up to sigma."""
-    problem = Problem(curves, sigma=sigma, horizon=horizon)
+    problem = Problem(curves, sigma=sigma, horizon=horizon, dynamics=dynamics)
     if problem.sigma != usual_sigma:
         call += f"{'' if call.endswith('(') else ', '}sigma={exact(problem.sigma)}"
     return dataclasses.replace(problem, name=call + ")")
@@ -85,9 +110,11 @@ NAMED: dict[str, Callable[..., Problem]] = {
         stationary,
         levine_two_arm,
         levine_ten_arm,
+        levine_drawn,
         field.candy_cane,
         field.boredom,
         field.recovering_logistic,
+        field.pike_burke,
         field.yahoo,
         field.piecewise,
         field.many_arms,

@@ -13,13 +13,14 @@ from rotting._core.parameters import parameter
 from rotting.problems.curve import Curve
 from rotting.problems.curve_kernels import mean_at
 from rotting.problems.dynamics import Dynamics
+from rotting.problems.kernel import Numbers
 
 
 class RecoveringMemory(NamedTuple):
     """When each arm was pulled last."""
 
     pulls: npt.NDArray[np.int64]
-    last: npt.NDArray[np.int64]  # (K,): the round of the last pull; -z_max before the first
+    last: npt.NDArray[np.int64]  # (K,): the round of the last pull; -start before the first
 
 
 def value(problem, memory, arm, t):
@@ -36,7 +37,8 @@ def pulled(problem, memory, arm, t):
 class Recovering(Dynamics, memory=RecoveringMemory, value=value, pulled=pulled):
     """An arm's value follows the rounds it has rested: f_i(z), with f_i its curve.
 
-    z is 0 in the round after a pull, grows by one in each round without one, and stops at `z_max`, where arms begin.
+    z is 0 in the round after a pull, grows by one in each round without one, and stops at `z_max`. Arms begin at
+    `start`.
 
     References
     ----------
@@ -52,10 +54,16 @@ class Recovering(Dynamics, memory=RecoveringMemory, value=value, pulled=pulled):
 
     rots: ClassVar[bool] = False
     z_max: int = parameter(30, minimum=1, maximum=10**9, doc="after so many rounds of rest nothing changes any more")
+    start: int | None = parameter(None, optional=True, minimum=0, doc="z in the first round (None: z_max)")
+
+    def arrays(self, n_arms: int) -> Numbers:
+        """Return z_max."""
+        return Numbers(np.array([float(self.z_max)]))
 
     def initial_memory(self, n_arms: int) -> RecoveringMemory:
-        """Return arms that have rested for long."""
-        return RecoveringMemory(np.zeros(n_arms, np.int64), np.full(n_arms, -self.z_max, np.int64))
+        """Return arms that have rested for so long."""
+        first = self.z_max if self.start is None else min(self.start, self.z_max)
+        return RecoveringMemory(np.zeros(n_arms, np.int64), np.full(n_arms, -first, np.int64))
 
     def lowest_and_highest(self, curves: Sequence[Curve]) -> list[tuple[float, float]]:
         """Return the bounds of each curve up to z_max."""

@@ -24,7 +24,7 @@ def compilations() -> list[tuple[str, Callable[[], None]]]:
     """
     problem = Problem([Drop(1.0, 0.0, 20), Power(0.3), [0.5, 0.4]], sigma=0.5)
     needs: dict[str, dict[str, Any]] = {
-        "CTO": {"curves": problem.curves},
+        **{name: {"curves": problem.curves} for name in ("CTO", "CTOSIM", "DCTOUCB")},
         "Oracle": {"problem": problem},
     }
     told: dict[str, Any] = {"horizon": _HORIZON}

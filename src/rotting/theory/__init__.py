@@ -9,6 +9,7 @@ from rotting.theory.bounds import (
     high_probability_delta0,
     stochastic_lower_bound,
 )
+from rotting.theory.levine_bounds import dcto_ucb_bound, detection_pulls, swa_bound, wswa_bound
 from rotting.theory.problem_bounds import (
     OverpullLimits,
     eff_fewa_problem_bound,
@@ -22,7 +23,9 @@ from rotting.theory.regret import Decomposition, decompose, overpulls, regret
 __all__ = [
     "Decomposition",
     "OverpullLimits",
+    "dcto_ucb_bound",
     "decompose",
+    "detection_pulls",
     "deterministic_lower_bound",
     "eff_fewa_bound",
     "eff_fewa_problem_bound",
@@ -37,4 +40,6 @@ __all__ = [
     "overpulls",
     "regret",
     "stochastic_lower_bound",
+    "swa_bound",
+    "wswa_bound",
 ]

@@ -212,7 +212,7 @@ def test_to_dict_can_be_written_before_all_arms_are_pulled(policy):
 
 def test_policies_without_an_explanation_say_so():
     needs = {
-        "CTO": {"curves": (Constant(0.0),)},
+        **{name: {"curves": (Constant(0.0),)} for name in ("CTO", "CTOSIM", "DCTOUCB")},
         "Oracle": {"problem": stationary([0.0, 1.0])},
     }
     refused = []

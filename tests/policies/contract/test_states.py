@@ -181,7 +181,9 @@ warnings.simplefilter("ignore", PolicyMismatch)
 from rotting.policies import POLICIES
 from rotting.problems import Constant, Drop, Problem
 problem = Problem([Drop(1.0, 0.0, 20), 0.3, [0.5, 0.4], 0.2], sigma=0.5)
-needs = {"CTO": {"curves": (Constant(0.0), Constant(0.5))}, "LinUCRL": {"window": 2}, "Oracle": {"problem": problem}}
+fitting = {"curves": (Constant(0.0), Constant(0.5))}
+needs = {"CTO": fitting, "CTOSIM": fitting, "DCTOUCB": fitting}
+needs |= {"LinUCRL": {"window": 2}, "Oracle": {"problem": problem}}
 played = {}
 for name, kind in POLICIES.items():
     policy = kind(**needs.get(name, {"horizon": 300} if "horizon" in kind.knows else {}))

@@ -2,7 +2,7 @@
 
 # isort: off
 from rotting.paper.claims.judging import CLAIMS, DIFFERS, FAILS, HOLDS, Claim, Judgement, judge
-from rotting.paper.claims import two_arm, ten_arm, others, theorems, beyond
+from rotting.paper.claims import two_arm, ten_arm, others, theorems, levine, beyond
 # isort: on
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Judgement",
     "beyond",
     "judge",
+    "levine",
     "others",
     "ten_arm",
     "theorems",

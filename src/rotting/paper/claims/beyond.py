@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from rotting.paper import boredom, candy_cane, many_arms
+from rotting.paper import boredom, candy_cane, many_arms, recovering
 from rotting.paper.claims.judging import (
     DIFFERS,
     FAILS,
@@ -68,6 +68,32 @@ def _optimal(results: Results) -> Finding:
 def _beats_greedy(results: Results) -> Finding:
     more = _last_rounds(results, boredom.LEARNT) - boredom.GENRES.cycle("greedy").value
     return Finding(mean_of(more), f"UCB1 earns {_last_rounds(results, 'UCB1').mean():.3f}.")
+
+
+# Arms that recover.
+
+
+@claim(
+    "rgp-totals",
+    "what RGP-UCB and RGP-TS earn on the two instances of Pike-Burke and Grunewalder (2019), Table 1",
+    "largest difference from the four totals, as a share of what is allowed (1 %, or three standard errors)",
+    "recovering",
+    exactly(most=1),
+    "461.7, 462.6; 145.6, 156.5",
+)
+def _totals(results: Results) -> Finding:
+    found = []
+    for name, published in recovering.PUBLISHED.items():
+        rewards = final_reward(results[name])
+        for label, value in published.items():
+            earned = rewards[label]
+            error = float(earned.std(ddof=1)) / math.sqrt(len(earned)) if len(earned) > 1 else math.inf
+            share = abs(earned.mean() - value) / max(0.01 * value, 3 * error)
+            found.append((float(share), f"{label} on {name} {earned.mean():.1f}"))
+    runs = min(dataset.sizes["run"] for dataset in results.values())
+    value = max(found)[0]
+    verdict = DIFFERS if runs < 2 or value > 1 else HOLDS
+    return Finding(Estimate(value), ", ".join(text for _, text in found) + ".", verdict)
 
 
 # Restless arms.

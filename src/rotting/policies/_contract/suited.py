@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotting.errors import BadValue, PolicyMismatch
+from rotting.problems.blocking import Blocking
 from rotting.problems.candy_cane import CandyCane
+from rotting.problems.recovering import Recovering
 from rotting.problems.rewards import share_outside
+from rotting.problems.satiation import Satiation
+from rotting.problems.tally import Tally
 
 if TYPE_CHECKING:
     from rotting.policies._contract.policy import Policy
@@ -153,9 +157,14 @@ def _not_many(problem: Problem, horizon: int) -> str | None:
     return f"has {problem.n_arms} for {horizon} rounds, less than the square root" if few else None
 
 
-def _not_emptying(problem: Problem, horizon: int) -> str | None:
-    dynamics = problem.dynamics_model
-    return None if isinstance(dynamics, CandyCane) else f"has {type(dynamics).__name__} dynamics"
+def _without(kind: type) -> Callable[[Any, int], str | None]:
+    """Return the test for problems with dynamics of a kind."""
+
+    def missing(problem: Problem, horizon: int) -> str | None:
+        dynamics = problem.dynamics_model
+        return None if isinstance(dynamics, kind) else f"has {type(dynamics).__name__} dynamics"
+
+    return missing
 
 
 # The kinds of problems that a rule can be made for alone: what a problem lacks of each (None: nothing). Only what a
@@ -163,5 +172,9 @@ def _not_emptying(problem: Problem, horizon: int) -> str | None:
 KINDS: dict[str, Callable[[Any, int], str | None]] = {
     "arms that rise": _not_rising,
     "many arms": _not_many,
-    "arms that empty": _not_emptying,
+    "arms that empty": _without(CandyCane),
+    "arms that recover": _without(Recovering),
+    "arms that are blocked": _without(Blocking),
+    "arms that satiate": _without(Satiation),
+    "arms with a tally": _without(Tally),
 }
