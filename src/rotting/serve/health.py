@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from rotting.bandit import BanditError, Event, Store
-from rotting.bandit.store import BanditRow, Deadline
+from rotting.bandit.store import BanditRow
 from rotting.serve.errors import NotAllowed
 from rotting.serve.problems import note
 from rotting.serve.requests import Health, encode
@@ -51,10 +51,9 @@ _PROBE = BanditRow(0, f"\n{secrets.token_hex(8)}", secrets.token_hex(5), "", _RO
 
 def write_and_forget(store: Store) -> None:
     """Write what a decision writes, the log of a bandit, durably, and delete it: a disk that is full must show."""
-    deadline = Deadline(PATIENCE)
-    row = store.add(_PROBE, [Event(1, "added", store.clock(), 0, name="probe")], deadline)
-    store.delete_events(row.id, 1, 1, deadline)
-    store.delete_rest(row.id, deadline)
+    row = store.add(_PROBE, [Event(1, "added", store.clock(), 0, name="probe")])
+    store.delete_events(row.id, 1, 1)
+    store.delete_rest(row.id)
 
 
 async def metrics(service: Service, request: Request) -> Response:
