@@ -78,7 +78,12 @@ def figure(figure: Figure, alt: str, caption: str = "") -> str:
     """
     file = io.BytesIO()
     figure.savefig(file, format="png")
-    source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    return picture(file.getvalue(), alt, caption)
+
+
+def picture(png: bytes, alt: str, caption: str = "") -> str:
+    """Return a picture inside the page, as `figure` does."""
+    source = f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
     below = f"\n<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure>\n<img src="{source}" alt="{escape(alt)}">{below}\n</figure>'
 

@@ -26,17 +26,16 @@ POLICIES = {
 }
 
 
-def report(reproduction: Reproduction) -> str:
-    """Return the page as a self-contained HTML document."""
+def report(reproduction: Reproduction, pictures: dict[str, bytes]) -> str:
+    """Return the page as a self-contained HTML document; `pictures` are PNG, by experiment."""
     parts = [f"<h1>{escape(TITLE)}</h1>", _question(), _summary(reproduction), _policies()]
     section = ""
     for experiment in experiments():
-        if experiment.name in reproduction.figures:
+        if experiment.name in pictures:
             if experiment.section != section:
                 section = experiment.section
                 parts.append(f"<h2>{escape(section)}</h2>")
-            figure = reproduction.figures[experiment.name]
-            parts.append(pages.figure(figure, experiment.alt, experiment.caption))
+            parts.append(pages.picture(pictures[experiment.name], experiment.alt, experiment.caption))
     parts += [_verdicts(reproduction), _colophon(reproduction)]
     return pages.page(TITLE, "\n".join(part for part in parts if part))
 

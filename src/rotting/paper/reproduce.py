@@ -144,15 +144,19 @@ def write(out: Path, reproduction: Reproduction) -> list[Path]:
             write_csv(file(f"{name}.csv"), content)
         else:
             write_json(file(f"{name}.json"), content)
+    pictures = {}
     for name, figure in reproduction.figures.items():
-        for suffix in ("png", "pdf"):
-            write_figure(file(f"{name}.{suffix}"), figure)
+        path = file(f"{name}.png")
+        write_figure(path, figure)
+        pictures[name] = path.read_bytes()
+        figure.set_layout_engine("none")  # it is laid out now, which takes as long as drawing
+        write_figure(file(f"{name}.pdf"), figure)
     if reproduction.judgements:
         settings, claims = reproduction.settings, [asdict(judgement) for judgement in reproduction.judgements]
         made = {"seed": settings.seed, "runs": settings.runs or "as in the paper", "versions": reproduction.versions}
         write_json(file("claims.json"), {"settings": made, "claims": claims})
         write_csv(file("claims.csv"), [claim for claim in claims if not claim["clock"]])
-    write_text(file("report.html"), report(reproduction))
+    write_text(file("report.html"), report(reproduction, pictures))
     return written
 
 
