@@ -65,7 +65,7 @@ def detection_pulls(
 
     >>> from rotting.problems import Power
     >>> detection_pulls([Power(0.1), Power(0.4)], n_arms=2, sigma=0.1, delta=0.1)
-    66
+    2026
     """
     found, arms = curve_set("detection_pulls", curves), whole_number("n_arms", n_arms, minimum=1)
     limit = 8 * math.log(2 * arms / finite_number("delta", delta, above=0, below=1))

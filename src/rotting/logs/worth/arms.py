@@ -12,7 +12,6 @@ from rotting.logs.model.findings import NONE, Findings
 from rotting.logs.model.noise import reward_variance
 from rotting.logs.read.counting import Arm
 from rotting.logs.read.reading import Log
-from rotting.logs.worth.curves import curves
 from rotting.logs.worth.estimates import TAILS, Estimate
 from rotting.logs.worth.outlook import Draw, wearing_out
 from rotting.logs.worth.recommending import (
@@ -27,6 +26,7 @@ from rotting.logs.worth.recommending import (
     estimates,
     settled,
 )
+from rotting.logs.worth.shown import curves
 
 LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not given
 # Half-lives whose interval spans more than this factor are not told: the log does not hold them.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rotting.logs import diagnose, make_log
 from rotting.logs.read.counting import Cells
-from rotting.logs.worth.curves import merged
+from rotting.logs.worth.shown import merged
 
 
 def cells_of(rewards):
