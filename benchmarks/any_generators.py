@@ -1,4 +1,4 @@
-"""A third family of logs with a known truth: everything that is not said is drawn at random, for every log anew.
+"""A third family of logs with a known truth: everything that is not said is drawn at random, for every log again.
 
 Written after the method was settled, and only to validate it. Each function takes a random generator and returns a
 frame and, for each arm, whether it wears out.

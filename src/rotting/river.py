@@ -26,8 +26,8 @@ class RiverPolicy(bandit.base.Policy):  # type: ignore[misc]
     """A policy of this package that river can use: `pull(arm_ids)` and `update(arm_id, reward)`.
 
     Arms may have any names, and others may be offered later. A choice among some of the arms is the policy's choice as
-    if the others did not exist (but for policies that declare `shared_memory`). All rewards are kept, to be learnt anew
-    when there are more arms. A randomised policy draws anew at each `pull`, rewards or not; others decide alike until
+    if the others did not exist (but for policies that declare `shared_memory`). All rewards are kept, to be relearnt
+    when there are more arms. A randomised policy draws again at each `pull`, rewards or not; others decide alike until
     they learn something.
 
     Parameters

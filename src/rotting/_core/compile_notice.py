@@ -28,7 +28,7 @@ def notice(folder: Path, kept: bool) -> str:
             "`rotting warm-up` compiles them all."
         )
     return (
-        "rotting: compiling, usually 2 to 10 seconds per policy, in every process anew: the compiled code cannot be "
+        "rotting: compiling, usually 2 to 10 seconds per policy, again in every process: the compiled code cannot be "
         f"kept, as {folder} cannot be written. Set NUMBA_CACHE_DIR to a folder that can."
     )
 

@@ -71,7 +71,7 @@ class entry:  # noqa: N801 (used as a decorator)
     """Compile a function that Python calls; its first argument may be a policy's state or a problem.
 
     For the package's own policies and problems it is compiled once per machine and kept on disk. What comes from
-    anywhere else is compiled anew in each process (about a second): the cache could not notice edits to its file, and
+    anywhere else is compiled again in each process (about a second): the cache could not notice edits to its file, and
     must not remember code that belongs to it.
     """
 

@@ -1,4 +1,25 @@
-"""The experiments of the paper, and some of the field around it: play them, draw them, judge claims, and report."""
+"""The experiments of the paper, and some of the field around it: play them, draw them, judge claims, and report.
+
+| module | what |
+|---|---|
+| `boredom` | users who tire of what they saw lately (Warlop and others, 2018) |
+| `candy_cane` | the best known contest with rotting arms |
+| `claims/` | what the paper says, judged from the runs |
+| `every_policy` | all policies on one problem |
+| `experiment` | what an experiment is, and what experiments share |
+| `levine` | the experiments of Levine and others (2017) |
+| `many_arms` | infinitely many arms |
+| `recovering` | arms that recover (Pike-Burke and Grunewalder, 2019) |
+| `report` | the report as one page |
+| `reproduce` | the whole of the paper: play what is missing, draw, judge, and write the report |
+| `restless` | restless arms |
+| `running_time` | how long decisions take |
+| `stationary` | arms that never change |
+| `store` | results of experiments that were played before |
+| `ten_arm` | the paper's ten arms |
+| `theory` | bounds beside regret |
+| `two_arm` | the paper's two arms |
+"""
 
 # The experiments in the order in which they are played and reported: what `--only` calls each, and the module that
 # holds it as EXPERIMENT. A new figure is a module and a line here. No module is imported yet: `rotting paper --help`

@@ -43,7 +43,7 @@ def report(reproduction: Reproduction, pictures: dict[str, bytes]) -> str:
 def _question() -> str:
     return (
         '<p class="lead">An advertisement, a notification, an exercise: what should be shown next if everything wears '
-        "out as it is shown, nobody knows how fast, and all one sees is noise?</p>"
+        "out as it is shown, how fast is unknown, and all one sees is noise?</p>"
         "<p>Seznec, Locatelli, Carpentier, Lazaric and Valko (2019) answered with FEWA, and proved that wearing out "
         "makes the problem hardly harder than if nothing changed. This page plays their experiments again, from "
         "scratch, and says claim by claim what came out.</p>"

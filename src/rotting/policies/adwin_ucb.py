@@ -103,7 +103,7 @@ def _has_changed(state, arm):
 
 @helper
 def _forget_oldest(state, arm):
-    """Drop the oldest bucket, and sum up the rest anew.
+    """Drop the oldest bucket, and sum up the rest again.
 
     Subtracting the bucket would be cheaper, but would leave behind the rounding errors of what is gone.
     """

@@ -1,4 +1,4 @@
-"""CUSUM-UCB: an upper confidence bound whose arms start anew when their rewards have moved away from the first ones."""
+"""CUSUM-UCB: an upper confidence bound whose arms start over when their rewards have moved away from the first ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def select(state, t, word):
 
 
 def update(state, arm, reward):
-    """Add the reward, and let the arm start anew if its rewards have moved too far."""
+    """Add the reward, and let the arm start over if its rewards have moved too far."""
     first, drift, threshold = state.settings[2], state.settings[3], state.settings[4]
     state.pulls[arm] += 1
     state.counted[arm] += 1
@@ -77,7 +77,7 @@ class CUSUMUCB(
     rewards=("low", "high"),
     maps_rewards=True,
 ):
-    """Pull the arm with the largest mean + sqrt(xi ln n / N), or any with probability alpha; arms start anew on change.
+    """Pull the arm with the largest mean + sqrt(xi ln n / N), or any with probability alpha; arms start over on change.
 
     N is an arm's pulls since its own last restart, and n the sum of them all. An arm's first rewards, `first` of them,
     give the level u. Each later reward x moves g+ to max(0, g+ + x - u - drift) and g- to max(0, g- + u - x - drift),

@@ -97,7 +97,7 @@ class DCTOUCB(
     such curve on ties, Z being the sum of its first floor(N / 2) rewards less that of the others, less the same of mu.
     Then the arm with the largest c + mu(N) + sqrt(8 sigma^2 ln t / N) is pulled, c being the mean of reward - mu.
 
-    With m = None curves are fitted anew in every round (the authors' D-CTO_SIM-UCB, the one in their figures).
+    With m = None curves are fitted again in every round (the authors' D-CTO_SIM-UCB, the one in their figures).
     Otherwise each arm is pulled m times, in turn, and its curve is settled then. By theory m is
     `rotting.theory.detection_pulls`, which can be millions. For odd N the halves differ by one reward, and c does not
     cancel in Z; that is the authors' rule.

@@ -1,4 +1,4 @@
-"""GLR-klUCB: KL-UCB that starts anew when a likelihood ratio says that an arm's rewards have changed."""
+"""GLR-klUCB: KL-UCB that starts over when a likelihood ratio says that an arm's rewards have changed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _explored(t, restarted):
 
 
 def update(state, arm, reward):
-    """Add the reward, clipped to [0, 1], and start anew if the arm has changed."""
+    """Add the reward, clipped to [0, 1], and start over if the arm has changed."""
     reward = min(max(reward, 0.0), 1.0)
     append(state.history, arm, reward)
     state.counted[arm] += 1
@@ -182,7 +182,7 @@ class GLRKLUCB(
     rewards=("low", "high"),
     maps_rewards=True,
 ):
-    """Play KL-UCB and explore in turn; start anew when a likelihood ratio says that an arm has changed.
+    """Play KL-UCB and explore in turn; start over when a likelihood ratio says that an arm has changed.
 
     An arm with n rewards since its last restart has changed if for some s
     s kl(m_1, m) + (n - s) kl(m_2, m) > ln(n^(3/2) / delta), where m_1, m_2 and m are the means of the first s, of the
@@ -210,7 +210,7 @@ class GLRKLUCB(
     array([178, 222])
     """
 
-    local: bool = parameter(False, choices=(False, True), doc="whether only the arm that has changed starts anew")
+    local: bool = parameter(False, choices=(False, True), doc="whether only the arm that has changed starts over")
     alpha0: float | None = parameter(
         None, minimum=0, maximum=1, optional=True, doc="share of explored rounds at first; none: as the theory has it"
     )

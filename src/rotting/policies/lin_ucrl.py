@@ -71,7 +71,7 @@ def _value(state, situation, arm):
 
 
 def update(state, arm, reward):
-    """Add the reward to the arm's regression; plan anew if an arm has doubled its pulls in this episode."""
+    """Add the reward to the arm's regression; plan again if an arm has doubled its pulls in this episode."""
     gram, moments, power = state.gram, state.moments, state.vectors[0]
     _powers(_recency(state.recent, arm), power)
     for row in range(len(power)):

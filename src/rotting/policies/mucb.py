@@ -1,4 +1,4 @@
-"""M-UCB: UCB1 that starts anew when an arm's last rewards differ from those just before them."""
+"""M-UCB: UCB1 that starts over when an arm's last rewards differ from those just before them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def select(state, t, word):
 
 
 def update(state, arm, reward):
-    """Add the reward, and start anew if the arm's last ones differ too much from those before."""
+    """Add the reward, and start over if the arm's last ones differ too much from those before."""
     append(state.history, arm, reward)
     state.counted[arm] += 1
     state.totals[arm] += reward
@@ -80,7 +80,7 @@ class MUCB(
     maps_rewards=True,
     noise="sigma",
 ):
-    """Play UCB1 and explore in turn; start anew when the two halves of an arm's last `window` rewards differ.
+    """Play UCB1 and explore in turn; start over when the two halves of an arm's last `window` rewards differ.
 
     They differ if their sums are more than `threshold` apart: sqrt(window ln(2 K T^2) / 2) for rewards in [0, 1], if
     none is given. Of every floor(K / gamma) rounds since the last restart, the first K explore one arm each. Without a

@@ -45,7 +45,7 @@ class Shared:
         self._made: dict[Hashable, tuple[float, object, asyncio.Task[Any]]] = {}
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Result]], version: object = None) -> Result:
-        """Return what is made for a key: anew if it was made a second ago, or for another version if there are any."""
+        """Return what is made for a key; it is made again after a second, or for a new version if there are any."""
         at, known, task = self._made.get(key, (0.0, None, None))
         is_old = time.monotonic() >= at + self._fresh if version is None else version != known
         if task is None or (task.done() and is_old):

@@ -71,7 +71,7 @@ def sweep(
         kind of device.
     imports
         Files or modules with policies, dynamics, curves and noise of your own; files beside them that they import
-        belong to them. They are executed anew, sent to workers, and kept in the folder; results of another version of
+        belong to them. They are executed again, sent to workers, and kept in the folder; results of another version of
         them are another plan's.
     extend
         Whether results of an earlier plan in the folder are taken over, if this one has all of its policies and

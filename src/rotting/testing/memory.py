@@ -56,8 +56,9 @@ class Place:
     """What stores in memory share.
 
     `fault` is called with the name of what is about to happen: "connect", "read", "lock", "append" (nothing is written
-    yet), "sent" (nothing is written, and nobody knows), "written" (it is written, and nobody knows). Whatever it raises
-    ends the block. `clock` says the time in seconds since 1970; `wait` lets others go on, and says how long that took.
+    yet), "sent" (nothing is written, which the caller cannot know), "written" (it is written, which the caller cannot
+    know). Whatever it raises ends the block. `clock` says the time in seconds since 1970; `wait` lets others go on, and
+    says how long that took.
     """
 
     def __init__(

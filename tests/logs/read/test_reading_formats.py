@@ -282,5 +282,5 @@ def test_a_file_in_doubt_is_not_read_by_the_mark_of_another(tmp_path):
 
 
 def test_odd_ends_of_lines_are_an_error_of_one_line(tmp_path):
-    with pytest.raises(LogError, match="ordinary ends of lines"):
+    with pytest.raises(LogError, match="ordinary line ends"):
         read(tmp_path, "log.csv", text().replace("\n", "\r"))

@@ -47,7 +47,7 @@ def test_sums_of_days_have_the_changes_of_their_rows():
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        ("soon", None, "is no time of this log"),
+        ("soon", None, "is not a time of this log"),
         ("2024-03-21", "2024-03-01", "the periods overlap"),
         ("2023-01-01", None, "leaves no row"),
         (None, "2025-01-01", "leaves no row"),

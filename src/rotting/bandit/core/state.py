@@ -251,7 +251,7 @@ class BanditState:
 
     @property
     def learnable_since(self) -> int | None:
-        """If there is much to learn anew, the first event after which a snapshot has learnt it; None otherwise."""
+        """If there is much to learn again, the first event after which a snapshot has learnt it; None otherwise."""
         return self._agent_since if self._learner is None and sum(self.received) > LEARNT_AT_ONCE else None
 
     def expect(self, agent: Agent, since: tuple[np.ndarray, np.ndarray]) -> None:

@@ -29,7 +29,7 @@ from rotting.policies import Policy
 
 # Consecutive empty catch-ups before optimistic appends: as many times in a row, no other process has written.
 EMPTY_CATCH_UPS = 20
-# Seconds that another process is given to learn anew, and more for each reward; how often to look whether it has.
+# Seconds that another process is given to learn again, and more for each reward; how often to look whether it has.
 LEARNING_WAIT, LEARNING, LOOK_AGAIN = 0.2, 2e-6, 0.02
 
 Planner = Callable[[BanditState, float], list[Event]]
@@ -114,7 +114,7 @@ class EventLog:
     # What takes long is done before others have to wait for it.
 
     def prepare(self) -> None:
-        """Have kernels compiled, and learn what is to be learnt anew, before others have to wait for it."""
+        """Compile kernels and rebuild the agent before others have to wait for it."""
         warm_up(self.state.settings.policy)
         self._compiled = self.state.settings.policy
         if not self._state_is_complete or self.state.learnable_since is None or self._take_over():
@@ -130,7 +130,7 @@ class EventLog:
         self.snapshots.take_if_due()
 
     def _take_over(self) -> bool:
-        """Take over what another process has learnt anew; False if none has.
+        """Take over what another process has learnt again; False if none has.
 
         The process that wrote the event learns at once, and the others wait for its snapshot: but not longer than they
         would take themselves, since it may have died.

@@ -63,7 +63,7 @@ class Snapshotter:
         """Store the state, unless the snapshot that is there is newer than so many events before it.
 
         The database is held while the state is copied and while it is written, but not while it is packed. With an
-        interval, nothing is learnt anew for it either: when that has been done, a snapshot is taken anyway.
+        interval, nothing is learnt again for it either: when that has been done, a snapshot is taken anyway.
         """
         log = self._log
         with log.reading(Deadline(timeout)) as stored:

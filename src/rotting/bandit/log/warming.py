@@ -66,7 +66,7 @@ def read_warm_start(source: object) -> WarmStart:
     rows = source if table is None else table
     if isinstance(rows, bytes | Mapping) or not isinstance(rows, Iterable):
         raise BadSettings(
-            "is no source of rewards",
+            "is not a source of rewards",
             name="warm_start",
             value=source,
             expected=f"a Bandit, a table with the columns {', '.join(COLUMNS)}, a list of such rows, or a file",

@@ -184,7 +184,7 @@ class SqliteStore(SqlStore):
         """Keep other processes from preparing the tables at the same time: the transaction does."""
 
     def add_columns_of_2(self, known: Sequence[str]) -> None:
-        """Make the table of events anew: SQLite cannot drop the constraint that it had."""
+        """Rebuild the table of events: SQLite cannot drop the constraint that it had."""
         columns = ", ".join(known)
         self.execute("DROP INDEX rotting_outcomes")
         self.execute("ALTER TABLE rotting_events RENAME TO rotting_events_1")

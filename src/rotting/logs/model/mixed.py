@@ -3,7 +3,7 @@
     response[arm, slice] = slice + level[arm] + slope[arm] * axis[arm, slice] + wandering[arm, slice] + noise
 
 Slices are free, or smooth beside a free trend. What differs from arm to arm is normal with known spreads
-(`Assumed`); nobody knows those, so everything is computed for many of them and weighed by how well they explain the log
+(`Assumed`); those are unknown, so everything is computed for many of them and weighed by how well they explain the log
 (restricted likelihood). All of it is generalised least squares on small matrices, all arms at once.
 """
 

@@ -174,7 +174,7 @@ def _expected(log: Log, place: np.ndarray, shape: tuple[int, int], event: float)
     """Return what the mix of strata makes of an exposure in each cell: 1 on average.
 
     What could be either the stratum or the arm's exposures is given to the stratum: a fall that follows the place on
-    the page is no evidence of wear.
+    the page does not count as wear.
     """
     strata = len(log.counted.segments)
     stratum = np.concatenate([own.cells.segment for own in log.arms])

@@ -1,7 +1,7 @@
 """The log played again without wear: what chance makes of levels, calendar and stretches of luck like this log's.
 
 Two nulls. *Order*: each arm keeps its level, the site its calendar, and what these and slopes leave of an arm keeps its
-stretches, whose order is shuffled. *Launches*: the same, and levels of arms are dealt out anew among the launches, so
+stretches, whose order is shuffled. *Launches*: the same, and levels of arms are dealt out again among the launches, so
 that newer arms are as good as older ones.
 """
 
@@ -17,7 +17,7 @@ from rotting.logs.model.panel import Panel
 from rotting.logs.model.within import Within
 
 PLACEBOS, MANY_PLACEBOS = 199, 999
-RARE = 0.05  # what placebos show more often is no evidence of launches
+RARE = 0.05  # what placebos show more often does not count as evidence of launches
 STRETCHES = 4  # of an arm, at least: with fewer there is nothing to shuffle
 SEED = 1  # one log, one finding
 ROUNDING = 1e-9  # statistics no further apart are equal: where a log says nothing, they are all 0

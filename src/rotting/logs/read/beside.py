@@ -34,7 +34,7 @@ def dimensions(source: Source, columns: Columns) -> list[str]:
 
 
 def _refuse_repeated(source: Source, columns: Columns) -> None:
-    """Refuse a column that is not the only one of its name: nobody knows which of them is meant."""
+    """Refuse a column that is not the only one of its name: which of them is meant is unknown."""
     for column in sorted(columns.used - {None}, key=str):
         name = re.sub(r"_[0-9]+$", "", str(column))
         if name.strip().lower() in source.repeated:

@@ -87,7 +87,7 @@ def layout(path: Path) -> Layout:
     try:
         rows = {mark: [next(csv.reader([line], delimiter=mark), []) for line in lines] for mark in SEPARATORS}
     except csv.Error:
-        problem = "is no table of text with ordinary ends of lines"
+        problem = "is not a text table with ordinary line ends"
         hint = "save it as CSV (UTF-8); a packed file needs its ending, .gz or .zip"
         raise LogError(problem, owner=f"log {str(path)!r}", hint=hint) from None
 

@@ -78,7 +78,7 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         )
     if log.counted.strata:
         columns = " and ".join(map(repr, log.counted.strata))
-        yield f"Arms were compared within {columns}: what changes along with that is no evidence of wear."
+        yield f"Arms were compared within {columns}: what changes along with that does not count as wear."
     if log.counted.cap is not None:
         yield (
             f"A few large rewards carry most of the spread: {log.counted.capped_rows:,} above {log.counted.cap:,.4g} "

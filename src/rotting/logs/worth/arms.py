@@ -151,7 +151,7 @@ def _told(values: _Values, log: Log, findings: Findings) -> Iterator[dict[str, A
     drawn = [estimates(each) for each in (values.first, values.last, values.ahead)]
     for index, (arm, is_rotting) in enumerate(zip(log.arms, findings.worn.tolist(), strict=True)):
         first, last, ahead = (each[index].shifted(log.offset) for each in drawn)
-        # Half of a value that is counted from far above 0 is no matter of wear-out.
+        # Half of a value that is counted from far above 0 says nothing of wear-out.
         tells = is_rotting and not log.offset
         half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
         yield {

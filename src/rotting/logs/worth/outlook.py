@@ -93,16 +93,18 @@ def draw_values(findings: Findings, generator: np.random.Generator, times: int =
     most = LIKELIEST if panel.arms <= MANY_ARMS else LIKELIEST_OF_MANY
     best = np.argsort(-chances)[:most]
     counts = generator.multinomial(times, chances[best] / chances[best].sum())
-    draws = []
+    draws, ratio = [], _capped_ratios(findings)
     for index, count in zip(best.tolist(), counts.tolist(), strict=True):
         if count:
-            draws += _drawn(findings, explanations[index], count, generator)
+            draws += _drawn(findings, explanations[index], count, generator, ratio)
     return [draws[place] for place in generator.permutation(len(draws))]
 
 
-def _drawn(findings: Findings, explanation: Explanation, count: int, generator: np.random.Generator) -> list[Draw]:
+def _drawn(
+    findings: Findings, explanation: Explanation, count: int, generator: np.random.Generator, ratio: np.ndarray
+) -> list[Draw]:
     """Return draws of slices, slopes and levels, given one explanation."""
-    panel, ratio, highest = findings.panel, _capped_ratios(findings), 1.0 if findings.log.binary else np.inf
+    panel, highest = findings.panel, 1.0 if findings.log.binary else np.inf
     prior, assumed, seen = COMMON if explanation.falls else 1e-6, explanation.assumed, panel
     fit, axis = explanation.fit(seen)
     for _ in range(STEPS):
@@ -120,7 +122,7 @@ def _drawn(findings: Findings, explanation: Explanation, count: int, generator: 
     root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     centre = np.einsum("avs,as->av", gain, seen.response)
     along = np.einsum("avs,as->av", gain, axis)
-    draws = []
+    draws, ratio = [], _capped_ratios(findings)
     for slices, slope in zip(common[:, :-1], common[:, -1], strict=True):
         mean = centre - gain @ slices - slope * along
         own = mean + np.einsum("avw,aw->av", root, generator.standard_normal((panel.arms, 3)))

@@ -83,7 +83,7 @@ def _moment(text: str, name: str, dates: bool) -> float:
         moment = datetime.datetime.fromisoformat(text)
     except ValueError:
         expected = "a date such as 2024-01-31, or 2024-01-31T18:00" if dates else "a number, as in the column of times"
-        raise LogError("is no time of this log", name=name, value=text, expected=expected) from None
+        raise LogError("is not a time of this log", name=name, value=text, expected=expected) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 

@@ -17,7 +17,7 @@ def turn_of(rounds, period, n_arms):
 
 
 def period_for(share, n_arms):
-    """Return after how many rounds all arms are explored anew, for a share of explored rounds; 0 for none.
+    """Return after how many rounds all arms are explored again, for a share of explored rounds; 0 for none.
 
     Not a helper: Python calls it too.
     """

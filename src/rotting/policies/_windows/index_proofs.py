@@ -38,7 +38,7 @@ from rotting.policies._windows.team import any_in_team, my_share
 STRETCHES = 128  # the most stretches of an arm ...
 ROWS = 24  # ... and rows
 REACH = 2  # a stretch is at first no longer than this times the shortest window that begins there
-RENEW_AFTER = 512  # pulls after which all is divided anew: what was split may no longer need it
+RENEW_AFTER = 512  # pulls after which all is divided again: what was split may no longer need it
 RETRY_AFTER = 64  # pulls after which to divide again when there was no room for what had to be split
 MOST_WIDTH = 2.0**900  # beyond it products might overflow: nothing is sure
 
@@ -53,7 +53,7 @@ class IndexProofs(NamedTuple):
     | COUNT | how many stretches there are |
     | ROW_COUNT | how many rows there are |
     | LAST | where the last stretch or row ends: starts from there on belong to none |
-    | RENEWED | the arm's pulls when it was last divided anew |
+    | RENEWED | the arm's pulls when it was last divided again |
     | RETRY | the pulls before which it is not divided |
     | FIRST_ROW, ... | the first start of each row |
     """
