@@ -90,8 +90,8 @@ def test_another_bandit_hands_over_what_it_knows(url):
     ("source", "error", "words"),
     [
         ("nowhere.csv", LogError, "nowhere.csv.*No such file"),
-        (b"log.csv", BadSettings, "warm_start=.*is no source"),
-        (5, BadSettings, "is no source"),
+        (b"log.csv", BadSettings, "warm_start=.*is not a source"),
+        (5, BadSettings, "is not a source"),
         ([1], BadSettings, "row 1 lacks an arm or a reward"),
         ([{"arm": "red"}], BadSettings, "row 1 lacks"),
         ([{"arm": "red", "reward": 1.0}, {"arm": "", "reward": 0.0}], BadName, "row 2 of warm_start: .*0 characters"),
