@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rotting import UCB1, EpsilonGreedy
-from rotting.play import Cell, play, play_whole, players, threads
+from rotting import FEWA, UCB1, EpsilonGreedy
+from rotting.play import Cell, gpu_and_threads, places, play, play_whole, players, threads
 from rotting.play.delays import GeometricDelay
 from rotting.play.players import players_of
 from rotting.problems import two_arm
@@ -52,3 +52,30 @@ def _blank(played):
     return played._replace(
         earned=np.zeros_like(played.earned), pulls=np.zeros_like(played.pulls), seconds=0.0, traces=traces
     )
+
+
+def test_a_gpu_plays_many_runs_alike_and_threads_the_rest(monkeypatch):
+    """What is played where, and that all of it comes back: threads stand in for the GPU."""
+    asked = []
+
+    def instead(cells, tell):
+        asked.extend((str(cell.player.given), cell.runs) for cell in cells)
+        yield from threads(1)(cells, tell)
+
+    monkeypatch.setattr(places, "gpu", lambda: instead)
+    monkeypatch.setattr(places, "_MANY_RUNS", 12)
+    policies = [UCB1(), FEWA(), UCB1(sigma=2), EpsilonGreedy()]
+    cells = [
+        Cell(players_of(policy, PROBLEM, 40)[0], PROBLEM, 40, np.array([40]), range(7), seed=5) for policy in policies
+    ]
+    told = dict.fromkeys(range(4), 0)
+
+    def tell(place, rounds):
+        told[place] += rounds
+
+    found = {played.cell: played for played in play_whole(cells, gpu_and_threads(2), tell)}
+    assert asked == [("UCB1(sigma=1)", range(7)), ("UCB1(sigma=2)", range(7))]  # alike: 14 runs; FEWA keeps a history
+    assert told == dict.fromkeys(range(4), 280)
+    for played in play_whole(cells, threads(1)):
+        np.testing.assert_array_equal(found[played.cell].earned, played.earned)
+        np.testing.assert_array_equal(found[played.cell].pulls, played.pulls)

@@ -11,11 +11,14 @@ Result = TypeVar("Result")
 
 # A wait without a limit would not notice Ctrl-C on every platform.
 _WAIT_SECONDS = 0.2
-_KEPT = 4  # results per thread that may wait for their reader
+KEPT = 4  # results per thread that may wait for their reader
 
 
 def on_threads(
-    jobs: Iterable[Callable[[], Result]], threads: int, ask_to_stop: Callable[[], object] = lambda: None
+    jobs: Iterable[Callable[[], Result]],
+    threads: int,
+    ask_to_stop: Callable[[], object] = lambda: None,
+    kept: int = KEPT,
 ) -> Generator[Result]:
     """Yield the results of jobs as they finish, in any order.
 
@@ -30,6 +33,8 @@ def on_threads(
         How many jobs run at a time.
     ask_to_stop
         Called at the end: long jobs under way should notice, and return soon; their results do not matter.
+    kept
+        How many results per thread may wait for their reader.
 
     Examples
     --------
@@ -38,7 +43,7 @@ def on_threads(
     ...     print(sorted(results))
     [1, 2, 3]
     """
-    work = _Work(iter(jobs), threads)
+    work = _Work(iter(jobs), threads, kept)
     try:
         work.start_one()
         while (found := work.next_result()) is not None:
@@ -53,12 +58,12 @@ def on_threads(
 class _Work:
     """What the threads share. Each thread starts the next one when it has found work: few jobs need few threads."""
 
-    def __init__(self, jobs: Iterator[Callable[[], Any]], threads: int):
+    def __init__(self, jobs: Iterator[Callable[[], Any]], threads: int, kept: int):
         self._jobs, self._threads = jobs, threads
         self._taking, self._over = threading.Lock(), False
         self._started: list[threading.Thread] = []
         self._finished: queue.SimpleQueue[tuple[Any, BaseException | None] | None] = queue.SimpleQueue()
-        self._room = threading.Semaphore(_KEPT * threads)
+        self._room = threading.Semaphore(kept * threads)
         self._ended = 0
 
     def start_one(self) -> None:

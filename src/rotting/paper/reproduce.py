@@ -6,6 +6,7 @@ import platform
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,7 +104,7 @@ def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
 
 def _played(folder: Path, settings: Settings, watch: Watcher) -> dict[str, Results]:
     """Return the results of every job, those that are kept and those that are played now."""
-    from rotting.play import place_for
+    from rotting.play import gpu_and_threads, place_for
     from rotting.simulation.simulator import Game, finished
 
     asked = jobs(settings)
@@ -119,7 +120,8 @@ def _played(folder: Path, settings: Settings, watch: Watcher) -> dict[str, Resul
             continue
         game = Game(dict(block.policies), block.problem, runs=job.runs, seed=settings.seed, rounds=block.rounds)
         missing[game] = job, path, digest
-    on = place_for(settings.device, settings.threads)
+    place = gpu_and_threads if settings.device == "cuda" else partial(place_for, settings.device)
+    on = place(settings.threads)
     with closing(finished(list(missing), on, lambda game, rounds: watch(missing[game][0], rounds))) as played:
         for game in played:
             job, path, digest = missing[game]

@@ -28,6 +28,6 @@ What `simulate([FEWA(), UCB1()], two_arm())` passes through, in order:
 """
 
 from rotting.play.cell import Cell, Played
-from rotting.play.places import gpu, place_for, play, play_whole, threads
+from rotting.play.places import gpu, gpu_and_threads, place_for, play, play_whole, threads
 
-__all__ = ["Cell", "Played", "gpu", "place_for", "play", "play_whole", "threads"]
+__all__ = ["Cell", "Played", "gpu", "gpu_and_threads", "place_for", "play", "play_whole", "threads"]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
-from rotting._core.threads import on_threads
+from rotting._core.threads import KEPT, on_threads
 from rotting._core.validation import whole_number
 from rotting.errors import BadValue
 from rotting.play.cell import Cell, Place, Played, Tell
 
 DEVICES = ("cpu", "cuda")
+# A GPU is quicker than a dozen cores from about so many runs on whose states are alike (docs/gpu.md).
+_MANY_RUNS = 4096
 
 
 def play(cells: Sequence[Cell], on: Place | None = None, tell: Tell = lambda place, rounds: None) -> Generator[Played]:
@@ -89,16 +93,20 @@ def _arrays(played: Played) -> list[np.ndarray]:
     return [played.earned, played.pulls, *played.traces.values()]
 
 
-def threads(count: int | None = None) -> Place:
-    """Return threads of this process (default: one per processor)."""
-    return partial(
-        _on_threads, count=whole_number("threads", os.cpu_count() or 1 if count is None else count, minimum=1)
-    )
+def threads(count: int | None = None, kept: int = KEPT) -> Place:
+    """Return threads of this process (default: one per processor), of which each may be `kept` pieces ahead."""
+    count = whole_number("threads", os.cpu_count() or 1 if count is None else count, minimum=1)
+    return partial(_on_threads, count=count, kept=kept)
 
 
 def gpu() -> Place:
     """Return the NVIDIA GPU of this machine (needs `rotting[cuda]`); only compiled policies can be played there."""
     return _on_gpu
+
+
+def gpu_and_threads(count: int | None = None) -> Place:
+    """Return the GPU, for many runs alike of policies that keep no history, and threads for all else, both at once."""
+    return partial(_on_both, one=gpu(), other=threads(count, kept=sys.maxsize))
 
 
 def place_for(device: str, count: int | None = None) -> Place:
@@ -131,7 +139,43 @@ def _on_gpu(cells: Sequence[Cell], tell: Tell) -> Generator[Played]:
     yield from play_cells(cells, tell)
 
 
-def _on_threads(cells: Sequence[Cell], tell: Tell, count: int) -> Generator[Played]:
+def _on_both(cells: Sequence[Cell], tell: Tell, one: Place, other: Place) -> Generator[Played]:
+    runs: Counter[tuple[type, int]] = Counter()
+    for cell in cells:
+        runs[_alike(cell)] += len(cell.runs)
+
+    def goes_to_one(cell: Cell) -> bool:
+        policy = cell.player.policy
+        return policy is not None and not policy.keeps_history and runs[_alike(cell)] >= _MANY_RUNS
+
+    with contextlib.ExitStack() as stack:
+
+        def begun(on: Place, is_one: bool) -> Generator[Played]:
+            places = [place for place, cell in enumerate(cells) if goes_to_one(cell) is is_one]
+            return stack.enter_context(contextlib.closing(_some(cells, places, on, tell)))
+
+        others = begun(other, False)
+        first = next(others, None)  # its threads begin now, and play while the other place is asked
+        yield from begun(one, True)
+        if first is not None:
+            yield first
+            yield from others
+
+
+def _alike(cell: Cell) -> tuple[type, int]:
+    return type(cell.player.policy), cell.problem.n_arms
+
+
+def _some(cells: Sequence[Cell], places: Sequence[int], on: Place, tell: Tell) -> Generator[Played]:
+    """Play some of the cells."""
+    with contextlib.closing(
+        on([cells[each] for each in places], lambda place, more: tell(places[place], more))
+    ) as found:
+        for played in found:
+            yield played._replace(cell=places[played.cell])
+
+
+def _on_threads(cells: Sequence[Cell], tell: Tell, count: int, kept: int) -> Generator[Played]:
     stop = np.zeros(1, np.int64)
     own = threading.local()  # what a thread was at last: the place of a cell, and its table
 
@@ -142,7 +186,7 @@ def _on_threads(cells: Sequence[Cell], tell: Tell, count: int) -> Generator[Play
         return Played(place, *own.table.play(runs, stop))
 
     jobs = (partial(job, place, runs) for place, runs in _pieces(cells, count))
-    with contextlib.closing(on_threads(jobs, count, partial(stop.fill, 1))) as finished:
+    with contextlib.closing(on_threads(jobs, count, partial(stop.fill, 1), kept)) as finished:
         for played in finished:
             tell(played.cell, len(played.runs) * cells[played.cell].horizon)
             yield played

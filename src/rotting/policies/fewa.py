@@ -130,7 +130,6 @@ class FEWA(
     keeps_history=True,
     scratch=("active", "sums", "dropped", "left", "proofs", "roots", "ranges"),
     constants=("roots",),
-    in_teams=True,
     noise="sigma",
 ):
     """Filter the arms on windows of every length, then pull the least-pulled one that is left.

@@ -119,7 +119,6 @@ class RAWUCB(
     update=update,
     keeps_history=True,
     scratch=("bound", "proofs", "bonus"),
-    in_teams=True,
     noise="sigma",
 ):
     """Pull the arm with the largest index min over h <= N of [mean of the last h + sqrt(2 sigma^2 alpha ln t / h)].

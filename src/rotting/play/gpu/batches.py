@@ -19,7 +19,7 @@ from rotting.play.loop import Streams, new_journal, streams_of_many
 from rotting.policies import Policy
 from rotting.policies._contract.states import fresh_state
 
-_SPREADING_THREADS, _SPREADING_BLOCKS = (256, 1), 2048
+_SPREADING_THREADS, _SPREADING_BLOCKS = 256, 2048
 _LONG = 1 << 16  # rounds for which every history needs more room than a fresh one has
 _GROWING, _WOVEN, _COMMON = range(3)  # layouts: see `parts`
 _OF_JOURNALS = {"journal.rounds": _COMMON, "journal.earned": _GROWING}  # all else is woven
@@ -37,7 +37,6 @@ class Group:
     sample: Batch  # of a single run
     run_bytes: int  # what a run needs, ...
     thread_bytes: int  # ... and each thread of a warp
-    in_teams: bool
 
     def needed(self, runs: int, lanes: int) -> int:
         """Return how many bytes runs need of which a warp plays so many at a time."""
@@ -87,8 +86,8 @@ def grouped(cells: Iterable[Placed], stream: Stream) -> list[Group]:
 def _group(cells: list[Placed], stream: Stream) -> Group:
     """Return a group, and what its runs need."""
     largest = max((cell for _, cell in cells), key=lambda cell: len(cell.rounds))
-    sample, _ = to_device([dataclasses.replace(largest, runs=largest.runs[:1])], 1, 1, stream)
-    return Group(tuple(cells), sample, *_sizes(sample), policy_of(largest).in_teams)
+    sample, _ = to_device([dataclasses.replace(largest, runs=largest.runs[:1])], 1, stream)
+    return Group(tuple(cells), sample, *_sizes(sample))
 
 
 def _sizes(part: Any) -> tuple[int, int]:
@@ -137,15 +136,14 @@ def cut(cells: Sequence[Placed], most: int) -> Iterator[list[Placed]]:
 # A batch in the device's memory.
 
 
-def to_device(cells: Sequence[Cell], lanes: int, team: int, stream: Stream) -> tuple[Batch, list[Constant]]:
+def to_device(cells: Sequence[Cell], lanes: int, stream: Stream) -> tuple[Batch, list[Constant]]:
     """Return the runs of a batch before their first round, and its constants.
 
-    It is for warps that play `lanes` runs at a time, each with a team of so many threads. `MemoryError` if the device's
-    memory is too small.
+    It is for warps that play `lanes` runs at a time. `MemoryError` if the device's memory is too small.
     """
     sizes = [len(cell.runs) for cell in cells]
     runs, whose = sum(sizes), np.repeat(np.arange(len(cells)), sizes)
-    making = _Making(runs, lanes, team, stream.to_device(whose), stream)
+    making = _Making(runs, lanes, stream.to_device(whose), stream)
     n_arms, rounds = cells[0].problem.n_arms, _padded([cell.rounds for cell in cells])
     each = [streams_of_many(cell.seed, np.array(cell.runs), n_arms) for cell in cells]
     streams = Streams(*map(np.concatenate, zip(*each, strict=True)))
@@ -185,27 +183,17 @@ def _layouts(cell: Cell) -> Callable[[str], int]:
     return layout
 
 
-def first_players(runs: int, lanes: int, team: int) -> np.ndarray:
-    """Return the number of the first thread that plays each run, where each warp has 32.
-
-    >>> first_players(5, lanes=2, team=16)
-    array([ 0, 16, 32, 48, 64])
-    """
-    run = np.arange(runs)
-    return run // lanes * WARP + run % lanes * team
-
-
-def of_players(woven: np.ndarray, players: np.ndarray) -> np.ndarray:
-    """Return the rows of some threads, from an array that is woven."""
-    group, thread = np.divmod(players, WARP)
-    return np.asarray(np.moveaxis(woven, -1, 1)[group, thread])
+def unwoven(woven: np.ndarray, runs: int, lanes: int) -> np.ndarray:
+    """Return an array with a row per run, from one that is woven."""
+    group, lane = np.divmod(np.arange(runs), lanes)
+    return np.asarray(np.moveaxis(woven, -1, 1)[group, lane])
 
 
 class _Making:
     """Makes the arrays of a batch from those of its cells."""
 
-    def __init__(self, runs: int, lanes: int, team: int, cells: Any, stream: Stream):
-        self.runs, self.lanes, self.team, self.cells, self.stream = runs, lanes, team, cells, stream
+    def __init__(self, runs: int, lanes: int, cells: Any, stream: Stream):
+        self.runs, self.lanes, self.cells, self.stream = runs, lanes, cells, stream
         self._groups = -(-runs // lanes)
         self._made: dict[int, Any] = {}
         self.constants: list[Constant] = []
@@ -236,15 +224,12 @@ class _Making:
         if prototypes.any():
             flat = self.stream.to_device(prototypes.reshape(len(prototypes), size))
             rows = array.reshape((self._groups, size, WARP) if woven else (self.runs, size, 1))
-            arguments = rows, flat, self.cells, *((self.lanes, self.team) if woven else (1, 1))
+            arguments = rows, flat, self.cells, self.lanes if woven else 1
             self.stream.launch(spreading(), _SPREADING_BLOCKS, _SPREADING_THREADS, *arguments)
         return Woven(array) if woven else array
 
     def woven(self, rows: np.ndarray) -> Any:
-        """Return an array that has a row per run, woven: the same for all players of a run."""
-        padded = np.zeros((self._groups * WARP, *rows.shape[1:]), rows.dtype)
-        players = first_players(self.runs, self.lanes, self.team)
-        for member in range(self.team):
-            padded[players + member] = rows
-        apart = padded.reshape(self._groups, WARP, *rows.shape[1:])
-        return Woven(self.stream.to_device(np.ascontiguousarray(np.moveaxis(apart, 1, -1))))
+        """Return an array that has a row per run, woven."""
+        apart = np.zeros((self._groups, WARP, *rows.shape[1:]), rows.dtype)
+        apart[np.divmod(np.arange(self.runs), self.lanes)] = rows
+        return Woven(self.stream.to_device(np.moveaxis(apart, 1, -1)))

@@ -28,7 +28,7 @@ def kernel_for(batch: Batch) -> tuple[Any, int]:
         return kernel, 1
     arguments = (batch, 1, 0, WARP)
     with _without_contraction():
-        kernel[1, (1, WARP)](*arguments)  # plays no round
+        kernel[1, WARP](*arguments)  # plays no round
     compiled = kernel.overloads[tuple(map(kernel.typeof_pyval, arguments))]
     # Private to numba-cuda; if it is no longer so, nothing must be played with kernels that round differently.
     if compiled.library._nvvm_options.get("fma") != 0:

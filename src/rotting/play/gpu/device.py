@@ -120,10 +120,10 @@ class Stream:
         self.handle.synchronize()
         return copied
 
-    def launch(self, kernel: Any, blocks: int, threads: tuple[int, int], *arguments: Any) -> None:
-        """Begin to run a kernel in blocks of threads: (of a team, teams)."""
+    def launch(self, kernel: Any, blocks: int, threads: int, *arguments: Any) -> None:
+        """Begin to run a kernel in blocks of so many threads."""
         if SIMULATED:
-            blocks, threads = min(blocks, _SIMULATED_PROCESSORS), (1, WARP)
+            blocks, threads = min(blocks, _SIMULATED_PROCESSORS), WARP
         kernel[blocks, threads, self.handle](*arguments)
 
     def mark(self) -> Callable[[], bool]:

@@ -1,4 +1,4 @@
-"""The CUDA kernel: a thread, or a team of them, plays one run, with the loop and the functions that the CPU uses.
+"""The CUDA kernel: a thread plays one run, with the loop and the functions that the CPU uses.
 
 One kernel serves every policy and problem, as the compiled loop of the CPU does: numba finds a policy's functions by
 the class of its state.
@@ -14,10 +14,8 @@ from numba import cuda
 from rotting._core.compiling import OPTIONS
 from rotting.play.gpu.device import SIMULATED, WARP
 from rotting.play.gpu.parts import Common, part_of
-from rotting.play.gpu.teams import register_teams
 from rotting.play.loop import FINE, Journal, Streams, play_rounds
 
-register_teams()
 _play = play_rounds if SIMULATED else numba.njit(play_rounds.py_func, **OPTIONS)
 
 
@@ -35,26 +33,21 @@ class Batch(NamedTuple):
 
 
 def play_batch(batch, first, last, lanes):
-    """Play rounds first..last of all runs: `lanes` teams of each warp take one after the other.
-
-    A block has as many threads along its first axis as a team has; each is a player, with a state of its own.
-    """
-    team, team_size = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y, cuda.blockDim.x
-    teams = WARP // team_size  # of a warp
-    lane, warp, warps = team % teams, team // teams, cuda.gridDim.x * cuda.blockDim.y // teams
+    """Play rounds first..last of all runs: the first `lanes` threads of each warp take one after the other."""
+    warp, lane = cuda.grid(1) // WARP, cuda.grid(1) % WARP
     if lane >= lanes:
         return
-    for group in range(warp, -(-len(batch.cells) // lanes), warps):
-        run, player = group * lanes + lane, group * WARP + lane * team_size + cuda.threadIdx.x
+    for group in range(warp, -(-len(batch.cells) // lanes), cuda.gridsize(1) // WARP):
+        run = group * lanes + lane
         if run >= len(batch.cells):
             return
-        cell = batch.cells[run]
+        thread, cell = group * WARP + lane, batch.cells[run]
         ended, t, arm = _play(
-            part_of(batch.states, run, player, cell),
-            part_of(batch.problems, run, player, cell),
-            part_of(batch.streams, run, player, cell),
+            part_of(batch.states, run, thread, cell),
+            part_of(batch.problems, run, thread, cell),
+            part_of(batch.streams, run, thread, cell),
             None,
-            part_of(batch.journals, run, player, cell),
+            part_of(batch.journals, run, thread, cell),
             None,
             None,
             first,
@@ -65,12 +58,11 @@ def play_batch(batch, first, last, lanes):
             batch.any_broken[0] = 1
 
 
-def spread(rows, prototypes, cells, lanes, team_size):
-    """Give every player its cell's row of the prototypes; `rows` is (groups, numbers, threads)."""
+def spread(rows, prototypes, cells, lanes):
+    """Give every thread that plays its cell's row of the prototypes; `rows` is (groups, numbers, threads)."""
     size, threads = rows.shape[1], rows.shape[2]
     for place in range(cuda.grid(1), rows.shape[0] * size * threads, cuda.gridsize(1)):
-        thread, column, group = place % threads, place // threads % size, place // (threads * size)
-        lane = thread // team_size
+        lane, column, group = place % threads, place // threads % size, place // (threads * size)
         run = group * lanes + lane
         if lane < lanes and run < len(cells):
-            rows[group, column, thread] = prototypes[cells[run], column]
+            rows[group, column, lane] = prototypes[cells[run], column]

@@ -8,8 +8,8 @@ A batch is the nested NamedTuple of one run, with each array replaced by one for
 | `Woven` | (groups, ..., 32) | the rest, for each thread: those of all threads of a warp lie side by side |
 | `Common` | (cells, ...) | what never changes, kept once for all runs of a cell |
 
-The threads of a team thus have all but the first for themselves, and all write the same numbers to the first. That
-the last axis of what is woven has a known length makes its addresses cheap: exact FEWA takes 209 registers, not 242.
+That the last axis of what is woven has a known length makes its addresses cheap: exact FEWA needs 209 registers so, and
+242 otherwise.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Common(NamedTuple):
     array: Any
 
 
-def _part_in_python(batch: Any, run: int, player: int, cell: int) -> Any:
+def _part_in_python(batch: Any, run: int, thread: int, cell: int) -> Any:
     if isinstance(batch, Common):
         return batch.array[cell]
     if isinstance(batch, Woven):
-        group, thread = divmod(player, WARP)
-        return batch.array[group, ..., thread]
+        group, lane = divmod(thread, WARP)
+        return batch.array[group, ..., lane]
     if isinstance(batch, tuple):
-        return type(batch)(*(_part_in_python(each, run, player, cell) for each in batch))
+        return type(batch)(*(_part_in_python(each, run, thread, cell) for each in batch))
     return batch[run]
 
 
@@ -59,8 +59,8 @@ def _part_type(batch: Any) -> Any:
 class _Emitter:
     """Emits the code that makes a batch's part: the same tuples, of arrays that begin further on."""
 
-    def __init__(self, context: Any, builder: Any, run: Any, player: Any, cell: Any):
-        self.context, self.builder, self.run, self.player, self.cell = context, builder, run, player, cell
+    def __init__(self, context: Any, builder: Any, run: Any, thread: Any, cell: Any):
+        self.context, self.builder, self.run, self.thread, self.cell = context, builder, run, thread, cell
 
     def part(self, batch: Any, value: Any) -> Any:
         """Return the part of a value of this type."""
@@ -85,9 +85,9 @@ class _Emitter:
         whole, shape, strides = self._opened(whole_type, value)
         builder, integer = self.builder, strides[-1].type
         item = self.context.get_abi_sizeof(self.context.get_data_type(whole_type.dtype))
-        warp, thread_stride, stride = (ir.Constant(integer, number) for number in (WARP, item, WARP * item))
-        group, thread = builder.udiv(self.player, warp), builder.urem(self.player, warp)
-        offset = builder.add(builder.mul(group, strides[0]), builder.mul(thread, thread_stride))
+        warp, lane_stride, stride = (ir.Constant(integer, number) for number in (WARP, item, WARP * item))
+        group, lane = builder.udiv(self.thread, warp), builder.urem(self.thread, warp)
+        offset = builder.add(builder.mul(group, strides[0]), builder.mul(lane, lane_stride))
         kind = types.Array(whole_type.dtype, whole_type.ndim - 2, "A")
         return self._array(whole, kind, offset, shape[1:-1], [*strides[1:-2], stride])
 
@@ -123,11 +123,11 @@ else:
     from numba.cuda.extending import intrinsic
 
     @intrinsic
-    def part_of(typing_context, batch, run, player, cell):
-        """Return the part of every array that belongs to a run, one of its players and its cell, in the same tuples."""
+    def part_of(typing_context, batch, run, thread, cell):
+        """Return the part of every array that belongs to a run, its thread and its cell, in the same tuples."""
 
         def emit(context, builder, signature, arguments):
             value, *indices = arguments
             return _Emitter(context, builder, *indices).part(batch, value)
 
-        return _part_type(batch)(batch, run, player, cell), emit
+        return _part_type(batch)(batch, run, thread, cell), emit

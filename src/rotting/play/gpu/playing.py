@@ -19,17 +19,7 @@ from rotting.errors import KernelError
 from rotting.play.cell import Cell, Played, Tell
 from rotting.play.faults import fault
 from rotting.play.gpu import device
-from rotting.play.gpu.batches import (
-    Group,
-    Placed,
-    cut,
-    first_players,
-    grouped,
-    of_players,
-    policy_of,
-    runs_of,
-    to_device,
-)
+from rotting.play.gpu.batches import Group, Placed, cut, grouped, policy_of, runs_of, to_device, unwoven
 from rotting.play.gpu.compiling import kernel_for
 from rotting.play.gpu.kernel import Batch
 from rotting.play.loop import FINE
@@ -112,7 +102,7 @@ class _Playing:
         with compile_errors_in_short(policy_of(self.cells[0])):
             self._kernel, registers = kernel_for(sample)
         self._blocks = shape.blocks(registers)
-        self._batch, self._constants = to_device(self.cells, shape.lanes, shape.team, self._stream)
+        self._batch, self._constants = to_device(self.cells, shape.lanes, self._stream)
         self._last, self._piece, self._seconds, self._reported = 0, 0, 0.0, 0
         self._launch(-(-self._horizon // _FIRST_PIECES))
 
@@ -121,7 +111,7 @@ class _Playing:
         self._piece = min(rounds, self._horizon - self._last)
         self._began = time.perf_counter()
         rounds_now = self._last + 1, self._last + self._piece
-        threads = self.shape.team, _SCHEDULERS * device.WARP // self.shape.team
+        threads = _SCHEDULERS * device.WARP
         self._stream.launch(self._kernel, self._blocks, threads, self._batch, *rounds_now, self.shape.lanes)
         self._is_done = self._stream.mark()
 
@@ -167,8 +157,8 @@ class _Playing:
     def results(self) -> Generator[Played, None, None]:
         """Yield what the runs came to, cell by cell."""
         earned = self._stream.to_host(self._batch.journals.earned)
-        players = first_players(self.shape.runs, self.shape.lanes, self.shape.team)
-        pulls = of_players(self._stream.to_host(self._batch.journals.memory.pulls.array), players)
+        woven = self._stream.to_host(self._batch.journals.memory.pulls.array)
+        pulls = unwoven(woven, self.shape.runs, self.shape.lanes)
         for place, cell, end in zip(self.places, self.cells, self._ends.tolist(), strict=True):
             own, seconds = slice(end - len(cell.runs), end), self._seconds * len(cell.runs) / self.shape.runs
             yield Played(place, cell.runs, earned[own, : len(cell.rounds)], pulls[own], seconds, {})
@@ -176,11 +166,10 @@ class _Playing:
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """How many runs are played together, and with which threads."""
+    """How many runs are played together, and by how many warps."""
 
     runs: int
     lanes: int  # runs that a warp plays at a time
-    team: int  # threads that play a run
     needed: int  # bytes of the device's memory
 
     def blocks(self, registers: int) -> int:
@@ -197,8 +186,7 @@ def shape_for(runs: int, group: Group, memory: int) -> Shape:
     """Return how to play runs of a group in so much memory.
 
     Threads of a warp wait for each other wherever their runs differ, so a warp plays few runs where there are few: as
-    many as it takes to give every scheduler of the device a warp, or more if the memory is too small for that. Where it
-    plays one, its other threads help, if the policy lets them. (Teams of a part of a warp were no gain: docs/gpu.md.)
+    many as it takes to give every scheduler of the device a warp, or more if the memory is too small for that.
     """
     schedulers = device.processors() * _SCHEDULERS
     lanes = 1
@@ -206,5 +194,4 @@ def shape_for(runs: int, group: Group, memory: int) -> Shape:
         lanes *= 2
     while lanes < device.WARP and group.needed(runs, lanes) > memory:
         lanes *= 2
-    team = device.WARP if lanes == 1 and group.in_teams and not device.SIMULATED else 1
-    return Shape(runs, lanes, team, group.needed(runs, lanes))
+    return Shape(runs, lanes, group.needed(runs, lanes))

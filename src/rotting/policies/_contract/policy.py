@@ -75,9 +75,6 @@ class Policy(Parameters):
     constants
         Fields of the state that never change, besides `settings`; those of a tuple inside as "windows.sizes". A GPU
         keeps them once for many runs.
-    in_teams
-        Whether its kernel divides loops between threads, as `rotting.policies._windows.team` says. A GPU then plays a
-        run of it with several.
     abstract
         Whether it is no policy itself, and only others are derived from it.
     """
@@ -96,7 +93,6 @@ class Policy(Parameters):
     shared_memory: ClassVar[bool] = False
     scratch: ClassVar[tuple[str, ...]] = ()
     constants: ClassVar[tuple[str, ...]] = ()
-    in_teams: ClassVar[bool] = False
     _kernel: ClassVar[Kernel | None] = None
 
     def __init_subclass__(
@@ -116,7 +112,6 @@ class Policy(Parameters):
         shared_memory: bool | None = None,
         scratch: tuple[str, ...] | None = None,
         constants: tuple[str, ...] | None = None,
-        in_teams: bool | None = None,
         abstract: bool = False,
     ) -> None:
         super().__init_subclass__()
@@ -132,7 +127,6 @@ class Policy(Parameters):
             "shared_memory": shared_memory,
             "scratch": scratch if scratch is not None or state is None else (),
             "constants": constants if constants is not None or state is None else (),
-            "in_teams": in_teams if in_teams is not None or (select is None and update is None) else False,
         }
         for name, value in traits.items():
             if value is not None:

@@ -9,5 +9,4 @@
 | `bonus`, `index_proofs` | the same for the indices of RAW-UCB and RAW-UCB++ |
 | `windows` | sums that are refreshed now and then: EFF-FEWA and EFF-RAW-UCB |
 | `bernoulli` | confidence bounds of rewards in [0, 1] |
-| `team` | threads of a GPU that compare windows side by side |
 """

@@ -33,7 +33,6 @@ from rotting.policies._windows.history import (
     total_of,
     window_sum,
 )
-from rotting.policies._windows.team import any_in_team, my_share
 
 STRETCHES = 128  # the most stretches of an arm ...
 ROWS = 24  # ... and rows
@@ -105,10 +104,10 @@ def all_above(history, proofs, arm, bonus, level):
 def _roofs_above(proofs, arm, n, total, steep, scale, low_share, ratio):
     """Say whether all roofs are in order, for a bonus as `rises_of` knows it."""
     roofs, below = proofs.roofs, False
-    for stretch in my_share(proofs.notes[arm, COUNT]):
+    for stretch in range(np.uint64(proofs.notes[arm, COUNT])):
         h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
         below |= not _above_ends(roofs, arm, stretch, total, steep, h, g, *rises_of(scale, low_share, ratio, h, g))
-    return not any_in_team(below)
+    return not below
 
 
 @helper
@@ -158,9 +157,9 @@ def _row_above(history, tables, arm, longest, size, bonus, level):
         base += rise
         step -= (rise - last_rise) / max(size - 1, 1)
     below = False
-    for j in my_share(size):
+    for j in range(np.uint64(size)):
         below |= not (base + step * tables[STEPS, j] + weight * recent[table + j] - high[first + j] > 0.0)
-    return not any_in_team(below)
+    return not below
 
 
 @outlined

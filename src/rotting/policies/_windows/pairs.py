@@ -24,7 +24,6 @@ from rotting._core.compiling import helper
 from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, room_in_band
 from rotting.policies._windows.history import ROW, TRAVEL
 from rotting.policies._windows.rows import INVERSES, JUST_BELOW, pair_of, thresholds
-from rotting.policies._windows.team import largest_in_team, my_share
 
 LONG = 256  # windows (a multiple of ROW) from which on proofs are kept: those about shorter windows would not last
 ROWS = 32  # the most rows that proofs are kept of ...
@@ -133,10 +132,10 @@ def _largest_share(state, h, inverse, below):
     between, mine, theirs = pair_of(state, h, np.int64(ROW))
     high, inverses, scale = state.history.high, state.roots, PARTS / max(below, 2.0**-1000)
     largest = np.int32(0)  # a maximum of integers is vectorised, one of floats is not
-    for j in my_share(np.int64(ROW)):
+    for j in range(np.uint64(ROW)):
         distance = abs(between - (high[mine + j] - high[theirs + j])) * (inverses[inverse + j] * scale)
         largest = max(largest, np.int32(min(2.0 * PARTS, distance)))
-    return largest_in_team(largest)
+    return largest
 
 
 @helper

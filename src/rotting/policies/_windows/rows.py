@@ -18,7 +18,6 @@ import numpy as np
 
 from rotting._core.compiling import helper, outlined
 from rotting.policies._windows.history import ROW, rounding, row_of, total_of
-from rotting.policies._windows.team import any_in_team, largest_in_team, my_share
 
 FIRST_ROW = 16  # windows to compare side by side at first: drops are most likely early
 ROOTS = 2048  # windows whose square roots are tabulated
@@ -61,15 +60,15 @@ def _quiet_for_pair(state, h, size, theta):
     root, below = thresholds(state.history, h, size, theta)
     high, roots = state.history.high, state.roots
     far = False
-    for j in my_share(size):  # no early exit, so that it is vectorised
+    for j in range(np.uint64(size)):  # no early exit, so that it is vectorised
         far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
-    if not any_in_team(far):
+    if not far:
         return size
     loud = np.int64(-1)  # the place of the shortest window that may drop one of them
-    for j in my_share(size):
+    for j in range(np.uint64(size)):
         if abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]:
             loud = np.int64(j)
-    return size - 1 - largest_in_team(loud)
+    return size - 1 - loud
 
 
 @helper
@@ -91,19 +90,19 @@ def _quiet_for_few(state, left, h, size, theta):
     row_a, row_b = row_of(history, a, h, size), row_of(history, b, h, size)
     row_c, row_d = row_of(history, c, h, size), row_of(history, d, h, size)
     apart = False
-    for j in my_share(size):
+    for j in range(np.uint64(size)):
         w, x = total_a - high[row_a + j], total_b - high[row_b + j]
         y, z = total_c - high[row_c + j], total_d - high[row_d + j]
         apart |= _spread(w, x, y, z) > below * roots[root + j]
-    if not any_in_team(apart):
+    if not apart:
         return size
     loud = np.int64(-1)
-    for j in my_share(size):
+    for j in range(np.uint64(size)):
         w, x = total_a - high[row_a + j], total_b - high[row_b + j]
         y, z = total_c - high[row_c + j], total_d - high[row_d + j]
         if _spread(w, x, y, z) > below * roots[root + j]:
             loud = np.int64(j)
-    return size - 1 - largest_in_team(loud)
+    return size - 1 - loud
 
 
 @helper
@@ -118,19 +117,19 @@ def _quiet_for_many(state, left, h, size, theta):
     history, high, roots = state.history, state.history.high, state.roots
     root, below = thresholds(history, h, size, theta)
     highest, lowest = state.ranges[0], state.ranges[1]
-    for j in my_share(size):
+    for j in range(np.uint64(size)):
         highest[j], lowest[j] = -np.inf, np.inf
     for place in range(left):
         arm = state.active[place]
         total, row = total_of(history, arm), row_of(history, arm, h, size)
-        for j in my_share(size):
+        for j in range(np.uint64(size)):
             window = total - high[row + j]
             highest[j], lowest[j] = max(highest[j], window), min(lowest[j], window)
     loud = np.int64(-1)
-    for j in my_share(size):
+    for j in range(np.uint64(size)):
         if highest[j] - lowest[j] > below * roots[root + j]:
             loud = np.int64(j)
-    return size - 1 - largest_in_team(loud)
+    return size - 1 - loud
 
 
 @helper
