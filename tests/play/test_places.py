@@ -74,7 +74,7 @@ def test_a_gpu_plays_many_runs_alike_and_threads_the_rest(monkeypatch):
         told[place] += rounds
 
     found = {played.cell: played for played in play_whole(cells, gpu_and_threads(2), tell)}
-    assert asked == [("UCB1(sigma=1)", range(7)), ("UCB1(sigma=2)", range(7))]  # alike: 14 runs; FEWA keeps a history
+    assert asked == [("UCB1(sigma=1)", range(7)), ("UCB1(sigma=2)", range(7))]  # alike: 14 runs
     assert told == dict.fromkeys(range(4), 280)
     for played in play_whole(cells, threads(1)):
         np.testing.assert_array_equal(found[played.cell].earned, played.earned)

@@ -18,7 +18,7 @@ from rotting.errors import BadValue
 from rotting.play.cell import Cell, Place, Played, Tell
 
 DEVICES = ("cpu", "cuda")
-# A GPU is quicker than a dozen cores from about so many runs on whose states are alike (docs/gpu.md).
+# From about so many runs on, whose states are alike, a GPU is as quick as a dozen cores, or quicker (docs/gpu.md).
 _MANY_RUNS = 4096
 
 
@@ -105,7 +105,7 @@ def gpu() -> Place:
 
 
 def gpu_and_threads(count: int | None = None) -> Place:
-    """Return the GPU, for many runs alike of policies that keep no history, and threads for all else, both at once."""
+    """Return the GPU, for many runs that are alike, and threads for all others, both at once."""
     return partial(_on_both, one=gpu(), other=threads(count, kept=sys.maxsize))
 
 
@@ -144,14 +144,10 @@ def _on_both(cells: Sequence[Cell], tell: Tell, one: Place, other: Place) -> Gen
     for cell in cells:
         runs[_alike(cell)] += len(cell.runs)
 
-    def goes_to_one(cell: Cell) -> bool:
-        policy = cell.player.policy
-        return policy is not None and not policy.keeps_history and runs[_alike(cell)] >= _MANY_RUNS
-
     with contextlib.ExitStack() as stack:
 
         def begun(on: Place, is_one: bool) -> Generator[Played]:
-            places = [place for place, cell in enumerate(cells) if goes_to_one(cell) is is_one]
+            places = [place for place, cell in enumerate(cells) if (runs[_alike(cell)] >= _MANY_RUNS) is is_one]
             return stack.enter_context(contextlib.closing(_some(cells, places, on, tell)))
 
         others = begun(other, False)
