@@ -38,15 +38,17 @@ KNOWN = {
 def cycles() -> list[tuple[int, str, float, float | None]]:
     """Return (instance, player, value per round, known value) of all cycles."""
     return [
-        (instance, player, round(boredom(instance).cycle(kind).value, 9), known)
+        (instance, player, boredom(instance).cycle(kind).value, known)
         for instance, values in KNOWN.items()
         for (kind, player), known in zip(KINDS.items(), values, strict=True)
     ]
 
 
 def _values_of_cycles(results: Results) -> list[Row]:
-    names = ("instance", "player", "value", "known")
-    return [dict(zip(names, cycle, strict=True)) for cycle in cycles()]
+    return [
+        {"instance": instance, "player": player, "value": round(value, 9), "known": known}
+        for instance, player, value, known in cycles()
+    ]
 
 
 def _per_round(results: Results, label: str) -> np.ndarray:
