@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.ticker import SymmetricalLogLocator
 
 from rotting._output.style import thousands
 from rotting.paper.experiment import Block, Experiment, Results, at_the_end, draw_regret_ranking
 from rotting.policies import CTO, CTOSIM, DCTOUCB, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PROBLEMS = {"two arms, L = 0.233": two_arm(), "ten arms": ten_arm()}
 # Made for rewards in [0, 1], or for arms that bore; and the oracle itself.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
 
 from rotting._output.style import COLOURS
 from rotting.paper.experiment import Experiment, Results
 from rotting.paper.ten_arm import PUBLISHED_TIMES, seconds_per_run
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def _times(axes: Axes, results: Results) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from rotting._output.style import COLOURS, line_style, thousands
 from rotting.paper import two_arm as figure_1
@@ -31,9 +31,6 @@ from rotting.theory import (
     overpull_limits,
     stochastic_lower_bound,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LARGE = float(figure_1.LARGE)
 NOISY = {"two arms, L = 0.233": two_arm(), "two arms, L = 4.235": two_arm(LARGE), "ten arms": ten_arm()}

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from rotting._output.style import line_style
 from rotting.paper.claims import DIFFERS, FAILS, HOLDS, Claims, Finding, over_runs, within
@@ -27,9 +27,6 @@ from rotting.policies import FEWA, WSWA, EffFEWA
 from rotting.problems import two_arm
 from rotting.simulation.figures import draw_runs
 from rotting.simulation.paired import mean_interval
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HORIZON = 10_000
 DROPS = np.array([0.02 * 1.25**i for i in range(30)])

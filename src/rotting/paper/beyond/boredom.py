@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
 
 from rotting._output.style import line_style
 from rotting.paper.claims import Claims, Estimate, Finding, exactly, mean_of, within
@@ -12,9 +11,6 @@ from rotting.paper.experiment import Block, Experiment, Results, Row
 from rotting.policies import UCB1, LinUCRL, Policy, Uniform
 from rotting.problems import boredom
 from rotting.simulation.figures import show_rounds
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 GENRES = boredom(3)
 KEY = "four genres"

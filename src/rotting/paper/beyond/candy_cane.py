@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from rotting.paper.claims import DIFFERS, FAILS, HOLDS, Claims, Finding, mean_of, within
 from rotting.paper.experiment import Block, Experiment, Results, Row, draw_ranking, final_reward, summary_row
 from rotting.policies import AUCB, CTO, CTOSIM, DCTOUCB, POLICIES, UCBTASW, UCBTP, LinUCRL, Oracle, Policy
 from rotting.policies._contract.suited import KINDS
 from rotting.problems import Exponential, candy_cane
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PROBLEM = candy_cane()
 KEY, ORACLE = "kaggle", "the oracle"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
 
 from rotting._output.style import line_style, thousands
 from rotting.paper.claims import (
@@ -36,9 +38,6 @@ from rotting.problems import Problem, levine_drawn, levine_two_arm
 from rotting.problems.named import LEVINE_CURVES
 from rotting.simulation.paired import holm
 from rotting.theory import wswa_bound
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 VARIANCE = 0.2
 SIGMA = math.sqrt(VARIANCE)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from rotting._output.style import marker_style, thousands
@@ -12,9 +11,6 @@ from rotting.paper.claims import Claims, Finding, over_runs, ratio_of, within
 from rotting.paper.experiment import Block, Experiment, Results, at_the_end, final_regret
 from rotting.policies import AUCBTP, SSUCB, UCBTASW, UCBTP, Policy
 from rotting.problems import many_arms
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 HORIZON = 100_000  # the paper has 10^6
 ARMS = 20_000  # as good as without end: nobody tries as many

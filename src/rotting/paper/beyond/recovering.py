@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
 
 from rotting.paper.claims import Claims, Finding, as_published, exactly, reading
 from rotting.paper.experiment import Block, Experiment, Results, Row, draw_ranking, final_reward, summary_row
 from rotting.policies import RGPTS, RGPUCB, UCB1, Policy, Uniform
 from rotting.problems import pike_burke
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PROBLEMS = {"logistic": pike_burke("logistic"), "gamma": pike_burke("gamma")}
 SIGMA = 0.1
