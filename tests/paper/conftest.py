@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 import xarray
 
-from rotting.paper import (
-    boredom,
-    candy_cane,
-    levine,
-    many_arms,
-    recovering,
-    reproduce,
-    restless,
-    stationary,
-    ten_arm,
-    theory,
-    two_arm,
-)
+from rotting.paper import reproduce, stationary, ten_arm, theory, two_arm
+from rotting.paper.beyond import boredom, candy_cane, levine, many_arms, recovering, restless
 from rotting.theory import decompose, deterministic_lower_bound, largest_decay
 
 RUNS = 12
@@ -32,12 +21,10 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def small(folder):
     """Everything, with three runs of each experiment, written to `folder`."""
-    reproduction = reproduce.reproduce(folder, reproduce.Settings(runs=3), lambda job, rounds: None)
-    reproduce.write(folder, reproduction)
-    return reproduction
+    return reproduce.reproduce(folder, reproduce.Settings(runs=3), lambda job, rounds: None)
 
 
-def dataset(regret, rounds, pulls=None, seconds=1.0):
+def dataset(regret, rounds, pulls=None):
     """Return a dataset as `simulate` would: `regret[label]` is a number, or an array over rounds."""
     labels = list(regret)
     noise = np.linspace(-0.01, 0.01, RUNS)[:, None]
@@ -49,7 +36,7 @@ def dataset(regret, rounds, pulls=None, seconds=1.0):
         {
             "regret": (("policy", "run", "round"), np.array(values)),
             "pulls": (("policy", "run", "arm"), np.array(counts)),
-            "seconds": ("policy", np.full(len(labels), seconds)),
+            "seconds": ("policy", np.ones(len(labels))),
         },
         coords={"policy": labels, "run": np.arange(RUNS), "round": list(rounds)},
     )
@@ -88,15 +75,12 @@ def _figure_2():
         "D-UCB": 3400.0,
         "D-UCB, forced": 4110.0,
     }
-    oracle = ten_arm.PROBLEM.oracle(ten_arm.HORIZON).pulls
-    results = {}
-    for label, value in regret.items():
-        pulls = oracle + 10
-        if label.startswith("wSWA"):
-            pulls[4] += 40
-        seconds = {"FEWA 0.06": 1000.0}.get(label, 1.0)
-        results[label] = dataset({label: value}, [12_500, 25_000], {label: pulls}, seconds)
-    return results
+    oracle = ten_arm.PROBLEM.oracle(ten_arm.PROBLEM.horizon).pulls
+    bump = np.arange(10) == 4
+    pulls = {label: oracle + 10 + 40 * bump * label.startswith("wSWA") for label in regret}
+    made = dataset({label: regret[label] for label in ten_arm.PLAYED}, [12_500, 25_000], pulls)
+    made["seconds"].loc[{"policy": "FEWA 0.06"}] = 1000.0
+    return {ten_arm.KEY: made}
 
 
 def _theory():
@@ -171,10 +155,8 @@ def made_up():
     figure_2 = _figure_2()
     rounds, finals = np.arange(50, 5001, 50), {"FEWA 0.01": 60, "FEWA 0.06": 75, "FEWA 0.25": 90, "UCB1": 50}
     stationary_arms = {
-        stationary.key(gap): dataset(
-            {label: final * np.log(rounds) / np.log(5000) for label, final in finals.items()}, rounds
-        )
-        for gap in stationary.GAPS
+        key: dataset({label: final * np.log(rounds) / np.log(5000) for label, final in finals.items()}, rounds)
+        for key in stationary.GAPS
     }
     return {
         "fig1": _figure_1(),

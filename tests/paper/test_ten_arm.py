@@ -6,15 +6,16 @@ from rotting.paper import ten_arm
 
 
 def test_regret_per_arm_adds_up(small):
-    dataset = ten_arm.together(small.results["fig2"])
-    per_arm = ten_arm.regret_per_arm(dataset)
+    results = small.results["fig2"]
+    dataset = results[ten_arm.KEY]
+    per_arm = ten_arm.regret_per_arm(results)
     assert float(per_arm.sel(arm=0).max()) == 0
     total = dataset["regret"].isel(round=-1).transpose("policy", "run")
     np.testing.assert_allclose(per_arm.sum("arm").transpose("policy", "run").values, total.values, rtol=1e-9)
 
 
 def test_panels(small):
-    figure = small.figures["fig2"]
+    figure = ten_arm.EXPERIMENT.figure(small.results["fig2"])
     over_time, per_arm = figure.axes
     assert len(over_time.get_lines()) == len(per_arm.get_lines()) == len(ten_arm.SHOWN)
     np.testing.assert_allclose(per_arm.get_lines()[0].get_xdata(), np.geomspace(0.001, 10, 9))

@@ -2,22 +2,17 @@
 
 | module | what |
 |---|---|
-| `boredom` | users who tire of what they saw lately (Warlop and others, 2018) |
-| `candy_cane` | the best known contest with rotting arms |
-| `claims/` | what the paper says, judged from the runs |
+| `beyond/` | experiments of other papers |
+| `claims` | what a claim is, and how it is judged from runs |
 | `every_policy` | all policies on one problem |
 | `experiment` | what an experiment is, and what experiments share |
-| `levine` | the experiments of Levine and others (2017) |
-| `many_arms` | infinitely many arms |
-| `recovering` | arms that recover (Pike-Burke and Grunewalder, 2019) |
 | `report` | the report as one page |
 | `reproduce` | the whole of the paper: play what is missing, draw, judge, and write the report |
-| `restless` | restless arms |
 | `running_time` | how long decisions take |
 | `stationary` | arms that never change |
 | `store` | results of experiments that were played before |
 | `ten_arm` | the paper's ten arms |
-| `theory` | bounds beside regret |
+| `theory` | bounds beside regret, and what the paper proves |
 | `two_arm` | the paper's two arms |
 """
 
@@ -34,12 +29,12 @@ MODULES = {
 }
 # Experiments of other papers, which `--all` adds. Claims about them are judged whenever they are played.
 BEYOND = {
-    "levine": "levine",
-    "boredom": "boredom",
-    "recovering": "recovering",
-    "restless": "restless",
-    "many-arms": "many_arms",
-    "candy-cane": "candy_cane",
+    "levine": "beyond.levine",
+    "boredom": "beyond.boredom",
+    "recovering": "beyond.recovering",
+    "restless": "beyond.restless",
+    "many-arms": "beyond.many_arms",
+    "candy-cane": "beyond.candy_cane",
 }
 CLAIMS_NAME = "claims"
 NAMES = (*MODULES, CLAIMS_NAME)

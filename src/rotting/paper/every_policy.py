@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.ticker import SymmetricalLogLocator
 
 from rotting._output.style import thousands
-from rotting.paper.experiment import Block, Experiment, Results, Tables, at_the_end, draw_ranking, final_regrets
+from rotting.paper.experiment import Block, Experiment, Results, at_the_end, draw_regret_ranking
 from rotting.policies import CTO, CTOSIM, DCTOUCB, POLICIES, BetaThompson, Exp3, Exp3S, Policy, Rexp3
 from rotting.problems import ten_arm, two_arm
-from rotting.simulation.figures import panels
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PROBLEMS = {"two arms, L = 0.233": two_arm(), "ten arms": ten_arm()}
 # Made for rewards in [0, 1], or for arms that bore; and the oracle itself.
@@ -35,23 +33,13 @@ def policies_for(name: str) -> dict[str, Policy]:
     return {label: kind(**given.get(kind, {})) for label, kind in chosen.items()}
 
 
-def tables(results: Results) -> Tables:
-    """Return the mean regret at T of each policy on each problem."""
-    return {"policies": at_the_end(results, "problem", {name: name for name in PROBLEMS})}
-
-
-def figure(results: Results) -> Figure:
-    """Return a ranking for each problem."""
-    canvas, every = panels(list(PROBLEMS), 5.5, 5.6)
-    for axes, name in zip(every, PROBLEMS, strict=True):
-        draw_ranking(axes, final_regrets(results[name]))
-        axes.set_xscale("symlog", linthresh=20, linscale=0.5)  # a policy may have no regret at all
-        axes.xaxis.set_major_locator(SymmetricalLogLocator(axes.xaxis.get_transform(), subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(thousands())
-        axes.tick_params(axis="x", labelrotation=45)
-        axes.set_xlim(left=0)
-        axes.set_xlabel("regret at T: mean, and 10 % to 90 % of the runs")
-    return canvas
+def _ranking(axes: Axes, results: Results, key: str) -> None:
+    draw_regret_ranking(axes, results, key)
+    axes.set_xscale("symlog", linthresh=20, linscale=0.5)  # a policy may have no regret at all
+    axes.xaxis.set_major_locator(SymmetricalLogLocator(axes.xaxis.get_transform(), subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(thousands())
+    axes.tick_params(axis="x", labelrotation=45)
+    axes.set_xlim(left=0)
 
 
 EXPERIMENT = Experiment(
@@ -61,8 +49,9 @@ EXPERIMENT = Experiment(
     caption="Not in the paper. Dots: means; bars: 10 % to 90 % of the runs. Parameters are the defaults. CTO "
     "is given the possible curves; BetaThompson, Exp3, Exp3S and Rexp3 a range of rewards, which they take for [0, 1]. "
     "Other policies for rewards in [0, 1], and those for arms that recover or improve or have no end, are left out.",
+    size=(5.5, 5.6),
+    panels={name: partial(_ranking, key=name) for name in PROBLEMS},
+    tables={"policies": at_the_end("problem", {name: name for name in PROBLEMS})},
     runs=100,
-    blocks=tuple(Block(name, policies_for(name), problem) for name, problem in PROBLEMS.items()),
-    figure=figure,
-    tables=tables,
+    blocks=[Block(name, policies_for(name), problem) for name, problem in PROBLEMS.items()],
 )

@@ -1,18 +1,20 @@
-"""What an experiment of the paper is: settings, an analysis, a figure and its place in the report, in one file each."""
+"""What an experiment is: what is played, and its tables, panels and claims; and what experiments share of these."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting._output.style import COLOURS
+from rotting._output.style import COLOURS, shared_legend
 from rotting.paper import BEYOND, MODULES
+from rotting.paper.claims import Claim
 from rotting.policies import Policy
 from rotting.problems import Problem
+from rotting.simulation.figures import draw_regret, panels
 from rotting.simulation.summary import QUANTILES
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 Results = Mapping[str, "xarray.Dataset"]  # by the keys of the blocks
 Row = dict[str, str | int | float | None]
-Tables = dict[str, list[Row] | dict[str, object]]  # by the names of their files
+Table = Callable[[Results], list[Row] | dict[str, object]]
+Panel = Callable[["Axes", Results], object]  # draws
 
 
 @dataclass(frozen=True)
@@ -48,31 +51,46 @@ class Experiment:
         The heading in the report; experiments that follow each other can share one.
     alt, caption
         What the figure shows, for those who cannot see it, and what the report says below it.
-    figure
-        Draws the results.
+    size
+        Width and height of a panel, in inches.
+    panels
+        What draws the panels of the figure, by their titles.
+    tables
+        The numbers behind the figure, by the names of their files: rows, which are the same every time, become CSV, and
+        what depends on the clock JSON.
     blocks, runs
         What is played, and how often: as in the paper.
     runs_of
         The experiment whose runs this one shows instead of playing blocks of its own.
-    tables
-        The numbers behind the figure, by the names of their files: rows, which are the same every time, become CSV, and
-        what depends on the clock JSON.
+    claims
+        What is judged.
     """
 
     name: str
     section: str
     alt: str
     caption: str
-    figure: Callable[[Results], Figure]
-    blocks: tuple[Block, ...] = ()
+    size: tuple[float, float]
+    panels: Mapping[str, Panel]
+    tables: Mapping[str, Table]
+    blocks: Sequence[Block] = ()
     runs: int = 0
     runs_of: str | None = None
-    tables: Callable[[Results], Tables] = lambda results: {}
+    claims: Sequence[Claim] = ()
 
     @property
     def source(self) -> str:
         """The experiment whose runs are shown."""
         return self.runs_of or self.name
+
+    def figure(self, results: Results) -> Figure:
+        """Draw the figure, with one legend below it, unless panels have legends of their own."""
+        canvas, every = panels(list(self.panels), *self.size)
+        for axes, draw in zip(every, self.panels.values(), strict=True):
+            draw(axes, results)
+        if axes.get_legend() is None and axes.get_legend_handles_labels()[0]:
+            shared_legend(canvas, axes)
+        return canvas
 
 
 def experiments() -> tuple[Experiment, ...]:
@@ -99,34 +117,57 @@ def final_reward(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
     return {label: oracle - regret for label, regret in final_regrets(dataset).items()}
 
 
+# Tables.
+
+
 def summary_row(values: np.ndarray) -> Row:
     """Return the mean and the 10 and 90 % quantiles."""
     low, high = np.quantile(values, QUANTILES)
     return {"mean": float(values.mean()), "quantile_10": float(low), "quantile_90": float(high)}
 
 
-def over_time(dataset: xarray.Dataset) -> list[Row]:
-    """Return regret over time as rows: mean, and the 10 and 90 % quantiles of the runs."""
-    return [
-        {"policy": str(label), "round": int(t), **summary_row(dataset["regret"].sel(policy=label, round=t).values)}
-        for label in dataset["policy"].values
-        for t in dataset["round"].values
-    ]
+def over_time(key: str) -> Callable[[Results], list[Row]]:
+    """Return a table of regret over time in a block: mean, and the 10 and 90 % quantiles of the runs."""
+
+    def table(results: Results) -> list[Row]:
+        regret, rounds = results[key]["regret"].transpose("policy", "round", "run"), results[key]["round"].values
+        return [
+            {"policy": str(label), "round": int(t), **summary_row(values)}
+            for label, policy in zip(regret["policy"].values, regret.values, strict=True)
+            for t, values in zip(rounds, policy, strict=True)
+        ]
+
+    return table
 
 
-def at_the_end(results: Results, column: str, values: Mapping[str, str | float]) -> list[Row]:
-    """Return the regret at T of each policy as rows; the column holds the values, by the keys of their blocks."""
-    return [
+def at_the_end(column: str, values: Mapping[str, str | float]) -> Table:
+    """Return a table of the regret at T of each policy; the column holds the values, by the keys of their blocks."""
+    return lambda results: [
         {column: value, "policy": label, **summary_row(regret)}
         for key, value in values.items()
         for label, regret in final_regrets(results[key]).items()
     ]
 
 
-def draw_ranking(axes: Axes, numbers: Mapping[str, np.ndarray], best_is_large: bool = False) -> None:
+# Panels.
+
+
+def regret_over_time(key: str) -> Panel:
+    """Return what draws the regret over time in a block."""
+    return lambda axes, results: draw_regret(axes, results[key])
+
+
+def draw_ranking(axes: Axes, numbers: Mapping[str, np.ndarray], what: str, best_is_large: bool = False) -> None:
     """Draw a line per policy, the best on top: a dot for the mean of its runs, a bar for 10 % to 90 % of them."""
     order = sorted(numbers, key=lambda label: numbers[label].mean(), reverse=not best_is_large)
     for index, label in enumerate(order):
         axes.plot(np.quantile(numbers[label], QUANTILES), [index, index], color="0.6", linewidth=2.5)
         axes.plot(numbers[label].mean(), index, "o", color=COLOURS[0], markersize=5)
     axes.set_yticks(range(len(order)), order, fontsize="small")
+    axes.set_xlabel(f"{what}: mean, and 10 % to 90 % of the runs")
+
+
+def draw_regret_ranking(axes: Axes, results: Results, key: str) -> None:
+    """Draw the ranking of the policies of a block by their regret at T."""
+    draw_ranking(axes, final_regrets(results[key]), "regret at T")
+    axes.set_xlim(left=0)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,15 +14,15 @@ from typing import TYPE_CHECKING
 
 from rotting._output.files import write_csv, write_figure, write_json, write_text
 from rotting.paper import BEYOND, CLAIMS_NAME, NAMES, store
-from rotting.paper.claims import CLAIMS, Claim, Judgement, judge
-from rotting.paper.experiment import Block, Experiment, Results, Tables, experiments
+from rotting.paper.claims import Claim, Judgement
+from rotting.paper.experiment import Block, Experiment, Results, experiments
 from rotting.paper.report import report
 
 if TYPE_CHECKING:
     import xarray
-    from matplotlib.figure import Figure
 
 EXPERIMENTS = experiments()
+CLAIMS = [claim for experiment in EXPERIMENTS for claim in experiment.claims]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,16 @@ class Settings:
     seed: int = 0
     threads: int | None = None
     device: str = "cpu"
+
+    def shown(self) -> list[Experiment]:
+        """Return the experiments to show."""
+        return [experiment for experiment in EXPERIMENTS if experiment.name in self.only]
+
+    def claims(self) -> list[Claim]:
+        """Return the claims to judge: the paper's if they are asked for, those beyond it if their experiment is."""
+        return [
+            claim for claim in CLAIMS if (claim.experiment if claim.experiment in BEYOND else CLAIMS_NAME) in self.only
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +70,7 @@ class Reproduction:
 
     settings: Settings
     results: dict[str, Results]  # by experiment
-    tables: Tables
-    figures: dict[str, Figure]  # by experiment
+    files: list[Path]  # that were written
     judgements: list[Judgement]
     versions: dict[str, str]
 
@@ -72,7 +82,7 @@ class Reproduction:
 
 def jobs(settings: Settings) -> list[Job]:
     """Return what has to be played, each block once."""
-    wanted = {experiment.source for experiment in _shown(settings)} | {claim.experiment for claim in _asked(settings)}
+    wanted = {experiment.source for experiment in settings.shown()} | {claim.experiment for claim in settings.claims()}
     return [
         Job(experiment.name, block, block.runs or settings.runs or experiment.runs)
         for experiment in EXPERIMENTS
@@ -81,42 +91,52 @@ def jobs(settings: Settings) -> list[Job]:
     ]
 
 
-def _shown(settings: Settings) -> list[Experiment]:
-    return [experiment for experiment in EXPERIMENTS if experiment.name in settings.only]
-
-
-def _asked(settings: Settings) -> list[Claim]:
-    """Return the claims to judge: the paper's if they are asked for, those beyond it if their experiment is."""
-    asked = set(settings.only)
-    return [claim for claim in CLAIMS if (claim.experiment if claim.experiment in BEYOND else CLAIMS_NAME) in asked]
-
-
 def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
-    """Play what is not in `out` yet; return the results with their tables, figures and verdicts."""
-    results = _played(out / "data", settings, watch)
-    tables: Tables = {}
-    figures: dict[str, Figure] = {}
-    for experiment in _shown(settings):
-        tables |= experiment.tables(results[experiment.source])
-        figures[experiment.name] = experiment.figure(results[experiment.source])
-    return Reproduction(settings, results, tables, figures, judge(results, _asked(settings)), _versions())
+    """Play what is not in `out` yet; write tables, figures, verdicts and the report. CSV files are the same for a seed.
+
+    An experiment is shown and judged as soon as all of it is played, by a thread, while others are still playing.
+    """
+    asked, found = jobs(settings), dict[Job, "xarray.Dataset"]()
+    results: dict[str, Results] = {}
+    shown: list[Future[list[Path]]] = []
+    judged: dict[str, Future[Judgement]] = {}
+    aside = ThreadPoolExecutor(1)
+    try:
+        with closing(_datasets(out / "data", settings, asked, watch)) as datasets:
+            for job, dataset in datasets:
+                found[job] = dataset
+                together = [each for each in asked if each.experiment == job.experiment]
+                if any(each not in found for each in together):
+                    continue
+                whole = results[job.experiment] = {each.block.key: found[each] for each in together}
+                ours = (each for each in settings.shown() if each.source == job.experiment)
+                shown += [aside.submit(_show, out, each, whole) for each in ours]
+                about = (claim for claim in settings.claims() if claim.experiment == job.experiment)
+                judged |= {claim.name: aside.submit(claim.judge, whole) for claim in about}
+        files = [path for each in shown for path in each.result()]
+        judgements = [judged[claim.name].result() for claim in settings.claims()]
+    finally:
+        aside.shutdown(cancel_futures=True)
+    made = Reproduction(settings, results, files, judgements, _versions())
+    _tell(out, made)
+    return made
 
 
-def _played(folder: Path, settings: Settings, watch: Watcher) -> dict[str, Results]:
-    """Return the results of every job, those that are kept and those that are played now."""
+def _datasets(
+    folder: Path, settings: Settings, asked: list[Job], watch: Watcher
+) -> Generator[tuple[Job, xarray.Dataset]]:
+    """Yield what jobs came to: first those that are kept, then the others, as they are played."""
     from rotting.play import gpu_and_threads, place_for
     from rotting.simulation.simulator import Game, finished
 
-    asked = jobs(settings)
-    found: dict[Job, xarray.Dataset] = {}
     missing: dict[Game, tuple[Job, Path, str]] = {}
     for job in asked:
         block = job.block
         path = store.file_of(folder, job.experiment, block)
         digest = store.settings_of(block, job.runs, settings.seed, settings.device)
         if (kept := store.load(path, digest)) is not None:
-            found[job] = kept
             watch(job, job.work)
+            yield job, kept
             continue
         game = Game(dict(block.policies), block.problem, runs=job.runs, seed=settings.seed, rounds=block.rounds)
         missing[game] = job, path, digest
@@ -125,41 +145,40 @@ def _played(folder: Path, settings: Settings, watch: Watcher) -> dict[str, Resul
     with closing(finished(list(missing), on, lambda game, rounds: watch(missing[game][0], rounds))) as played:
         for game in played:
             job, path, digest = missing[game]
-            found[job] = game.dataset(settings.device)
-            store.save(path, found[job], digest)
-    return {
-        name: {job.block.key: found[job] for job in asked if job.experiment == name}
-        for name in dict.fromkeys(job.experiment for job in asked)
-    }
+            dataset = game.dataset(settings.device)
+            store.save(path, dataset, digest)
+            yield job, dataset
 
 
-def write(out: Path, reproduction: Reproduction) -> list[Path]:
-    """Write all files; return their names. Those in CSV are the same for the same seed, byte for byte."""
-    written: list[Path] = []
-
-    def file(name: str) -> Path:
-        written.append(out / name)
-        return written[-1]
-
-    for name, content in reproduction.tables.items():
-        if isinstance(content, list):
-            write_csv(file(f"{name}.csv"), content)
-        else:
-            write_json(file(f"{name}.json"), content)
-    pictures = {}
-    for name, figure in reproduction.figures.items():
-        path = file(f"{name}.png")
+def _show(out: Path, experiment: Experiment, results: Results) -> list[Path]:
+    """Write the figure and the tables of an experiment; return the files."""
+    files = [out / f"{experiment.name}{suffix}" for suffix in (".png", ".pdf")]
+    figure = experiment.figure(results)
+    for path in files:
         write_figure(path, figure)
-        pictures[name] = path.read_bytes()
         figure.set_layout_engine("none")  # it is laid out now, which takes as long as drawing
-        write_figure(file(f"{name}.pdf"), figure)
-    if reproduction.judgements:
-        settings, claims = reproduction.settings, [asdict(judgement) for judgement in reproduction.judgements]
-        made = {"seed": settings.seed, "runs": settings.runs or "as in the paper", "versions": reproduction.versions}
-        write_json(file("claims.json"), {"settings": made, "claims": claims})
-        write_csv(file("claims.csv"), [claim for claim in claims if not claim["clock"]])
-    write_text(file("report.html"), report(reproduction, pictures))
-    return written
+    for name, table in experiment.tables.items():
+        content = table(results)
+        if isinstance(content, list):
+            files.append(out / f"{name}.csv")
+            write_csv(files[-1], content)
+        else:
+            files.append(out / f"{name}.json")
+            write_json(files[-1], content)
+    return files
+
+
+def _tell(out: Path, made: Reproduction) -> None:
+    """Write the verdicts and the report."""
+    made.files.append(out / "report.html")
+    if made.judgements:
+        settings, claims = made.settings, [asdict(judgement) for judgement in made.judgements]
+        how = {"seed": settings.seed, "runs": settings.runs or "as in the paper", "versions": made.versions}
+        write_json(out / "claims.json", {"settings": how, "claims": claims})
+        write_csv(out / "claims.csv", [claim for claim in claims if not claim["clock"]])
+        made.files += [out / "claims.json", out / "claims.csv"]
+    pictures = {each.name: (out / f"{each.name}.png").read_bytes() for each in made.settings.shown()}
+    write_text(out / "report.html", report(made, pictures))
 
 
 def _versions() -> dict[str, str]:

@@ -20,9 +20,6 @@ from rotting.paper.experiment import Block
 if TYPE_CHECKING:
     import xarray
 
-# What stands in a file while its checksum is computed.
-_NO_CHECKSUM = 64 * "0"
-
 
 def settings_of(block: Block, runs: int, seed: int, device: str = "cpu") -> str:
     """Return a digest of all that determines what a block gives."""
@@ -30,9 +27,9 @@ def settings_of(block: Block, runs: int, seed: int, device: str = "cpu") -> str:
     from rotting._core.compiling import kernel_digest
 
     policies = [f"{label}: {policy!r}" for label, policy in block.policies.items()]
-    made_by = [__version__, kernel_digest(), np.__version__, *([] if device == "cpu" else [device])]
+    made_by = [__version__, kernel_digest(), np.__version__, device]
     parts = [*made_by, repr(block.problem), str(block.rounds), str(runs), str(seed), *policies]
-    return _checksum("\n".join(parts).encode())
+    return _digest("\n".join(parts).encode())
 
 
 def file_of(folder: Path, experiment: str, block: Block) -> Path:
@@ -47,22 +44,21 @@ def load(path: Path, settings: str) -> xarray.Dataset | None:
     try:
         content = path.read_bytes()
         dataset = xarray.load_dataset(io.BytesIO(content), engine="scipy")
-        said, checksum = dataset.attrs.pop("settings"), dataset.attrs.pop("checksum")
+        checksum = dataset.attrs.pop("checksum")
     except Exception:  # what a damaged file makes its reader raise can be anything
         return None
-    is_whole = checksum == _checksum(content.replace(checksum.encode(), _NO_CHECKSUM.encode(), 1))
-    return dataset if is_whole and said == settings else None
+    return dataset if _digest(content.replace(checksum.encode(), settings.encode(), 1)) == checksum else None
 
 
 def save(path: Path, dataset: xarray.Dataset, settings: str) -> None:
-    """Keep a block, atomically."""
+    """Keep a block, atomically. Its checksum is that of the file with the digest of the settings in the same place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Texts only: NetCDF cannot hold large whole numbers, such as a seed may be.
-    plain = dataset.assign_attrs({name: str(value) for name, value in dataset.attrs.items()})
-    content = bytes(plain.assign_attrs(settings=settings, checksum=_NO_CHECKSUM).to_netcdf(engine="scipy"))
+    plain = {name: str(value) for name, value in dataset.attrs.items()} | {"checksum": settings}
+    content = bytes(dataset.assign_attrs(plain).to_netcdf(engine="scipy"))
     with replacing(path) as temporary:
-        temporary.write_bytes(content.replace(_NO_CHECKSUM.encode(), _checksum(content).encode(), 1))
+        temporary.write_bytes(content.replace(settings.encode(), _digest(content).encode(), 1))
 
 
-def _checksum(content: bytes) -> str:
+def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
