@@ -85,6 +85,13 @@ EXPORTS = {
         lambda day, ad, shown, clicks: (f"{day:%Y/%m/%d}", "L", ad, f"1{len(ad)}", shown, clicks, "2.3%"),
         below=f",,,,{SHOWN},{CLICKS},2.3%\n\nReport Time:,2024/02/12 00:05 GMT\nGroup By:,Date\nGroup By:,Creative\n",
     ),
+    "Google Ad Manager": table(
+        ["Date", "Line item", "Creative", "Ad server impressions", "Ad server clicks", "Ad server CTR"],
+        lambda day, ad, shown, clicks: (f"{day.month}/{day.day}/{day:%y}", "L", ad, f'"{shown:,}"', clicks, "2.3%"),
+        below=f'Total,,,"{SHOWN:,}",{CLICKS},2.3%\n',
+    ),
+    "Snapchat": table(["Date", "Ad Name", "Paid Impressions", "Swipe Ups", "Spend"], lambda *row: (*row, "3.2")),
+    "Matomo": table(["Date", "Content Name", "Impressions", "Content interactions"], lambda *row: row),
     "hours of Google Ads": table(["Day", "Ad", "Hour of the day", "Impr.", "Clicks"], lambda *row: row, rows=HOURS),
     "Yandex": table(
         ["Дата", "№ Объявления", "Показы", "Клики"],

@@ -163,6 +163,8 @@ def test_formats(name, tmp_path):
         ("a title\n" + text().split("\n", 1)[1], "line 2 .*does not fit the header"),
         (text().encode("utf-16-le"), "is not UTF-8 text; save.* encoding=, such as utf-16-le"),
         (text().encode() + b"caf\xe9,1,2024-01-01\n", "name its encoding with encoding="),
+        (text().replace("a,", "café,").encode("latin-1"), "line 2 is not UTF-8 text; save"),
+        (b"a title\n" + text().replace("\n", "\r\n").encode(), "cannot be read"),
     ],
 )
 def test_what_could_be_read_in_two_ways_is_refused(content, said, tmp_path):
