@@ -174,3 +174,9 @@ def test_what_tells_no_order_or_no_number_is_refused(header, write, said, tmp_pa
     (tmp_path / "log.csv").write_text(table(header, write))
     with pytest.raises(LogError, match=said):
         read_log(tmp_path / "log.csv")
+
+
+def test_costs_in_micros_are_millionths(tmp_path):
+    content = table(["date", "ad_name", "impressions", "clicks", "cost_micros"], lambda *row: (*row, 3_200_000))
+    (tmp_path / "log.csv").write_text(content)
+    assert [arm.spend for arm in read_log(tmp_path / "log.csv").arms] == [pytest.approx(3.2 * len(DAYS))] * 2

@@ -262,12 +262,12 @@ def _settle_missing_rewards(rows: Source, columns: Columns, reading: ReadOptions
     )
     if not missing or low is None or reading.missing_reward == "drop":
         return rows
+    unsure = low != high and not columns.aggregated
     if reading.missing_reward is None:
-        if low <= 0:  # nothing earned is written as 0
+        # Nothing earned is written as 0.
+        if low <= 0 or (unsure and missing <= FEW_MISSING * number):
             return rows
-        if low != high and not columns.aggregated:
-            if missing <= FEW_MISSING * number:
-                return rows
+        if unsure:
             raise LogError(
                 f"{missing} of {number} rewards are missing, and no other is 0: nothing earned, or not known?",
                 owner=f"reward column {columns.reward!r}",

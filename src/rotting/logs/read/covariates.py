@@ -88,7 +88,8 @@ def find_covariates(
             if each.can_be_stratum:
                 fields[each] = _stratum(each)
             else:
-                fields[each] = numbers_of(source, {role: name}, numbers.mark).sql(name, source.kinds[name])
+                amount = numbers_of(source, {role: name}, numbers.mark).sql(name, source.kinds[name])
+                fields[each] = f"{amount} / 1e6" if "micros" in plain_words(name) else amount
     return fields
 
 
@@ -207,17 +208,19 @@ def _refuse_repeated(source: Source, columns: Columns) -> None:
 def _refuse_currencies(source: Source, columns: Columns) -> None:
     """Refuse amounts in several currencies, where a column beside them names it."""
     for column in source.columns if is_money(columns.reward) else ():
-        named = is_called(column, "currency") or "currency" in plain_words(column)
-        looked = source.sample[column]
-        if column not in (columns.arm, columns.reward) and (named or (looked and _are_codes(looked))):
-            found = source.values(column)
-            if len(found) > 1 and (named or _are_codes(found)):
-                listed = ", ".join(map(quoted, found[:4]))
-                problem = f"is in different currencies (column {quoted(column)}: {listed})"
-                hint = "convert the amounts first, or leave the rows of one currency"
-                raise LogError(problem, owner=f"reward column {columns.reward!r}", expected="one currency", hint=hint)
+        texts = source.sample[column]
+        # "Spend in account currency" holds amounts.
+        named = mentions(column, "currency") and not are_numbers(texts)
+        if column in (columns.arm, columns.reward) or not (named or _are_codes(texts)):
+            continue
+        found = source.values(column)
+        if len(found) > 1 and (named or _are_codes(found)):
+            listed = ", ".join(map(quoted, found[:4]))
+            problem = f"is in different currencies (column {quoted(column)}: {listed})"
+            hint = "convert the amounts first, or leave the rows of one currency"
+            raise LogError(problem, owner=f"reward column {columns.reward!r}", expected="one currency", hint=hint)
 
 
 def _are_codes(texts: list[str]) -> bool:
     """Say whether texts are codes of currencies, which tell such a column whatever it is called."""
-    return all(is_called(text, "code of a currency") for text in texts)
+    return bool(texts) and all(is_called(text, "code of a currency") for text in texts)
