@@ -69,11 +69,7 @@ def stage(
     for role, (column, sql, fits, _) in read.items():
         fields |= {role: sql, f"unreadable_{role}": _unread(column, fits, null)}
     if reading.reward_time is not None:
-        if columns.time is None or reading.reward_time not in kinds:
-            problem = "needs the time of the exposure as well" if columns.time is None else "is not a column of the log"
-            raise LogError(problem, name="reward_time", value=reading.reward_time)
-        arrived = clock_of(source, reading.reward_time).sql
-        fields |= {"reward_time": arrived, "lost_time": _unread(reading.reward_time, f"{arrived} NOT NULL", null)}
+        fields |= _times_of_rewards(source, reading.reward_time, columns.time, null)
     rows = source.select(f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in fields.items())} FROM log")
     rows = rows.stored("place")
     if form and not form.startswith("ISO"):
@@ -86,6 +82,15 @@ def stage(
     for role, (column, _, _, expected) in read.items():
         _refuse_unreadable(rows, role, column, expected)
     return rows
+
+
+def _times_of_rewards(source: Source, column: str, time: str | None, null: str | None) -> dict[str, str]:
+    """Return SQL for when rewards arrived, and for the times that cannot be read."""
+    if time is None or column not in source.kinds:
+        problem = "needs the time of the exposure as well" if time is None else "is not a column of the log"
+        raise LogError(problem, name="reward_time", value=column)
+    arrived = clock_of(source, column).sql
+    return {"reward_time": arrived, "lost_time": _unread(column, f"{arrived} NOT NULL", null)}
 
 
 def _is_total(columns: Columns, kinds: Mapping[str, str]) -> str:
