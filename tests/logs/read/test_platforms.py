@@ -180,3 +180,12 @@ def test_costs_in_micros_are_millionths(tmp_path):
     content = table(["date", "ad_name", "impressions", "clicks", "cost_micros"], lambda *row: (*row, 3_200_000))
     (tmp_path / "log.csv").write_text(content)
     assert [arm.spend for arm in read_log(tmp_path / "log.csv").arms] == [pytest.approx(3.2 * len(DAYS))] * 2
+
+
+def test_notes_below_each_of_several_exports(tmp_path):
+    for number, rows in enumerate((ROWS[:30], ROWS[30:])):
+        content = table(["Day", "Ad name", "Impressions", "Clicks"], lambda *row: row, below="\n(c) 2024\n", rows=rows)
+        (tmp_path / f"{number}.csv").write_text(content)
+    log = read_log(tmp_path)
+    assert sum(arm.exposures for arm in log.arms) == SHOWN
+    assert log.notes == ("Lines below the table were left out: 1.", "Read as one log: 2 files.")

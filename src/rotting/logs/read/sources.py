@@ -21,11 +21,11 @@ from rotting.logs.read.options import LogError
 from rotting.logs.read.tables import FILE, Source, in_sql, text_in_sql
 from rotting.logs.read.textfiles import (
     NAME_ENCODING,
+    in_plain_lines,
     in_utf8,
     is_below,
     layout,
     one_table,
-    refuse_other_encodings,
     repeated_names,
     rows_as_csv,
     sheet_rows,
@@ -155,7 +155,7 @@ class _Opener:
             elif kind in ("csv", "json"):
                 path = in_utf8(path, self.encoding, folder, name)
             if kind == "csv":
-                return self.text(path, name)
+                return self.text(path, folder, name)
         except ImportError:
             raise MissingExtra("Excel files are read with openpyxl", hint="install rotting[logs]") from None
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError, sqlite3.Error) as error:
@@ -170,7 +170,7 @@ class _Opener:
         self.database.execute(f"SET threads = {1 if kind == 'json' else os.cpu_count() or 1}")
         return flat(Source(self.database, query, name))
 
-    def text(self, path: Path, name: str) -> Source:
+    def text(self, path: Path, folder: Path, name: str) -> Source:
         """Return a table of text, with what must be said about it, and the names that several of its columns have."""
         import duckdb
 
@@ -189,11 +189,16 @@ class _Opener:
         try:
             return rows.stored()
         except duckdb.Error:
-            refuse_other_encodings(path, name)
-            rows = dataclasses.replace(rows, query=f"{rows.query[:-1]}, store_rejects = true)").stored()
+            path = in_plain_lines(path, folder, name)
+            # Those of an earlier file.
+            self.database.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
+            query = f"SELECT * FROM read_csv({text_in_sql(str(path))}, {options}, store_rejects = true)"
+            rows = dataclasses.replace(rows, query=query).stored()
         found = self.database.execute("SELECT line::INTEGER, csv_line FROM reject_errors ORDER BY 1").fetchall()
-        lines = dict(reversed(found))
-        if lines and not is_below(path, set(lines)):
+        if not found:
+            return rows
+        lines = {line for line, _ in found}
+        if not is_below(path, lines):
             line, text = found[0]
             problem = f"line {line} ({quoted(text.strip())}) does not fit the header"
             expected = "one header line, and as many values in every line below it"

@@ -102,14 +102,17 @@ def repeated_names(header: Iterable[object]) -> frozenset[str]:
     return frozenset(name for name, count in counts.items() if name and count > 1)
 
 
-def refuse_other_encodings(path: Path, name: str) -> None:
-    """Refuse the first line of a file that is not UTF-8."""
-    with open_bytes(path) as file:
+def in_plain_lines(path: Path, folder: Path, name: str) -> Path:
+    """Return a copy with one kind of line ends; refuse the first line that is not UTF-8."""
+    target = folder / "plain.csv"
+    with open_bytes(path) as file, target.open("wb") as plain:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode()
             except UnicodeDecodeError:
                 raise LogError(f"line {number} is not UTF-8 text", owner=name, hint=NAME_ENCODING) from None
+            plain.write(line.rstrip(b"\r\n") + b"\n")
+    return target
 
 
 def is_below(path: Path, lines: set[int]) -> bool:
