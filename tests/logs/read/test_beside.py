@@ -45,6 +45,8 @@ def test_currencies_beside_the_amounts():
     assert read_log(EXPORT.assign(market=["USD", "west"] * 40), ReadOptions(reward="Revenue")).exposures == 76_000
     assert read_log(mixed, ReadOptions(reward="Clicks")).exposures == 76_000
     assert read_log(EXPORT.assign(Currency="USD"), ReadOptions(reward="Revenue")).exposures == 76_000
+    spent = EXPORT.assign(**{"Media cost (advertiser currency)": range(len(EXPORT))})
+    assert read_log(spent, ReadOptions(reward="Revenue")).exposures == 76_000
 
 
 @pytest.mark.parametrize("other", ["€3", "3", "CA$3", "3 zł", "3 kr"])

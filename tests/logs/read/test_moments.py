@@ -37,6 +37,7 @@ def by_day(**columns):
         ({"year": lambda d: d.year, "quarter": lambda d: f"Q{d.quarter}"}, ("2024-01-01 00:00", 91)),
         ({"date": lambda d: f"{d:%Y-%m-%d}", "hour": lambda d: 5}, ("2024-01-15 05:00", 79)),
         ({"Day": lambda d: f"{d:%Y-%m-%d}", "Hour of the day": lambda d: 5}, ("2024-01-15 05:00", 79)),
+        ({"Date": lambda d: f"{d:%Y-%m-%d}", "Hour": lambda d: "5 pm"}, ("2024-01-15 17:00", 79)),
         (
             {"Day": lambda d: f"{d:%Y-%m-%d}", "Time of day (zone)": lambda d: "05:00:00 - 05:59:59"},
             ("2024-01-15 05:00", 79),

@@ -85,6 +85,13 @@ EXPORTS = {
         lambda day, ad, shown, clicks: (f"{day:%Y/%m/%d}", "L", ad, f"1{len(ad)}", shown, clicks, "2.3%"),
         below=f",,,,{SHOWN},{CLICKS},2.3%\n\nReport Time:,2024/02/12 00:05 GMT\nGroup By:,Date\nGroup By:,Creative\n",
     ),
+    "Google Ad Manager": table(
+        ["Date", "Line item", "Creative", "Ad server impressions", "Ad server clicks", "Ad server CTR"],
+        lambda day, ad, shown, clicks: (f"{day.month}/{day.day}/{day:%y}", "L", ad, f'"{shown:,}"', clicks, "2.3%"),
+        below=f'Total,,,"{SHOWN:,}",{CLICKS},2.3%\n',
+    ),
+    "Snapchat": table(["Date", "Ad Name", "Paid Impressions", "Swipe Ups", "Spend"], lambda *row: (*row, "3.2")),
+    "Matomo": table(["Date", "Content Name", "Impressions", "Content interactions"], lambda *row: row),
     "hours of Google Ads": table(["Day", "Ad", "Hour of the day", "Impr.", "Clicks"], lambda *row: row, rows=HOURS),
     "Yandex": table(
         ["Дата", "№ Объявления", "Показы", "Клики"],
@@ -167,3 +174,18 @@ def test_what_tells_no_order_or_no_number_is_refused(header, write, said, tmp_pa
     (tmp_path / "log.csv").write_text(table(header, write))
     with pytest.raises(LogError, match=said):
         read_log(tmp_path / "log.csv")
+
+
+def test_costs_in_micros_are_millionths(tmp_path):
+    content = table(["date", "ad_name", "impressions", "clicks", "cost_micros"], lambda *row: (*row, 3_200_000))
+    (tmp_path / "log.csv").write_text(content)
+    assert [arm.spend for arm in read_log(tmp_path / "log.csv").arms] == [pytest.approx(3.2 * len(DAYS))] * 2
+
+
+def test_notes_below_each_of_several_exports(tmp_path):
+    for number, rows in enumerate((ROWS[:30], ROWS[30:])):
+        content = table(["Day", "Ad name", "Impressions", "Clicks"], lambda *row: row, below="\n(c) 2024\n", rows=rows)
+        (tmp_path / f"{number}.csv").write_text(content)
+    log = read_log(tmp_path)
+    assert sum(arm.exposures for arm in log.arms) == SHOWN
+    assert log.notes == ("Lines below the table were left out: 1.", "Read as one log: 2 files.")

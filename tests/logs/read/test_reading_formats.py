@@ -13,6 +13,7 @@ import pytest
 from rotting.logs import LogError, read_rows
 from rotting.logs.read.options import ReadOptions
 from rotting.logs.read.reading import read_log
+from small_logs import sums_of
 
 START = datetime.datetime(2024, 1, 5, 0, 30)
 ROWS = 120
@@ -163,11 +164,19 @@ def test_formats(name, tmp_path):
         ("a title\n" + text().split("\n", 1)[1], "line 2 .*does not fit the header"),
         (text().encode("utf-16-le"), "is not UTF-8 text; save.* encoding=, such as utf-16-le"),
         (text().encode() + b"caf\xe9,1,2024-01-01\n", "name its encoding with encoding="),
+        (text().replace("a,", "café,").encode("latin-1"), "line 2 is not UTF-8 text; save"),
     ],
 )
 def test_what_could_be_read_in_two_ways_is_refused(content, said, tmp_path):
     with pytest.raises(LogError, match=said):
         read(tmp_path, "log.csv", content)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 40])
+def test_line_ends_of_two_kinds(lines, tmp_path):
+    first, last = ["a title", *text().splitlines()][: lines + 1], text().splitlines()[lines:]
+    content = "\n".join(first) + "\n" + "\r\n".join(last) + "\r\n"
+    assert sums_of(read(tmp_path, "log.csv", content)) == sums_of(read(tmp_path, "plain.csv", text()))
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le"])

@@ -7,23 +7,21 @@ fit equally well must agree in every file, or it is asked which is meant. What t
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 from rotting.errors import quoted
 from rotting.logs.read.names import IN_DATES, mentions, month_of
 from rotting.logs.read.numbers import KINDS_OF_NUMBERS, missing_in_sql
 from rotting.logs.read.options import LogError
-from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import Table, in_sql, list_in_sql
+from rotting.logs.read.rules import Rule, abiding
+from rotting.logs.read.tables import Source, in_sql, list_in_sql
 
 # Seconds since 1970 that are dates between 1990 and 2100, and the units in which they come.
 FIRST_DATE, LAST_DATE = 631_152_000.0, 4_102_444_800.0
 UNITS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
-# Days since 1900, as spreadsheets count them, that are such dates; and the day 1970-01-01 among them.
-FIRST_SERIAL, LAST_SERIAL, SERIAL_1970 = 32_874, 73_050, 25_569
+SERIAL_1970 = 25_569  # days since 1900, as spreadsheets count them
 _CLOCK, _FROM_UTC = "[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?", " ?(Z|z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)"
 _DAY = "[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}"
-_ISO = f"{_DAY}([ T]{_CLOCK})?"
+_ISO, _ZONED = f"{_DAY}([ T]{_CLOCK})?", f"{_DAY}[ T]{_CLOCK}{_FROM_UTC}"
 # Other ways to write a date, and what may follow it.
 _DATES = (
     *("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%Y", "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d"),
@@ -51,16 +49,12 @@ class Clock:
     sql: str  # for seconds since 1970, or whatever numbers it holds; NULL for what is written otherwise
     form: str = "ISO 8601"  # how they are written; empty for numbers that are no dates
 
-    def said(self, column: str) -> list[str]:
-        """Return what must be said about the form."""
-        return [] if self.form[:3] in ("ISO", "") else [f"Times in column {column!r} were read as {self.form}."]
-
 
 def clock_of(source: Source, column: str, date_format: str | None = None) -> Clock:
     """Return how the times of a column are written: the form that fits most of them."""
-    name, kind = in_sql(column), source.rows.kinds[column]
+    name, kind = in_sql(column), source.kinds[column]
     if kind.startswith(("TIMESTAMP", "DATE")):
-        return Clock(_between(f"epoch({name}{'' if 'ZONE' in kind else '::TIMESTAMP'})", 1.0))
+        return Clock(_dated(f"epoch({name}{'' if 'ZONE' in kind else '::TIMESTAMP'})"))
     numeric = kind.startswith(KINDS_OF_NUMBERS)
     if not numeric and kind != "VARCHAR":
         raise LogError(f"holds {kind}", owner=f"time column {column!r}", expected="timestamps, dates or numbers")
@@ -68,13 +62,13 @@ def clock_of(source: Source, column: str, date_format: str | None = None) -> Clo
     # Spreadsheets and frames write whole numbers as 20240131.0.
     whole = f"CASE WHEN {number} = floor({number}) AND abs({number}) < 1e15 THEN {number}::BIGINT::VARCHAR END"
     text = whole if numeric else f"trim({name})"
-    known = source.rows.select(f"SELECT {name} FROM log WHERE {name} NOT NULL AND NOT {missing_in_sql(name)}")
+    known = source.select(f"SELECT {name} FROM log WHERE {name} NOT NULL AND NOT {missing_in_sql(name)}")
     few = known.select(
         f"SELECT DISTINCT {name} FROM (SELECT {name} FROM log LIMIT {10 * SAMPLE}) LIMIT {SAMPLE}"
     ).stored()
     tidy = text if numeric else _tidy(few, text)
     if date_format is not None:
-        read = (_written(date_format, each, (date_format,)) for each in (text, tidy))
+        read = (_written(each, date_format) for each in (text, tidy))
         return Clock(f"coalesce({', '.join(read)})", date_format)
     stages = [
         _machine_forms(column, text, number, f"coalesce({whole}, {text})"),
@@ -94,55 +88,61 @@ def clock_of(source: Source, column: str, date_format: str | None = None) -> Clo
             least = 1 if source.files else counts[form]
             form = _agreed(source, column, {form: sql for form, sql in forms.items() if counts[form] >= least})
         return Clock(forms[form], form)
-    _refuse_counters(source, column, number)
+    spans = f"SELECT min({number}) AS low, max({number}) AS high FROM log GROUP BY {source.file}"
+    again = f"SELECT 1 FROM (SELECT low < lag(high) OVER (ORDER BY low) AS again FROM ({spans})) WHERE again LIMIT 1"
+    counters = Rule(
+        again,
+        "holds numbers that begin again in other files",
+        "time column {column!r}",
+        "one clock, such as dates",
+        "write times that go on from file to file",
+    )
+    abiding(source, [counters], {"column": column})
     return Clock(number, "")
 
 
-def _between(seconds: str, unit: float) -> str:
-    return f"CASE WHEN {seconds} BETWEEN {FIRST_DATE * unit} AND {LAST_DATE * unit} THEN {seconds} / {unit} END"
+def _dated(seconds: str, when: str = "true") -> str:
+    return f"CASE WHEN {when} AND {seconds} BETWEEN {FIRST_DATE} AND {LAST_DATE} THEN {seconds} END"
 
 
 def _machine_forms(column: str, text: str, number: str, digits: str) -> dict[str, str]:
     """Return SQL for the forms that machines write, of which a text has one only."""
     # Read as a TIMESTAMP, a time with an offset from UTC would silently lose it.
-    plain, zoned = _ISO, f"{_DAY}[ T]{_CLOCK}{_FROM_UTC}"
     instant = f"try_cast(regexp_replace({text}, ' ?UTC$', 'Z') AS TIMESTAMPTZ)"
     forms = {
-        "ISO 8601, without an offset from UTC": f"CASE WHEN regexp_full_match({text}, '{plain}') "
-        f"THEN {_between(f'epoch(try_cast({text} AS TIMESTAMP))', 1.0)} END",
-        "ISO 8601, with an offset from UTC": f"CASE WHEN regexp_full_match({text}, '{zoned}') "
-        f"THEN {_between(f'epoch({instant})', 1.0)} END",
-        "dates such as 20240131": f"CASE WHEN length({digits}) = 8 THEN {_written('%Y%m%d', digits, ('%Y%m%d',))} END",
-        "dates and hours such as 2024013118": f"CASE WHEN length({digits}) = 10 AND {digits} < '2036' "
-        f"THEN {_written('%Y%m%d%H', digits, ('%Y%m%d%H',))} END",
+        "ISO 8601, without an offset from UTC": _dated(
+            f"epoch(try_cast({text} AS TIMESTAMP))", f"regexp_full_match({text}, '{_ISO}')"
+        ),
+        "ISO 8601, with an offset from UTC": _dated(f"epoch({instant})", f"regexp_full_match({text}, '{_ZONED}')"),
+        "dates such as 20240131": _written(digits, "%Y%m%d", when=f"length({digits}) = 8"),
+        "dates and hours such as 2024013118": _written(
+            digits, "%Y%m%d%H", when=f"length({digits}) = 10 AND {digits} < '2036'"
+        ),
     }
-    forms |= {f"{name} since 1970": _between(number, unit) for name, unit in UNITS.items()}
+    forms |= {f"{name} since 1970": _dated(f"({number} / {unit})") for name, unit in UNITS.items()}
     if mentions(column, "date", "day", "week", "month", "reported"):
-        serial = (
-            f"CASE WHEN {number} BETWEEN {FIRST_SERIAL} AND {LAST_SERIAL} THEN ({number} - {SERIAL_1970}) * 86400 END"
-        )
-        forms["days since 1900, as spreadsheets count them"] = serial
+        forms["days since 1900, as spreadsheets count them"] = _dated(f"(({number} - {SERIAL_1970}) * 86400)")
     return forms
 
 
 def _written_forms(column: str, text: str, more: str = "") -> dict[str, str]:
     """Return SQL for the forms that people write. 202401 is a month or a week, as the column is called."""
-    forms = {date + more: _written(date, text, tuple(date + each for each in _FOLLOWING)) for date in _DATES}
+    forms = {date + more: _written(text, *(date + each for each in _FOLLOWING)) for date in _DATES}
     for date, other in (("%Y%m", "week"), ("%G%V", "month")):
         if not mentions(column, other):
-            forms[date + more] = f"CASE WHEN length({text}) = 6 THEN {_written(date, text, (date,))} END"
+            forms[date + more] = _written(text, date, when=f"length({text}) = 6")
     return forms
 
 
-def _written(date: str, text: str, formats: tuple[str, ...]) -> str:
-    """Return SQL that reads a text as a date of this form; a week is its Monday."""
+def _written(text: str, *formats: str, when: str = "true") -> str:
+    """Return SQL that reads a text as a date of this form, or with these additions; a week is its Monday."""
     moment = f"try_strptime({text}, [{list_in_sql(formats)}])"
-    if "%V" in date:
-        moment = f"try_strptime({text} || '-1', '{date}-%u')"
-    return _between(f"epoch({moment})", 1.0)
+    if "%V" in formats[0]:
+        moment = f"try_strptime({text} || '-1', '{formats[0]}-%u')"
+    return _dated(f"epoch({moment})", when)
 
 
-def _tidy(few: Table, text: str) -> str:
+def _tidy(few: Source, text: str) -> str:
     """Return SQL for texts with the months of other languages in English, and of ranges of days the first."""
     first = f"coalesce(nullif(regexp_extract({text}, '{_RANGE}', 1), ''), {text})"
     words = few.find(
@@ -165,7 +165,7 @@ def _agreed(source: Source, column: str, forms: dict[str, str]) -> str:
     sums = ", ".join(f"count({sql}), sum({sql})" for sql in forms.values())
     fitting = dict.fromkeys(forms, 0)
     example = f"{source.file} AS file, min({in_sql(column)}::VARCHAR)"
-    for _, text, *found in source.rows.find(f"SELECT {example}, {sums} FROM log GROUP BY file"):
+    for _, text, *found in source.find(f"SELECT {example}, {sums} FROM log GROUP BY file"):
         read = dict(zip(forms, zip(found[::2], found[1::2], strict=True), strict=True))
         most = max(count for count, _ in read.values())
         best = {seconds: form for form, (count, seconds) in reversed(read.items()) if count == most}
@@ -180,14 +180,3 @@ def _agreed(source: Source, column: str, forms: dict[str, str]) -> str:
             )
         fitting = {form: fitting[form] + count for form, (count, _) in read.items()}
     return max(fitting, key=lambda form: fitting[form])
-
-
-def _refuse_counters(source: Source, column: str, number: str) -> None:
-    """Refuse numbers that begin again in other files."""
-    spans = source.rows.find(
-        f"SELECT min(number) AS low, max(number) FROM (SELECT {source.file} AS file, {number} AS number FROM log) "
-        "WHERE number NOT NULL GROUP BY file ORDER BY low"
-    )
-    if any(low < high for (_, high), (low, _) in itertools.pairwise(spans)):
-        problem, hint = "holds numbers that begin again in other files", "write times that go on from file to file"
-        raise LogError(problem, owner=f"time column {column!r}", expected="one clock, such as dates", hint=hint)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from typing import TYPE_CHECKING
 
 from rotting.errors import quoted
 from rotting.logs.read.moments import find_time
@@ -12,9 +11,7 @@ from rotting.logs.read.names import REWARDS, called, is_called, mentions, plain_
 from rotting.logs.read.numbers import are_numbers
 from rotting.logs.read.options import LogError as LogError
 from rotting.logs.read.options import ReadOptions
-
-if TYPE_CHECKING:
-    from rotting.logs.read.sources import Source
+from rotting.logs.read.tables import Source
 
 NO_IMPRESSIONS = "none"
 # The last word of names such as clicked_at, which hold times.
@@ -30,8 +27,8 @@ class Columns:
 
     arm: str
     reward: str
-    time: str | None
-    unit: str | None
+    time: str | None = None
+    unit: str | None = None
     guessed: tuple[str, ...] = ()
     possible_unit: str | None = None  # looks like a unit, but was not given as one
     impressions: str | None = None  # how many exposures a row stands for; None where every row is one
@@ -49,17 +46,14 @@ class Columns:
         return {self.arm, self.reward, self.time, self.unit, self.impressions}
 
     def __str__(self) -> str:
-        columns = {"arm": self.arm, "reward": self.reward, "time": self.time, "unit": self.unit}
-        if self.aggregated:
-            columns["impressions"] = self.impressions
+        roles = ("arm", "reward", "time", "unit", *(("impressions",) if self.aggregated else ()))
         return ", ".join(
-            f"{role}: {'none' if column is None else column}{' (guessed)' if role in self.guessed else ''}"
-            for role, column in columns.items()
+            f"{role}: {getattr(self, role) or 'none'}{' (guessed)' if role in self.guessed else ''}" for role in roles
         )
 
 
-def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) -> tuple[Source, Columns, list[str]]:
-    """Return the columns to use, the log with a time that was put together, if it was, and what is said about it.
+def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) -> tuple[Source, Columns]:
+    """Return the columns to use, and the log with a time that was put together, if it was.
 
     `known` are columns of tables that were made from the log. A unit is never assumed, since counting exposures per
     user is another question: a column that looks like one is only mentioned. The text "none" as `impressions` says
@@ -78,7 +72,7 @@ def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) 
         if guess is not None:
             chosen[role] = guess
     _check(chosen, options, source)
-    source, said = (source, []) if "time" in chosen else find_time(source, chosen)
+    source = source if "time" in chosen else find_time(source, chosen)
     rest = [column for column in source.columns if column not in chosen.values()]
     perhaps = [column for column in rest if not mentions(column, *NO_SUMS, "unit") and "id" not in plain_words(column)]
     counts = (
@@ -90,19 +84,16 @@ def choose_columns(source: Source, options: ReadOptions, known: dict[str, str]) 
     units = [] if "unit" in chosen else [each for each in called(rest, "unit") if source.distinct(each) >= LEAST_UNITS]
     if "reward" not in asked and (others := _alike(chosen["reward"], rest)):
         listed = ", ".join(map(repr, others[:4]))
-        said += [f"Column {chosen['reward']!r} was taken for the reward; {listed} could be meant as well: choose one."]
+        said = f"Column {chosen['reward']!r} was taken for the reward; {listed} could be meant as well: choose one."
+        source = source.saying(said)
     columns = Columns(
-        chosen["arm"],
-        chosen["reward"],
-        chosen.get("time"),
-        chosen.get("unit"),
-        tuple(role for role in ("impressions", "arm", "reward", "time") if role in chosen and role not in asked),
-        next(iter(units), None),
-        chosen.get("impressions"),
-        next(iter(counts), None),
-        every_row,
+        **chosen,
+        guessed=tuple(role for role in roles if role in chosen and role not in asked),
+        possible_unit=next(iter(units), None),
+        possible_impressions=next(iter(counts), None),
+        every_row=every_row,
     )
-    return source, columns, said
+    return source, columns
 
 
 def _candidates(role: str, free: list[str], source: Source) -> list[str]:

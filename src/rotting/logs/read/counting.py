@@ -11,12 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from rotting._core.noise import variance_from_differences
-from rotting.errors import quoted
 from rotting.logs.model.users import WithinUsers, within_users
 from rotting.logs.read.columns import Columns
 from rotting.logs.read.covariates import Covariate, strata_of
-from rotting.logs.read.options import LogError
-from rotting.logs.read.tables import Table
+from rotting.logs.read.rules import Rule, abiding
+from rotting.logs.read.tables import Source
 
 SLICES = 64  # into which the time of the log is cut
 # Exposures of an arm are summed in at most this many bins (fewer where there are many arms).
@@ -28,6 +27,12 @@ LEAST_EXPOSURES, MOST_ARMS = 30, 5000
 # decide. Only where single rewards carry much of the whole spread.
 CAP, HEAVY_SHARE = 1.5, 0.5
 LARGEST = 1e300
+_THIN = Rule(
+    "SELECT arm AS name, sum(impressions)::BIGINT AS shown FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1",
+    f"no arm has {LEAST_EXPOSURES} exposures (the most shown, {{name}}, has {{shown}})",
+    "arm column {arm!r}",
+    hint="give more rows, or another column with {arm}",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,14 +101,14 @@ class Counted:
         return None if self.first_time is None or self.last_time is None else self.last_time - self.first_time
 
 
-def is_binary(rows: Table) -> bool:
+def is_binary(rows: Source) -> bool:
     """Say whether every exposure earned 0 or 1, as far as the rows tell."""
     return not rows.count("NOT (reward = floor(reward) AND reward BETWEEN 0 AND impressions)")
 
 
 def count_arms(
-    rows: Table, columns: Columns, offset: float, covariates: Sequence[Covariate], binary: bool
-) -> tuple[Counted, Table]:
+    rows: Source, columns: Columns, offset: float, covariates: Sequence[Covariate], binary: bool
+) -> tuple[Counted, Source]:
     """Return the arms that were shown often enough, as sums, the most shown first; and the rows of these arms.
 
     The covariates that matter most, if any does, are strata, which are kept apart in the sums.
@@ -115,7 +120,7 @@ def count_arms(
     names = shown.find("SELECT arm, exposures FROM log ORDER BY id")
     [[first, last, arms]] = rows.find("SELECT min(time), max(time), count(DISTINCT arm) FROM log")
     if not names:
-        _refuse_thin(rows, columns)
+        abiding(rows, [_THIN], vars(columns))
     # How single exposures spread is not known from sums of numbers, so neither segments nor large ones are looked for.
     known = binary or not columns.aggregated
     rows, strata, segments = strata_of(rows, covariates if known else ())
@@ -137,7 +142,7 @@ def count_arms(
     return Counted(tuple(found), int(arms) - len(found), first, last, cap, capped_rows, strata, segments, users), rows
 
 
-def _cap(rows: Table) -> tuple[float | None, int]:
+def _cap(rows: Source) -> tuple[float | None, int]:
     """Return what rewards are cut to, and how many are, if a few large ones carry much of the whole spread."""
     [[mean, least]] = rows.find("SELECT avg(reward) FILTER (reward > 0), min(reward) FROM log")
     if mean is None or least < 0:
@@ -151,19 +156,10 @@ def _cap(rows: Table) -> tuple[float | None, int]:
     return (cap, int(number)) if (share or 0.0) > HEAVY_SHARE else (None, 0)
 
 
-def _refuse_thin(rows: Table, columns: Columns) -> None:
-    [[name, shown]] = rows.find("SELECT arm, sum(impressions)::BIGINT FROM log GROUP BY arm ORDER BY 2 DESC LIMIT 1")
-    raise LogError(
-        f"no arm has {LEAST_EXPOSURES} exposures (the most shown, {quoted(name)}, has {shown})",
-        owner=f"arm column {columns.arm!r}",
-        hint="give more rows, or another column with {arm}",
-    )
-
-
-def _amounts(rows: Table, covariates: Sequence[Covariate], arms: int) -> list[dict[str, float]]:
+def _amounts(rows: Source, covariates: Sequence[Covariate], arms: int) -> list[dict[str, float]]:
     """Return what was spent on each arm, whom it reached and how often, as far as there are columns for that."""
     fields = {"spend": "sum({})", "reach": "max({})", "frequency": "sum({} * impressions) / sum(impressions)"}
-    places = {each.role: f"beside_{number}" for number, each in enumerate(covariates) if each.role in fields}
+    places = {each.role: each.place for each in covariates if each.role in fields}
     if not places:
         return [{}] * arms
     listed = ", ".join(f"{fields[role].format(place)} AS {role}" for role, place in places.items())
@@ -172,7 +168,7 @@ def _amounts(rows: Table, covariates: Sequence[Covariate], arms: int) -> list[di
 
 
 def _sums(
-    rows: Table, columns: Columns, binary: bool, offset: float, cap: float | None, arms: int
+    rows: Source, columns: Columns, binary: bool, offset: float, cap: float | None, arms: int
 ) -> dict[str, np.ndarray]:
     """Return sums per arm, bin of exposures and slice of time.
 

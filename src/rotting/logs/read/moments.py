@@ -7,20 +7,29 @@ import re
 from rotting.errors import quoted
 from rotting.logs.read.names import called, is_called, looks_like_time, mentions, month_of
 from rotting.logs.read.options import LogError
-from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import in_sql, text_in_sql
+from rotting.logs.read.tables import Source, in_sql, text_in_sql
 
-# What the values of a part of a date look like.
+_WHOLE = "try_cast(try_cast({0} AS DOUBLE) AS INTEGER)"
+_CLOCK = "trim(regexp_extract({0}, '^[^-\u2013]*'))"
+# Parts of dates: what their values look like, what reads them, and what else they may be called.
 _PARTS = {
-    "year": r"(19|20)[0-9]{2}(\.0)?",
-    "quarter": r"[QqTt]?[1-4](\.0)?",
-    "month": r"(0?[1-9]|1[0-2])(\.0)?",
-    "week": r"(0?[1-9]|[1-4][0-9]|5[0-3])(\.0)?",
-    "day": r"(0?[1-9]|[12][0-9]|3[01])(\.0)?",
-    "date": r"[0-9]{4}[-/.]?[0-9]{2}[-/.]?[0-9]{2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}",
-    "hour": r"([01]?[0-9]|2[0-3])(\.0|:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?( ?[AaPp][Mm])?( ?[-\u2013] ?[0-9:]+)?",
+    "year": (r"(19|20)[0-9]{2}(\.0)?", _WHOLE),
+    "quarter": (r"[QqTt]?[1-4](\.0)?", r"right(regexp_replace({0}, '\.0$', ''), 1)::INTEGER"),
+    "month": (r"(0?[1-9]|1[0-2])(\.0)?", _WHOLE),
+    "week": (r"(0?[1-9]|[1-4][0-9]|5[0-3])(\.0)?", _WHOLE),
+    "day": (r"(0?[1-9]|[12][0-9]|3[01])(\.0)?", _WHOLE),
+    "date": (
+        r"[0-9]{4}[-/.]?[0-9]{2}[-/.]?[0-9]{2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}",
+        "regexp_replace({0}, ' 00:00:00$', '')",
+        "day",
+        "time",
+    ),
+    "hour": (
+        r"([01]?[0-9]|2[0-3])(\.0|:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?( ?[AaPp][Mm])?( ?[-\u2013] ?[0-9:]+)?",
+        f"CASE WHEN regexp_matches({{0}}, '(?i)[:m]') THEN {_CLOCK} ELSE {_WHOLE} || ':00' END",
+        "clock",
+    ),
 }
-_ALSO = {"hour": ("clock",), "date": ("day", "time")}  # what a part may be called besides
 _WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]([ T.].*)?"
 _DAY = "printf('%d-%02d-%02d', {year}, {month}, {day})"
 # Parts that are put together, and how: the first that a log has.
@@ -36,8 +45,8 @@ _TOGETHER = {
 }
 
 
-def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]]:
-    """Add the column of times to those that are chosen, if there is one; return the log and what must be said.
+def find_time(source: Source, chosen: dict[str, str]) -> Source:
+    """Add the column of times to those that are chosen, if there is one; return the log with that column.
 
     Columns that are called like the time of an exposure (date, shown_at) come first, then those of reports
     (reporting starts, week), then the only other one that holds dates; the times of records (created_at, uploaded,
@@ -53,7 +62,7 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
     if names is not None and (names[0] == "date" or not moments):
         source, chosen["time"] = _joined(source, {name: parts[name] for name in names})
         yearless = ", as the number of a day, since no year stands there" if names == ("month", "day") else ""
-        return source, [f"The time was put together from {_listed([parts[name] for name in names])}{yearless}."]
+        return source.saying(f"The time was put together from {_listed([parts[name] for name in names])}{yearless}.")
     # Numbers of one column may be counted on; hours of a day, or a month here and a week there, tell no order.
     worded = any(not text[0].isdigit() for column in parts.values() for text in source.sample[column])
     worded |= is_called(parts.get("hour", ""), "hour")
@@ -67,7 +76,7 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
         chosen["time"] = columns[0]
         others = [column for column in columns[1:] if _is_dated(source, column)]
         said = f"Column {columns[0]!r} was taken for the time; {_listed(others)} could be meant as well."
-        return source, [said] if others else []
+        return source.saying(said) if others else source
     if parts:
         raise LogError(
             f"the time seems to stand in {_listed(list(parts.values()))}",
@@ -81,7 +90,7 @@ def find_time(source: Source, chosen: dict[str, str]) -> tuple[Source, list[str]
         problem = f"no column holds times that can be read{''.join(f' ({each})' for each in unread[:1])}"
         hint = "write dates as 2024-01-31, or name another column with {time}"
         raise LogError(problem, expected="a time for sums of exposures, whose rows are in no order", hint=hint)
-    return source, [f"Column {each}, which is no time that can be read: not used." for each in unread]
+    return source.saying(*(f"Column {each}, which is no time that can be read: not used." for each in unread))
 
 
 def _tiers(source: Source, timed: list[str]) -> list[list[str]]:
@@ -118,8 +127,8 @@ def _has_clock(source: Source, column: str) -> bool:
 def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
     """Return the columns that hold parts of dates, by what they hold: as their names and all values say."""
     found: dict[str, str] = {}
-    for part, form in _PARTS.items():
-        for column in called(free, part, *_ALSO.get(part, ()), whole=True):
+    for part, (form, _, *also) in _PARTS.items():
+        for column in called(free, part, *also, whole=True):
             texts = [text.removesuffix(" 00:00:00") for text in source.sample[column]]
             fits = all(re.fullmatch(form, text) for text in texts)
             if column not in found.values() and (fits or (part == "month" and all(map(month_of, texts)))):
@@ -131,21 +140,13 @@ def _parts_of(source: Source, free: list[str]) -> dict[str, str]:
 def _joined(source: Source, parts: dict[str, str]) -> tuple[Source, str]:
     """Return the log with a column of times that was put together from parts of them, and its name."""
     text = {part: f"trim({in_sql(column)}::VARCHAR)" for part, column in parts.items()}
-    sql = {part: f"try_cast(try_cast({each} AS DOUBLE) AS INTEGER)" for part, each in text.items()}
+    sql = {part: _PARTS[part][1].format(each) for part, each in text.items()}
     if "month" in parts and all(map(month_of, source.sample[parts["month"]])):
         words = [word for word in source.values(parts["month"]) if month_of(word)]
-        sql["month"] = (
-            f"CASE {text['month']} {' '.join(f'WHEN {text_in_sql(each)} THEN {month_of(each)}' for each in words)} END"
-        )
-    if "date" in parts:
-        sql["date"] = f"regexp_replace({text['date']}, ' 00:00:00$', '')"
-    if "quarter" in parts:
-        sql["quarter"] = f"right(regexp_replace({text['quarter']}, '\\.0$', ''), 1)::INTEGER"
-    if "hour" in parts:
-        clock = f"trim(regexp_extract({text['hour']}, '^[^-\u2013]*'))"
-        sql["hour"] = f"CASE WHEN strpos({text['hour']}, ':') > 0 THEN {clock} ELSE {sql['hour']} || ':00' END"
+        known = " ".join(f"WHEN {text_in_sql(each)} THEN {month_of(each)}" for each in words)
+        sql["month"] = f"CASE {text['month']} {known} END"
     if tuple(parts) == ("month", "day"):
-        months = {row[0] for row in source.rows.find(f"SELECT DISTINCT {sql['month']} FROM log")}
+        months = {row[0] for row in source.find(f"SELECT DISTINCT {sql['month']} FROM log")}
         if {1, 12} <= months:
             raise LogError(
                 f"the time stands in {_listed(list(parts.values()))}, without a year, and goes over New Year",
@@ -153,7 +154,7 @@ def _joined(source: Source, parts: dict[str, str]) -> tuple[Source, str]:
                 hint="add a column of years, or name another column with {time}",
             )
     moment, name = _TOGETHER[tuple(parts)].format(**sql), " + ".join(parts.values())
-    return source.with_rows(source.rows.select(f"SELECT *, {moment} AS {in_sql(name)} FROM log")), name
+    return source.select(f"SELECT *, {moment} AS {in_sql(name)} FROM log"), name
 
 
 def _listed(columns: list[str]) -> str:

@@ -27,7 +27,7 @@ arm: arm, item id, item, creative id, creative name, creative, ad id, ad name, a
  название объявления, id объявления, номер объявления, объявление, объявления, креатив, баннер, вариант, headline,
  headline id, sku, asin, pin, exercise id, message id, subject line, subject, option, action, choice,
  test group, experiment group, ab group, experiment, condition, group, movie id, song id, track id, news id,
- post id, story id, document id, doc id
+ post id, story id, document id, doc id, content name, content piece, utm content
 campaign: campaign number, campaign id, campaign name, campaign, ad set name, ad set id, ad set, adset name,
  adset id, adset, ad group, ad group name, ad group id, adgroup, kampagne, kampagnenname, name der kampagne,
  anzeigengruppe, anzeigengruppenname, campagne, nom de la campagne, ensemble de publicites,
@@ -49,6 +49,7 @@ counted: click, clicked, clicks, link clicks, website clicks, is click, conversi
  переходы, konversionen, konvertierungen, conversiones, conversoes, conversao, conversioni, conversies,
  konwersje, donusumler, donusum, コンバージョン数, コンバージョン, konverteringar, 转化, 转化次数, 转化数,
  전환, 전환수, 구매완료 수, конверсии, kaufe, achats, compras, acquisti, aankopen, zakupy, satin almalar,
+ swipe ups, swipe up, swipes, content interactions,
  購入数, 購入, kop, 购买, 구매, покупки, sales, results, installs, ergebnisse, resultats, resultados,
  risultati, resultaten, wyniki, sonuclar, 結果, 成效, 结果, 결과, результаты
 amount: revenue, umsatz, einnahmen, erlos, erlose, revenus, revenu, chiffre d affaires, recettes, ingresos,
@@ -65,7 +66,8 @@ outcome: engagement, engaged, bounce, bounced, dwell, dwell time, duration, watc
 impressions: impressions, impr, displays, exposures, impressionen, einblendungen, impressiones, impresiones,
  impressoes, impressioni, vertoningen, weergaven, wyswietlenia, gosterim, gosterimler, gosterim sayisi,
  インプレッション数, インプレッション, 表示回数, visningar, exponeringar, 展示次数, 展示, 展示量, 展示数, 曝光,
- 曝光量, 曝光次数, 曝光数, 노출, 노출수, 노출 수, показы, affichages, exibicoes
+ 曝光量, 曝光次数, 曝光数, 노출, 노출수, 노출 수, показы, affichages, exibicoes, paid impressions,
+ ad server impressions
 perhaps: impression, view, views, viewed, sends, sent, delivered, deliveries, shown, shows, trial, trials,
  visitors, recipients, ansichten, aufrufe, vues, vistas, visualizacoes, visualizaciones, visualizzazioni,
  odslony, goruntulemeler, просмотры, 浏览量, 조회수

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rotting.logs.read.tables import Table, in_sql
+from rotting.logs.read.tables import Source, in_sql
 
 DEEPEST = 5  # structures inside structures that are opened
 
 
-def flat(rows: Table) -> Table:
+def flat(rows: Source) -> Source:
     """Return rows whose structures are columns of their own, called `outer.inner`; lists inside rows are left out.
 
     Values that JSON writes in several ways, such as 1 here and "1" there, become their texts. An answer of an
@@ -22,7 +22,7 @@ def flat(rows: Table) -> Table:
     return rows
 
 
-def _fields(rows: Table) -> list[str]:
+def _fields(rows: Source) -> list[str]:
     """Return SQL for the columns of a table, the fields of structures each by itself."""
     found = []
     for column, kind in rows.kinds.items():

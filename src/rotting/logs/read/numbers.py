@@ -9,11 +9,11 @@ import dataclasses
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rotting.errors import quoted
 from rotting.logs.read.options import LogError
-from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import in_sql, list_in_sql, text_in_sql
+from rotting.logs.read.tables import Source, in_sql, list_in_sql, text_in_sql
 
 KINDS_OF_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "U")
 # Squares and sums of larger numbers would overflow.
@@ -103,16 +103,16 @@ def numbers_of(source: Source, columns: Mapping[str, str], decimal: str | None) 
     currency, owner, rates = "", "", False
     for role, column in columns.items():
         owner = f"{role} column {column!r}"
-        found = _looked_up(source, column) if source.rows.kinds[column] == "VARCHAR" else []
+        found = _looked_up(source, column) if source.kinds[column] == "VARCHAR" else []
         currency = _currency(found, owner) or currency
-        rates |= role == "reward" and any(row[5] for row in found)
-        for file, point, comma, same, *_, text in found:
-            if point and comma and not same and role == "impressions":
-                tells[file].setdefault(next(mark for mark in ".," if mark not in text), text)
-            elif point and comma and not same:
+        rates |= role == "reward" and any(row[3] for row in found)
+        for file, mark, *_, text in found:
+            if mark == "either" and role == "impressions":
+                tells[file].setdefault("." if "," in text else ",", text)
+            elif mark == "either":
                 unsure.setdefault(file, text)
-            elif point != comma:
-                tells[file].setdefault("." if point else ",", text)
+            elif mark:
+                tells[file].setdefault(mark, text)
     if decimal is not None:
         return Numbers(decimal, currency, rates)
     marks = {mark: text for known in tells.values() for mark, text in known.items()}
@@ -127,20 +127,21 @@ def numbers_of(source: Source, columns: Mapping[str, str], decimal: str | None) 
     return Numbers(next(iter(marks), None), currency, rates)
 
 
-def _looked_up(source: Source, column: str) -> list[tuple[int, bool, bool, bool, str, bool, bool, str]]:
+def _looked_up(source: Source, column: str) -> list[tuple[Any, ...]]:
     """Return the ways in which numbers of a column are written, with an example of each.
 
-    A way is the file, whether each mark fits, whether both say the same, the currency, whether it is a percentage and
-    whether it is something else than 0.
+    A way is the file, the decimal mark that fits, or "either" if both do and differ, the currency, whether it is a
+    percentage and whether it is something else than 0.
     """
     part = "coalesce(part.digits, text)"
-    return source.rows.find(
+    return source.find(
         f"""
         WITH texts AS (SELECT {source.file} AS file, trim({in_sql(column)}) AS text FROM log),
         parts AS (SELECT file, text, CASE WHEN NOT regexp_full_match(text, '[0-9]+') THEN {_parts("text")} END AS part
             FROM texts)
-        SELECT file, regexp_full_match({part}, '{_READ_WITH["."]}') AS point,
-            regexp_full_match({part}, '{_READ_WITH[","]}') AS comma, NOT regexp_matches({part}, '[.,]') AS same,
+        SELECT file, CASE WHEN NOT regexp_matches({part}, '[.,]') THEN '' ELSE
+            CASE [regexp_full_match({part}, '{_READ_WITH["."]}'), regexp_full_match({part}, '{_READ_WITH[","]}')]
+            WHEN [true, true] THEN 'either' WHEN [true, false] THEN '.' WHEN [false, true] THEN ',' END END AS mark,
             coalesce(part.before || part.after, '') AS currency, coalesce(part.percent != '', false) AS share,
             regexp_matches({part}, '[1-9]') AS counts, min(text)
         FROM parts WHERE {part} != '' AND regexp_matches({part}, '^[0-9.,]+$') GROUP BY ALL
@@ -148,16 +149,16 @@ def _looked_up(source: Source, column: str) -> list[tuple[int, bool, bool, bool,
     )
 
 
-def _currency(found: list[tuple[int, bool, bool, bool, str, bool, bool, str]], owner: str) -> str:
+def _currency(found: list[tuple[Any, ...]], owner: str) -> str:
     """Return the currency of some amounts; refuse several, amounts without one, and shares beside numbers."""
-    currencies = sorted({row[4] for row in found} - {""})
+    currencies = sorted({row[2] for row in found} - {""})
     if len(currencies) > 1:
         problem = f"holds different currencies ({', '.join(map(quoted, currencies[:4]))})"
         raise LogError(problem, owner=owner, expected="one currency", hint="convert them first")
     # Nothing is nothing in any currency, and as a percentage.
-    if len({row[5] for row in found if row[6]}) > 1:
+    if len({row[3] for row in found if row[4]}) > 1:
         raise LogError("holds percentages and other numbers", owner=owner, expected="one of them")
-    if currencies and any(row[6] and not row[4] for row in found):
+    if currencies and any(row[4] and not row[2] for row in found):
         problem = f"holds amounts with a currency ({quoted(currencies[0])}) and others without"
         raise LogError(problem, owner=owner, expected="one currency", hint="write all of them in one currency")
     return currencies[0] if currencies else ""

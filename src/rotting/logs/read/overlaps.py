@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rotting.errors import quoted
 from rotting.logs.read.options import LogError
-from rotting.logs.read.tables import Table
+from rotting.logs.read.tables import Source
 
 # Copies in other files are no chance if there are so many times the number of files of them for each within a file.
 OFTEN = 3
@@ -13,46 +13,42 @@ MANY_EXPOSURES = 30
 FIRST_COPIES = "place IN (SELECT min(place) FROM log GROUP BY whole_row)"
 
 
-def settle_overlaps(rows: Table, files: tuple[str, ...], sums: bool, drop_duplicates: bool) -> tuple[Table, list[str]]:
-    """Count once what stands in several files, refuse days that differ between files; return what must be said."""
-    said: list[str] = []
-    if len(files) > 1:
-        rows, said = _without_same_files(rows, files)
-        rows, more = _settle_cells(rows, files, drop_duplicates) if sums else _without_shared(rows, len(files))
-        said = said + more
-    if not sums:
-        return rows, said
-    rows, more = _settle_repeats(rows)
-    return rows, said + more
+def settle_overlaps(rows: Source, sums: bool, drop_duplicates: bool) -> Source:
+    """Count once what stands in several files, refuse days that differ between files."""
+    if rows.files:
+        rows = _without_same_files(rows)
+        rows = _settle_cells(rows, drop_duplicates) if sums else _without_shared(rows)
+    return _settle_repeats(rows) if sums else rows
 
 
-def _without_same_files(rows: Table, files: tuple[str, ...]) -> tuple[Table, list[str]]:
+def _without_same_files(rows: Source) -> Source:
     """Leave out files with the same rows as an earlier one."""
     copies = """
         SELECT file FROM (SELECT file, row_number() OVER (PARTITION BY count(*), sum(whole_row::HUGEINT) ORDER BY file)
             AS copy FROM log GROUP BY file HAVING count(*) > 1) WHERE copy > 1 ORDER BY file
     """
-    same = [files[number] for (number,) in rows.find(copies)]
+    same = [rows.files[number] for (number,) in rows.find(copies)]
     if not same:
-        return rows, []
+        return rows
     listed = ", ".join(same[:4]) + (", ..." if len(same) > 4 else "")
-    return rows.where(f"file NOT IN ({copies})"), [f"Files with the same rows as another were left out: {listed}."]
+    said = f"Files with the same rows as another were left out: {listed}."
+    return rows.where(f"file NOT IN ({copies})").saying(said)
 
 
-def _without_shared(rows: Table, files: int) -> tuple[Table, list[str]]:
+def _without_shared(rows: Source) -> Source:
     """Leave out rows that stand in an earlier file as well, where that is no chance: rows of one file hardly repeat."""
     [[across, within]] = rows.find(
         "SELECT sum(files - 1), sum(copies - files) FROM "
         "(SELECT count(*) AS copies, count(DISTINCT file) AS files FROM log GROUP BY whole_row)"
     )
-    if across <= OFTEN * files * (within + 1):
-        return rows, []
+    if across <= OFTEN * len(rows.files) * (within + 1):
+        return rows
     once = "SELECT * EXCLUDE (first) FROM (SELECT *, min(file) OVER (PARTITION BY whole_row) AS first FROM log)"
     said = f"Files overlap: {across:,} rows that stand in an earlier file as well were counted once."
-    return rows.select(f"{once} WHERE file = first").stored(), [said]
+    return rows.select(f"{once} WHERE file = first").stored().saying(said)
 
 
-def _settle_cells(rows: Table, files: tuple[str, ...], drop_duplicates: bool) -> tuple[Table, list[str]]:
+def _settle_cells(rows: Source, drop_duplicates: bool) -> Source:
     """Leave out days of an arm that stand in an earlier file in the same way; refuse those that differ.
 
     If copies are to be dropped, the last file is right about a day: later exports know more.
@@ -67,13 +63,13 @@ def _settle_cells(rows: Table, files: tuple[str, ...], drop_duplicates: bool) ->
     ).stored()
     [[number, differing]] = shared.find("SELECT count(*), count(*) FILTER (differs) FROM log")
     if not number:
-        return rows, []
+        return rows
     if differing and not drop_duplicates:
         [[arm, first, last]] = shared.find(
             "SELECT arm, first, last FROM log WHERE differs ORDER BY first, last, time, arm LIMIT 1"
         )
         raise LogError(
-            f"{files[first]} and {files[last]} have other numbers for the same days of {quoted(arm)} "
+            f"{rows.files[first]} and {rows.files[last]} have other numbers for the same days of {quoted(arm)} "
             f"({differing:,} such days and arms)",
             hint="keep one export of each day, or say {drop_duplicates} to take the last file (by name) for each; if "
             "files are parts of the whole, such as countries, add a column that says which",
@@ -85,10 +81,10 @@ def _settle_cells(rows: Table, files: tuple[str, ...], drop_duplicates: bool) ->
         f"WHERE coalesce(file = shared.{kept}, true)"
     )
     said = f"Files overlap: {number:,} days of arms stand in several, and those of the {kept} were counted."
-    return once.stored(), [said]
+    return once.stored().saying(said)
 
 
-def _settle_repeats(rows: Table) -> tuple[Table, list[str]]:
+def _settle_repeats(rows: Source) -> Source:
     """Leave out sums that repeat another in every column; say where others of one arm and time were added up."""
     [[repeated, copied, shown]] = rows.find(
         """
@@ -98,8 +94,10 @@ def _settle_repeats(rows: Table) -> tuple[Table, list[str]]:
         """
     )
     if not repeated:
-        return rows, []
+        return rows
     if copied < repeated or (shown or 0) < MANY_EXPOSURES:
-        return rows, [f"Several rows of one arm and time were added up: {repeated:,} times. Were days exported twice?"]
+        return rows.saying(
+            f"Several rows of one arm and time were added up: {repeated:,} times. Were days exported twice?"
+        )
     said = f"Rows that repeat another, of the same arm and time, were counted once: {copied:,} times."
-    return rows.where(FIRST_COPIES).stored(), [said]
+    return rows.where(FIRST_COPIES).stored().saying(said)

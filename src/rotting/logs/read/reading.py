@@ -6,19 +6,18 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from rotting.logs.read.beside import dimensions, look_beside
-from rotting.logs.read.checking import Checked, check_rows
+from rotting.logs.read.checking import Irregular, check_rows
 from rotting.logs.read.clocks import FIRST_DATE
 from rotting.logs.read.columns import Columns, choose_columns
 from rotting.logs.read.counting import Arm, Counted, count_arms, is_binary
-from rotting.logs.read.covariates import Covariate, fields_of, find_covariates, weighed
+from rotting.logs.read.covariates import Covariate, dimensions, find_covariates, look_beside, weighed
 from rotting.logs.read.numbers import numbers_of
 from rotting.logs.read.options import AS_FOUND, LogError, ReadOptions, takes_options
 from rotting.logs.read.overlaps import settle_overlaps
-from rotting.logs.read.reshaping import count_events, reshaped
-from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, LogSource, Source, open_source
+from rotting.logs.read.reshaping import SHOWN, count_events, reshaped
+from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, LogSource, open_source
 from rotting.logs.read.staging import reward_wait, stage
-from rotting.logs.read.tables import Table
+from rotting.logs.read.tables import Source
 from rotting.logs.worth.periods import Comparison, compare_periods
 
 # Rewards that lie this many times their range away from 0 are counted from the smallest: digits would be lost.
@@ -28,16 +27,11 @@ Step = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
-class Log:
+class Log(Irregular):
     """A log as counts and sums, and what was irregular about it."""
 
     name: str
     columns: Columns
-    rows: int
-    dropped: dict[str, int]
-    duplicates: int
-    duplicates_dropped: bool
-    backwards: int
     binary: bool
     offset: float  # subtracted from every reward, and added back to what is shown
     counted: Counted
@@ -64,11 +58,6 @@ class Log:
         return self.columns.unit is not None
 
     @property
-    def copies_kept(self) -> bool:
-        """Whether some of the rows may be copies of others."""
-        return self.duplicates > 0 and not self.duplicates_dropped
-
-    @property
     def exposures(self) -> int:
         """The number of exposures that were analysed; of rows, unless they stand for many exposures each."""
         return sum(arm.exposures for arm in self.arms)
@@ -78,36 +67,32 @@ class Log:
 class Staged:
     """The rows of a log in one form, whatever it came in: arm, unit, reward, time, impressions, and columns beside."""
 
-    table: Table
-    name: str
+    rows: Source
     columns: Columns
-    covariates: tuple[Covariate, ...]  # of which number i is the column beside_i
-    checked: Checked
+    covariates: tuple[Covariate, ...]
+    irregular: Irregular
     currency: str
-    notes: tuple[str, ...]
 
 
 def read(source: Source, options: ReadOptions, step: Step) -> Staged:
     """Return the rows of a log in one form, without those that cannot be used."""
     step("reading rows")
-    found = reshaped(source, options)
-    source, columns, said = choose_columns(found.source, options, found.roles)
-    said += look_beside(source, columns)
+    source, known = reshaped(source, options)
+    counts_events = known.get("impressions") == SHOWN
+    source, columns = choose_columns(source, options, known)
+    source = look_beside(source, columns)
     numbered = {"reward": columns.reward} | ({"impressions": columns.impressions} if columns.impressions else {})
     numbers = numbers_of(source, numbered, options.decimal)
-    covariates = [] if found.counts_events else find_covariates(source, columns, options.probability)
-    fields = fields_of(source, covariates, numbers)
-    beside = {f"beside_{number}": field for number, field in enumerate(fields.values())}
-    rows, notes = stage(source, columns, numbers, beside, dimensions(source, columns), options)
-    sums = columns.aggregated and not found.counts_events
-    rows, told = settle_overlaps(rows, source.files, sums, options.drop_duplicates)
-    if found.counts_events:
-        rows = count_events(rows, columns)
+    fields = {} if counts_events else find_covariates(source, columns, options.probability, numbers)
+    beside = {each.place: field for each, field in fields.items()}
+    rows = stage(source, columns, numbers, beside, dimensions(source, columns), options)
+    rows = settle_overlaps(rows, columns.aggregated and not counts_events, options.drop_duplicates)
+    if counts_events:
+        rows = count_events(rows)
     step("looking for irregular rows")
-    segments = {f"beside_{i}": each.name for i, each in enumerate(fields) if each.role in ("segment", "campaign")}
-    checked = check_rows(rows, columns, options, segments)
-    notes = [*source.notes, *notes, *said, *told, *checked.notes]
-    return Staged(checked.table, source.name, columns, tuple(fields), checked, numbers.currency, tuple(notes))
+    segments = {each.place: each.name for each in fields if each.role in ("segment", "campaign")}
+    rows, irregular = check_rows(rows, columns, options, segments)
+    return Staged(rows, columns, tuple(fields), irregular, numbers.currency)
 
 
 def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambda stage: None) -> Log:
@@ -137,24 +122,20 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
     with open_source(log, options.encoding) as source:
         staged = read(source, options, step)
         step("counting exposures")
-        columns, rows, checked = staged.columns, staged.table, staged.checked
+        columns, rows, irregular = staged.columns, staged.rows, staged.irregular
         covariates = weighed(rows, staged.covariates, columns.aggregated)
         binary = is_binary(rows)
         offset = 0.0 if columns.aggregated else _offset(rows)
         counted, kept = count_arms(rows, columns, offset, covariates, binary)
         return Log(
-            name=staged.name,
+            **vars(irregular),
+            name=rows.name,
             columns=columns,
-            rows=checked.rows,
-            dropped=checked.dropped,
-            duplicates=checked.duplicates,
-            duplicates_dropped=options.drop_duplicates and checked.duplicates > 0,
-            backwards=checked.backwards,
             binary=binary,
             offset=offset,
             counted=counted,
-            rows_left_out=checked.rows - sum(checked.dropped.values()) - kept.count(),
-            notes=staged.notes,
+            rows_left_out=irregular.rows - sum(irregular.dropped.values()) - kept.count(),
+            notes=rows.notes,
             currency=staged.currency,
             periods=compare_periods(kept.database, columns, options.before, options.after),
             reward_wait=reward_wait(rows, options.reward_time),
@@ -179,24 +160,21 @@ def read_rows(log: LogSource, **reading: Any) -> list[dict[str, str | float]]:
     options = dataclasses.replace(ReadOptions(**reading), drop_duplicates=False)
     with open_source(log, options.encoding) as source:
         staged = read(source, options, lambda stage: None)
-        rows = staged.table
+        rows = staged.rows
         if staged.columns.aggregated:
             problem = "each row stands for many exposures, whose own rewards are not known"
             raise LogError(problem, owner=source.name, expected=ONE_ROW_PER_EXPOSURE)
-        names = ["arm", "reward"]
+        fields = {"arm": "arm", "reward": "reward"}
         if staged.columns.time and not rows.count(f"time < {FIRST_DATE}"):
-            names.append("time")
-        for number, each in enumerate(staged.covariates):
-            if each.role == "propensity":
-                names.append(f"beside_{number} AS probability")
-        keys = [name.rpartition(" ")[2] for name in names]
+            fields["time"] = "time"
+        fields.update(("probability", each.place) for each in staged.covariates if each.role == "propensity")
         return [
-            {name: value for name, value in zip(keys, row, strict=True) if value is not None}
-            for row in rows.find(f"SELECT {', '.join(names)} FROM log ORDER BY time, place")
+            {name: value for name, value in zip(fields, row, strict=True) if value is not None}
+            for row in rows.find(f"SELECT {', '.join(fields.values())} FROM log ORDER BY time, place")
         ]
 
 
-def _offset(rows: Table) -> float:
+def _offset(rows: Source) -> float:
     """Return what rewards are counted from: 0, or the smallest of them if all are far away from 0."""
     [[low, high]] = rows.find("SELECT min(reward), max(reward) FROM log")
     return float(low) if 0 < FAR_FROM_ZERO * (high - low) < min(abs(low), abs(high)) else 0.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from rotting.errors import quoted
-from rotting.logs.read.columns import NO_IMPRESSIONS, Columns
+from rotting.logs.read.columns import NO_IMPRESSIONS
 from rotting.logs.read.names import is_called, mentions
 from rotting.logs.read.options import LogError, ReadOptions
-from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, Source
-from rotting.logs.read.tables import Table, in_sql, text_in_sql
+from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE
+from rotting.logs.read.tables import Source, in_sql, text_in_sql
 
 MOST_EVENTS = 50
 LEAST_LINKED = 0.9  # of the rewards must have their impression, or the column is no link
@@ -18,21 +18,15 @@ SLICES = 200
 SHOWN = "impressions"
 
 
-@dataclasses.dataclass(frozen=True)
-class Reshaped:
-    """The log to read, the columns that are known from how it was made, and whether events must be counted."""
+def reshaped(source: Source, options: ReadOptions) -> tuple[Source, dict[str, str]]:
+    """Return a log with one row per exposure if it is one of events, and the columns of roles that are known then.
 
-    source: Source
-    roles: dict[str, str] = dataclasses.field(default_factory=dict)
-    counts_events: bool = False
-
-
-def reshaped(source: Source, options: ReadOptions) -> Reshaped:
-    """Return a log with one row per exposure, or with sums, if it is one of events."""
+    Where no column links events, each is a row, with impressions in the column `SHOWN`: they must be counted.
+    """
     events = _events(source)
     if events is not None and options.impressions not in (*source.columns, NO_IMPRESSIONS):
         return _of_events(source, events, options)
-    return Reshaped(source)
+    return source, {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +38,7 @@ class _Events:
     shown: set[str]
     earned: set[str]
 
-    def one(self, what: str, role: str, wanted: str | None, likely: set[str]) -> str:
+    def one(self, role: str, wanted: str | None, likely: set[str]) -> str:
         """Return the event that is an exposure, or a reward: the one asked for, or the only one that sounds so."""
         found = likely if wanted is None else {wanted.strip().lower()} & self.values
         if len(found) != 1:
@@ -52,7 +46,7 @@ class _Events:
             raise LogError(
                 f"column {quoted(self.column)} holds different events ({kinds})",
                 expected=ONE_ROW_PER_EXPOSURE,
-                hint=f"name the event that counts as the {what} with {{{role}}}",
+                hint=f"name the event that counts as the {'exposure' if role == SHOWN else role} with {{{role}}}",
             )
         return next(iter(found))
 
@@ -81,28 +75,34 @@ def _events(source: Source) -> _Events | None:
     return None
 
 
-def _of_events(source: Source, events: _Events, options: ReadOptions) -> Reshaped:
+def _of_events(source: Source, events: _Events, options: ReadOptions) -> tuple[Source, dict[str, str]]:
     """Return impressions with what they earned: whether another event followed, or the sum of an amount."""
-    shown = events.one("exposure", "impressions", options.impressions, events.shown)
+    shown = events.one(SHOWN, options.impressions, events.shown)
     is_shown = events.are(shown)
     if options.reward in source.columns:
         reward, value, is_earned = str(options.reward), in_sql(str(options.reward)), f"NOT {is_shown}"
-        _refuse_amounts_of_impressions(source, events, shown, reward)
+        worth = f"coalesce(try_cast({value} AS DOUBLE), 1) != 0 AND trim({value}::VARCHAR) != ''"
+        if source.count(f"{is_shown} AND {worth}"):
+            # They may be prices, or copies of what a later event earned.
+            raise LogError(
+                f"column {quoted(reward)} has amounts in rows of {quoted(shown)} and of other events",
+                hint="name the event that counts as the reward with {reward}, or leave one kind of rows",
+            )
     else:
-        reward = events.one("reward", "reward", options.reward, events.earned)
+        reward = events.one("reward", options.reward, events.earned)
         value, is_earned = "1", events.are(reward)
     others = ", ".join(dict.fromkeys(in_sql(each) for each in (events.column, reward) if each in source.columns))
-    kept = source.rows.select(
+    kept = source.select(
         f"SELECT * EXCLUDE ({others}), {is_shown} AS is_shown, {is_earned} AS is_earned, "
         f"{value} AS worth FROM log WHERE {is_shown} OR {is_earned}"
     )
     for link in (each for each in source.columns if is_called(each, "link")):
-        if (linked := _linked(kept, in_sql(link), reward, summed=value != "1")) is not None:
-            rows, number = linked
-            followed = f"{number:,} of {shown!r} were followed by others"
+        if (rows := _linked(kept, in_sql(link), reward, summed=value != "1")) is not None:
+            followed = f"{rows.count('is_linked'):,} of {shown!r} were followed by others"
             said = f"Events were joined by column {link!r}: {followed}, of which {reward!r} counts."
             # Every row is one exposure.
-            return Reshaped(source.with_rows(rows, said), {"reward": reward, "impressions": NO_IMPRESSIONS})
+            known = {"reward": reward, "impressions": NO_IMPRESSIONS}
+            return rows.select("SELECT * EXCLUDE (is_linked) FROM log").saying(said), known
     rows = kept.select(
         f"SELECT * EXCLUDE (is_shown, is_earned, worth), is_shown::INTEGER AS {in_sql(SHOWN)}, "
         f"CASE WHEN is_earned THEN coalesce(worth::VARCHAR, '0') ELSE '0' END AS {in_sql(reward)} FROM log"
@@ -110,22 +110,11 @@ def _of_events(source: Source, events: _Events, options: ReadOptions) -> Reshape
     said = (
         f"Events were counted, {shown!r} and {reward!r} of each arm in {SLICES} slices of time: no column links them."
     )
-    return Reshaped(source.with_rows(rows, said), {"reward": reward, "impressions": SHOWN}, counts_events=True)
+    return rows.saying(said), {"reward": reward, "impressions": SHOWN}
 
 
-def _refuse_amounts_of_impressions(source: Source, events: _Events, shown: str, amount: str) -> None:
-    """Refuse amounts beside impressions as well: they may be prices, or copies of what a later event earned."""
-    column = in_sql(amount)
-    worth = f"coalesce(try_cast({column} AS DOUBLE), 1) != 0 AND trim({column}::VARCHAR) != ''"
-    if source.rows.count(f"{events.are(shown)} AND {worth}"):
-        raise LogError(
-            f"column {quoted(amount)} has amounts in rows of {quoted(shown)} and of other events",
-            hint="name the event that counts as the reward with {reward}, or leave one kind of rows",
-        )
-
-
-def _linked(rows: Table, key: str, reward: str, summed: bool) -> tuple[Table, int] | None:
-    """Return impressions with what they earned, and how many earned something; None if the key is no link."""
+def _linked(rows: Source, key: str, reward: str, summed: bool) -> Source | None:
+    """Return impressions with what they earned, and whether anything followed; None if the key is no link."""
     number = "try_cast(worth AS DOUBLE)"
     [[total, unread]] = rows.find(
         f"SELECT count(DISTINCT {key}), count(*) FILTER ({number} IS NULL AND trim(worth::VARCHAR) != '') FROM log "
@@ -146,21 +135,17 @@ def _linked(rows: Table, key: str, reward: str, summed: bool) -> tuple[Table, in
     [[is_link, linked]] = joined.find(
         f"SELECT count({key}) = count(DISTINCT {key}) AND count({key}) = count(*), count(*) FILTER (is_linked) FROM log"
     )
-    if not is_link or linked < LEAST_LINKED * total:
-        return None
-    return joined.select("SELECT * EXCLUDE (is_linked) FROM log"), int(linked)
+    return joined if is_link and linked >= LEAST_LINKED * total else None
 
 
-def count_events(rows: Table, columns: Columns) -> Table:
+def count_events(rows: Source) -> Source:
     """Return sums per arm and slice of time of rows that are one event each.
 
     A reward counts where the arm was last shown before it.
     """
-    if columns.time is None:
-        raise LogError("events cannot be counted without a time", hint="name the column of times with {time}")
     kept = {"arm": "arm", "impressions": "sum(impressions)", "reward": "sum(reward)", "time": "avg(time)"}
     kept |= {"whole_row": "hash(arm, avg(time))", "place": "min(place)"}
-    fields = ", ".join(f"{kept.get(name, f'any_value({name})')} AS {name}" for name in rows.columns)
+    fields = ", ".join(f"{kept.get(name, f'any_value({name})')} AS {name}" for name in rows.kinds)
     return rows.select(
         f"""
         WITH bounds AS (SELECT min(time) AS first, max(time) AS last FROM log),

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rotting.errors import quoted
-from rotting.logs.read.clocks import READABLE, Clock, clock_of
+from rotting.logs.read.clocks import READABLE, clock_of
 from rotting.logs.read.columns import Columns
 from rotting.logs.read.names import TOTALS, mentions
 from rotting.logs.read.numbers import LARGEST, MISSING, Numbers, missing_in_sql
 from rotting.logs.read.options import LogError, ReadOptions
-from rotting.logs.read.sources import Source
-from rotting.logs.read.tables import Table, in_sql, list_in_sql, text_in_sql
+from rotting.logs.read.tables import Source, in_sql, list_in_sql, text_in_sql
 
 # The share of rewards after whose delay the log counts as complete, and of those that may come before their exposure.
 ARRIVED, MOST_BEFORE = 0.95, 0.05
+_NUMBER = f"a finite number (of at most {LARGEST:g}), true or false"
 # Rows that ad platforms add to a table. Arms may be called so: only rows that are sums of the others are left out.
 _WORDS = "|".join(TOTALS)
 TOTAL = f"(?i)(grand |sub-?)?({_WORDS})( *[:\uff1a\u2013\u2014-].*)?"
@@ -33,70 +33,64 @@ def stage(
     beside: Mapping[str, str],
     dimensions: Sequence[str],
     reading: ReadOptions,
-) -> tuple[Table, list[str]]:
-    """Return the rows as a table, and what must be said about how they were read.
+) -> Source:
+    """Return the rows as a table.
 
     Its column `place` is the order of the log. `beside` are further columns by name, in SQL; `dimensions` those that
     say, with arm and time, what a row of sums is about.
     """
-    clock = None if columns.time is None else clock_of(source, columns.time, reading.date_format)
-    fields = _fields(source, columns, numbers, clock, dimensions, reading) | dict(beside)
-    listed = ", ".join(f"{sql} AS {name}" for name, sql in fields.items())
-    rows = source.rows.select(f"SELECT {listed} FROM log").stored("place")
-    said = [] if clock is None or columns.time is None else clock.said(columns.time)
-    if headers := rows.count("is_header"):
-        rows = rows.where("NOT is_header")
-        said.append(f"Lines that repeat the header were left out: {headers:,}.")
-    if columns.aggregated and (mentions(columns.reward, "ratio") or numbers.rates):
-        hint = "choose the column of clicks, conversions or revenue with {reward}"
-        raise LogError("holds rates, not sums", owner=f"reward column {columns.reward!r}", hint=hint)
-    _refuse_unreadable(rows, columns, clock)
-    return rows, said
-
-
-def _fields(
-    source: Source,
-    columns: Columns,
-    numbers: Numbers,
-    clock: Clock | None,
-    dimensions: Sequence[str],
-    reading: ReadOptions,
-) -> dict[str, str]:
-    """Return SQL for the fields of the table."""
-    kinds, null = source.rows.kinds, reading.null
-    reward, impressions, time = columns.reward, columns.impressions, columns.time
-    number = numbers.sql(reward, kinds[reward])
+    kinds, null = source.kinds, reading.null
+    number = numbers.sql(columns.reward, kinds[columns.reward])
+    # By role: the column, what reads it, what says whether a value that is there was read, and what is expected.
+    read = {"reward": (columns.reward, number, f"abs({number}) <= {LARGEST}", _NUMBER)}
+    form = ""
+    if columns.time is not None:
+        clock = clock_of(source, columns.time, reading.date_format)
+        form = clock.form
+        expected = f"a time that can be read{f', as most others are ({form})' if form else ''}: expected {READABLE}"
+        fits = f"{clock.sql} NOT NULL OR {_is_dash(columns.time)}"
+        read["time"] = (columns.time, clock.sql, fits, expected)
+    if columns.impressions is not None:
+        number = numbers.sql(columns.impressions, kinds[columns.impressions])
+        fits = f"{number} >= 0 AND {number} = floor({number})"
+        read["impressions"] = (columns.impressions, number, fits, "a whole number of exposures")
     fields = {
         "arm": _name_of(columns.arm, kinds, null),
         "unit": "NULL::VARCHAR" if columns.unit is None else _name_of(columns.unit, kinds, null),
-        "reward": number,
-        "unreadable_reward": _unread(reward, f"abs({number}) <= {LARGEST}", null),
         "impressions": "1::UTINYINT",
         "time": "NULL::DOUBLE",
-    }
-    if impressions is not None:
-        number = numbers.sql(impressions, kinds[impressions])
-        fields |= {"impressions": number}
-        fields["unreadable_impressions"] = _unread(impressions, f"{number} >= 0 AND {number} = floor({number})", null)
-    if clock is not None and time is not None:
-        fields |= {
-            "time": clock.sql,
-            "unreadable_time": _unread(time, f"{clock.sql} NOT NULL OR {_is_dash(time)}", null),
-        }
-    if reading.reward_time is not None:
-        if time is None or reading.reward_time not in kinds:
-            problem = "needs the time of the exposure as well" if time is None else "is not a column of the log"
-            raise LogError(problem, name="reward_time", value=reading.reward_time)
-        arrived = clock_of(source, reading.reward_time)
-        fields |= {"reward_time": arrived.sql}
-        fields["lost_time"] = f"{_unread(reading.reward_time, f'{arrived.sql} NOT NULL', null)} NOT NULL"
-    return fields | {
         "is_total": _is_total(columns, kinds) if columns.aggregated else "false",
-        "is_header": _is_header([name for name in (columns.arm, reward, time) if name is not None], kinds),
+        "is_header": _is_header([columns.arm, *(column for column, *_ in read.values())], kinds),
         "whole_row": f"hash({', '.join(map(in_sql, source.columns))})",
         "cell": f"hash({', '.join(map(in_sql, dimensions)) or 0})",
         "file": source.file,
+        **beside,
     }
+    for role, (column, sql, fits, _) in read.items():
+        fields |= {role: sql, f"unreadable_{role}": _unread(column, fits, null)}
+    if reading.reward_time is not None:
+        fields |= _times_of_rewards(source, reading.reward_time, columns.time, null)
+    rows = source.select(f"SELECT {', '.join(f'{sql} AS {name}' for name, sql in fields.items())} FROM log")
+    rows = rows.stored("place")
+    if form and not form.startswith("ISO"):
+        rows = rows.saying(f"Times in column {columns.time!r} were read as {form}.")
+    if headers := rows.count("is_header"):
+        rows = rows.where("NOT is_header").saying(f"Lines that repeat the header were left out: {headers:,}.")
+    if columns.aggregated and (mentions(columns.reward, "ratio") or numbers.rates):
+        hint = "choose the column of clicks, conversions or revenue with {reward}"
+        raise LogError("holds rates, not sums", owner=f"reward column {columns.reward!r}", hint=hint)
+    for role, (column, _, _, expected) in read.items():
+        _refuse_unreadable(rows, role, column, expected)
+    return rows
+
+
+def _times_of_rewards(source: Source, column: str, time: str | None, null: str | None) -> dict[str, str]:
+    """Return SQL for when rewards arrived, and for the times that cannot be read."""
+    if time is None or column not in source.kinds:
+        problem = "needs the time of the exposure as well" if time is None else "is not a column of the log"
+        raise LogError(problem, name="reward_time", value=column)
+    arrived = clock_of(source, column).sql
+    return {"reward_time": arrived, "lost_time": _unread(column, f"{arrived} NOT NULL", null)}
 
 
 def _is_total(columns: Columns, kinds: Mapping[str, str]) -> str:
@@ -139,37 +133,25 @@ def _is_dash(column: str) -> str:
     return f"regexp_full_match(trim({in_sql(column)}::VARCHAR), '[-\u2013\u2014]+')"
 
 
-def _refuse_unreadable(rows: Table, columns: Columns, clock: Clock | None) -> None:
+def _refuse_unreadable(rows: Source, role: str, column: str, expected: str) -> None:
     """Raise an error with the first value that is there but cannot be read, and the number of such values."""
-    say = "or say with {null} that it is none"
-    roles = {"reward": (f"a finite number (of at most {LARGEST:g}), true or false", say)}
-    if clock is not None:
-        as_others = f", as most others are ({clock.form})" if clock.form else ""
-        roles["time"] = (
-            f"a time that can be read{as_others}: expected {READABLE}",
-            "give the form of all with {date_format}",
+    found = rows.find(
+        f"SELECT place + 1, unreadable_{role}, count(*) OVER () FROM log WHERE unreadable_{role} NOT NULL "
+        "AND NOT is_total ORDER BY place LIMIT 1"
+    )
+    say = "give the form of all with {date_format}" if role == "time" else "or say with {null} that it is none"
+    for row, value, number in found:
+        others = f" (and {number - 1} more like it)" if number > 1 else ""
+        raise LogError(
+            f"{quoted(value)} is not {expected}{others}",
+            owner=f"{role} column {column!r}, row {row}",
+            value=value,
+            hint=f"correct the log, choose another column with {{{role}}}, {say}; "
+            "empty values would be dropped and counted",
         )
-    if columns.aggregated:
-        roles["impressions"] = ("a whole number of exposures", say)
-    for role, (expected, hint) in roles.items():
-        texts = f"unreadable_{role}"
-        found = rows.first(
-            f"SELECT place + 1, {texts}, count(*) OVER () FROM log WHERE {texts} NOT NULL AND NOT is_total "
-            "ORDER BY place LIMIT 1"
-        )
-        if found is not None:
-            row, value, number = found
-            others = f" (and {number - 1} more like it)" if number > 1 else ""
-            raise LogError(
-                f"{quoted(value)} is not {expected}{others}",
-                owner=f"{role} column {getattr(columns, role)!r}, row {row}",
-                value=value,
-                hint=f"correct the log, choose another column with {{{role}}}, {hint}; "
-                "empty values would be dropped and counted",
-            )
 
 
-def reward_wait(rows: Table, reward_time: str | None) -> float | None:
+def reward_wait(rows: Source, reward_time: str | None) -> float | None:
     """Return after how long nearly all rewards have arrived, from their times; None without them.
 
     Of the end of the log only quick rewards are known, so those of its first half are looked at.
@@ -177,7 +159,7 @@ def reward_wait(rows: Table, reward_time: str | None) -> float | None:
     if reward_time is None:
         return None
     owner = f"column {reward_time!r}"
-    if rows.count("lost_time"):
+    if rows.count("lost_time NOT NULL"):
         raise LogError("holds times that cannot be read", owner=owner, expected=READABLE)
     [[wait, before, length]] = rows.find(
         """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import collections
 import csv
-import dataclasses
 import datetime
 import gzip
 import io
@@ -46,8 +45,6 @@ def in_utf8(path: Path, encoding: str | None, folder: Path, name: str) -> Path:
         start = file.read(100)
     if encoding is None:
         encoding = "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
-        if encoding == "utf-8" and b"\0" in start:
-            raise LogError("is not UTF-8 text", owner=name, hint=NAME_ENCODING)
     try:
         if codecs.lookup(encoding).name == "utf-8":
             return path
@@ -66,16 +63,7 @@ def in_utf8(path: Path, encoding: str | None, folder: Path, name: str) -> Path:
     return target
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """How a table of text is laid out."""
-
-    mark: str  # between the values
-    above: int  # how many lines lie above the header
-    header: Sequence[str]
-
-
-def layout(path: Path) -> Layout:
+def layout(path: Path) -> tuple[str, int, Sequence[str]]:
     """Return what stands between the values of a table, how many lines lie above its header, and the header.
 
     Ad platforms write a title and dates above the header. Such lines have fewer values than the table, and the header
@@ -101,7 +89,7 @@ def layout(path: Path) -> Layout:
     header = [text.strip() for text in rows[best][above]]
     if len(header) != width or any(not text or text[0].isdigit() for text in header):
         above = 0
-    return Layout(best, above, rows[best][above])
+    return best, above, rows[best][above]
 
 
 def repeated_names(header: Iterable[object]) -> frozenset[str]:
@@ -112,6 +100,19 @@ def repeated_names(header: Iterable[object]) -> frozenset[str]:
     """
     counts = collections.Counter(str(name).strip("\ufeff \t").lower() for name in header)
     return frozenset(name for name, count in counts.items() if name and count > 1)
+
+
+def in_plain_lines(path: Path, folder: Path, name: str) -> Path:
+    """Return a copy with one kind of line ends; refuse the first line that is not UTF-8."""
+    target = folder / "plain.csv"
+    with open_bytes(path) as file, target.open("wb") as plain:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                raise LogError(f"line {number} is not UTF-8 text", owner=name, hint=NAME_ENCODING) from None
+            plain.write(line.rstrip(b"\r\n") + b"\n")
+    return target
 
 
 def is_below(path: Path, lines: set[int]) -> bool:
