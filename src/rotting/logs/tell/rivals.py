@@ -8,8 +8,8 @@ import numpy as np
 
 from rotting.logs.model.findings import LAUNCHES, OWN, Findings
 from rotting.logs.read.reading import Log
+from rotting.logs.worth.estimates import NINETY
 
-NINETY = 1.645
 # What may change along with an arm's exposures, in words, by the roles of columns that would tell.
 CAUSES = (
     (("position", "slate"), "their place on the page"),
@@ -27,9 +27,9 @@ def other_causes(log: Log) -> str:
     return f"{', '.join(left[:-1])} or {left[-1]}" if len(left) > 1 else "".join(left)
 
 
-def rivals(log: Log, findings: Findings) -> Iterator[str]:
+def rivals(findings: Findings) -> Iterator[str]:
     """Yield what would undo the calls, one sentence for each kind of evidence."""
-    causes = other_causes(log)
+    causes = other_causes(findings.log)
     own = [arm for arm, evidence in enumerate(findings.evidence) if evidence == OWN]
     if own and causes:
         within = findings.within
