@@ -133,7 +133,7 @@ def _burst_cells(cells: Cells, arms: int) -> Flags:
     score = cells.total * np.log(rate / usual) + (cells.count - cells.total) * np.log((1 - rate) / (1 - usual))
     threshold = np.log(len(score) * arms / RARITY)
     while True:
-        left = np.where(inside, -1e18, score)
+        left = np.where(inside, -np.abs(score).sum(), score)  # much larger numbers would swallow what comes after
         run = _best_run(left)
         if left[run].sum() < threshold or cells.count[run].sum() > LARGEST_BURST * cells.count.sum():
             return inside
