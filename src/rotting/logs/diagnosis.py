@@ -22,8 +22,7 @@ from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
 from rotting.logs.tell.caveats import find_caveats
-from rotting.logs.tell.rivals import rivals
-from rotting.logs.tell.sentences import summary, verdict_of
+from rotting.logs.tell.sentences import rivals, summary, verdict_of
 from rotting.logs.worth.arms import ArmDiagnosis, diagnose_arms, fresh_value
 from rotting.logs.worth.estimates import Estimate
 from rotting.logs.worth.gain import Gain, Period, estimate_gains, period_ahead, values_of

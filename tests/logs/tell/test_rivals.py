@@ -7,7 +7,7 @@ import numpy as np
 
 from rotting.logs.model.findings import LAUNCHES, OWN, find_wear_out
 from rotting.logs.read.covariates import Covariate
-from rotting.logs.tell.rivals import other_causes, rivals
+from rotting.logs.tell.sentences import other_causes, rivals
 from small_panels import SLICES, before, clicks, log_of, staggered
 
 PLACE, BUDGET, CREATIVES = "their place on the page", "their budget or audience", "the creatives behind their names"

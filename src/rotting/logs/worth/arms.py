@@ -72,9 +72,11 @@ def diagnose_arms(log: Log, findings: Findings, draws: list[Draw], advice: Recom
     ahead = np.mean([[draw.values(numbers, exposures + step) for draw in draws] for step in steps], axis=0)
     halves = np.array([draw.half_lives() for draw in wearing_out(draws)]).T
     firsts, lasts, nexts = ([value.shifted(log.offset) for value in estimates(drawn)] for drawn in (first, last, ahead))
-    actions, shown = _actions(findings, first, last, ahead, advice), curves(findings, draws)
-    recents, jumps, evidence_of = recent_means(log), drops(findings), findings.evidence
-    rows = zip(log.arms, shown, evidence_of, firsts, lasts, nexts, halves, actions, recents, jumps, strict=True)
+    actions = _actions(findings, first, last, ahead, advice)
+    rows = zip(
+        log.arms, curves(findings, draws), findings.evidence, firsts, lasts, nexts, halves, actions, recent_means(log),
+        drops(findings), strict=True,
+    )  # fmt: skip
     # Per unit the panel counts exposures of all users together: it tells no speed per user, and its first and last
     # values mix users who tire with users who leave.
     known = not log.per_unit
