@@ -16,44 +16,31 @@ from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
 from rotting.logs.model.cleaning import Burst
 from rotting.logs.model.findings import Findings, detectable_loss, find_wear_out
-from rotting.logs.model.launches import CALENDAR
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.read.clocks import LAST_DATE
 from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
 from rotting.logs.tell.caveats import find_caveats
-from rotting.logs.tell.rivals import rivals
-from rotting.logs.tell.sentences import (
-    CONSTANT_REWARDS,
-    FALLS_TOGETHER,
-    FALLS_WITH_CALENDAR,
-    NOT_ROTTING,
-    ROTTING,
-    summary,
-)
-from rotting.logs.worth.arms import ArmDiagnosis, diagnose_arms, fresh_value, in_agreement
+from rotting.logs.tell.sentences import rivals, summary, verdict_of
+from rotting.logs.worth.arms import ArmDiagnosis, diagnose_arms, fresh_value
 from rotting.logs.worth.estimates import Estimate
-from rotting.logs.worth.fitting import period_ahead, values_of
-from rotting.logs.worth.gain import Gain, count_played, estimate_gains
+from rotting.logs.worth.gain import Gain, Period, estimate_gains, period_ahead, values_of
+from rotting.logs.worth.outlook import Draw
 from rotting.logs.worth.periods import Comparison
 from rotting.logs.worth.recommending import Recommendation, Subject, recommend
 
-VERDICTS = (ROTTING, FALLS_WITH_CALENDAR, FALLS_TOGETHER, NOT_ROTTING, CONSTANT_REWARDS)
-# A fall of all arms together is named if it is so many standard errors from nothing.
-CLEAR_FALL = 2.5
 MOST_WARM = 100_000  # rows of a log that a bandit is advised to begin with: each is an event of its own log
 MONTH = 30 * 86_400.0
 EARLIEST_DATE = 3e8  # seconds since 1970; smaller times are no dates
 MOST_INDENTED = 100  # arms; the file of more is for programs only
-JSON_NAME, PAGE_NAME = "diagnosis.json", "report.html"
 
 
 @dataclasses.dataclass(frozen=True)
 class Diagnosis:
     """What a log says. Its fields are those of diagnosis.json."""
 
-    verdict: str  # one of VERDICTS
+    verdict: str  # one of those of `tell.sentences`
     summary: str  # the verdict in one sentence
     driver: str  # "exposure", "age", "calendar" or "cannot tell"
     driver_reason: str
@@ -100,11 +87,8 @@ class Diagnosis:
 
     def as_json(self) -> dict[str, object]:
         """Return the content of diagnosis.json; gains by policy, in rewards per 1000 exposures."""
-        content: dict[str, object] = {
-            field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)
-        }
-        rows = [dataclasses.asdict(gain) for gain in self.gain]
-        content["gain"] = {row.pop("policy"): row for row in rows}
+        content: dict[str, Any] = _plain(self)
+        content["gain"] = {row.pop("policy"): row for row in content["gain"]}
         return content
 
     def _repr_html_(self) -> str:
@@ -118,12 +102,13 @@ class Diagnosis:
 
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        write_json(target / JSON_NAME, self.as_json(), 2 if len(self.arms) <= MOST_INDENTED else None)
-        write_text(target / PAGE_NAME, report_page(self))
-        return target / JSON_NAME, target / PAGE_NAME
+        data, page = target / "diagnosis.json", target / "report.html"
+        write_json(data, self.as_json(), 2 if len(self.arms) <= MOST_INDENTED else None)
+        write_text(page, report_page(self))
+        return data, page
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:
     """Return a value for JSON; `dataclasses.asdict` would copy every number of every curve."""
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
@@ -176,57 +161,53 @@ def diagnose(
     seed, options = checked_seed(seed), ReadOptions(**reading)
     with progress_bar(show_progress) as progress:
         read = read_log(log, options, progress.stage)
-        progress.stage("weighing explanations", 2)
-        findings = find_wear_out(read, reward_delay, progress.advance)
-        draws = values_of(read, findings, seed)
+        progress.stage("weighing explanations")
+        findings = find_wear_out(read, reward_delay)
+        period, sigma = period_ahead(read), sigma_of(read)
+        draws = values_of(findings, period, seed)
         gains: list[Gain] = []
-        sigma = sigma_of(read)
-        if len(read.arms) > 1 and not read.per_unit and sigma > 0:
-            ahead = period_ahead(read)
-            progress.stage("simulating policies", count_played(draws, ahead))
-            step = progress.advance
-            gains = estimate_gains(draws, ahead, sigma, read.binary, read.offset, seed, step, alike=findings.alike)
-    arms = diagnose_arms(read, findings, draws)
-    plain = ReadOptions(unit=options.unit, before=options.before, after=options.after)
-    path = _warm_path(log, read) if options == plain else None
-    return _diagnosis(read, arms, findings, gains, seed, fresh_value(read, findings, draws), path)
+        choice = sigma > 0 and len(read.arms) > 1
+        if choice and not read.per_unit:
+            gains = estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress, findings.alike)
+    advice = None
+    if choice:
+        names, rotting = [arm.name for arm in read.arms], bool(findings.worn.any())
+        path = _warm_path(log, read, options)
+        subject = Subject(names, sigma, read.binary, rotting, read.currency, path, not findings.alike)
+        advice = recommend(subject, gains, period.batch)
+    return _diagnosis(read, findings, draws, period, gains, advice, seed)
 
 
-def _warm_path(source: LogSource, log: Log) -> str | None:
+def _warm_path(source: LogSource, log: Log, options: ReadOptions) -> str | None:
     """Return the path of a log that a bandit can begin with: a file with a row per exposure, not too long."""
-    if not isinstance(source, str | os.PathLike) or log.columns.aggregated or log.per_unit or log.rows > MOST_WARM:
+    plain = options == ReadOptions(unit=options.unit, before=options.before, after=options.after)
+    if not plain or log.columns.aggregated or log.per_unit or log.rows > MOST_WARM:
         return None
-    return os.fspath(source)
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else None
 
 
 def _diagnosis(
     log: Log,
-    arms: list[ArmDiagnosis],
     findings: Findings,
+    draws: list[Draw],
+    period: Period,
     gains: list[Gain],
+    advice: Recommendation | None,
     seed: int,
-    fresh: Estimate | None,
-    path: str | None,
 ) -> Diagnosis:
     sigma = sigma_of(log)
-    verdict = _verdict(sigma, findings)
-    period = period_ahead(log)
-    names = [arm.arm for arm in arms]
-    choice = sigma > 0 and len(arms) > 1
-    rotting = bool(findings.worn.any())
-    subject = Subject(names, sigma, log.binary, rotting, log.currency, path, not findings.alike)
-    advice = recommend(subject, gains, period.batch) if choice else None
-    arms = [in_agreement(arm, advice) for arm in arms]
+    verdict = verdict_of(sigma, findings)
+    arms = diagnose_arms(log, findings, draws, advice)
     # Per unit, the panel tests nothing: users are compared with themselves.
     power = None if log.per_unit else detectable_loss(findings)
     return Diagnosis(
         verdict=verdict,
-        summary=summary(verdict, arms, findings, advice, gains, log.currency),
+        summary=summary(verdict, arms, findings, advice, gains),
         driver=findings.driver,
         driver_reason=findings.driver_reason,
         driver_probabilities=findings.together.probabilities,
-        rivals=tuple(rivals(log, findings)),
-        placebos=_placebos(log, findings),
+        rivals=tuple(rivals(findings)),
+        placebos=_placebos(findings),
         fewest_rewards=findings.within.fewest,
         sigma=sigma,
         rewards="0/1" if log.binary else "numbers",
@@ -240,7 +221,7 @@ def _diagnosis(
         arms=tuple(arms),
         detectable_loss=power,
         fresh_arms_per_month=fresh_arms_per_month(log, arms),
-        fresh_value=fresh,
+        fresh_value=fresh_value(findings, draws),
         per_unit=log.per_unit,
         set_aside=findings.bursts,
         periods=log.periods,
@@ -257,21 +238,10 @@ def _diagnosis(
     )
 
 
-def _verdict(sigma: float, findings: Findings) -> str:
-    if sigma == 0:
-        return CONSTANT_REWARDS
-    if findings.worn.any():
-        return ROTTING
-    if findings.common_fall > CLEAR_FALL and not findings.log.per_unit:
-        return FALLS_WITH_CALENDAR if findings.driver == CALENDAR else FALLS_TOGETHER
-    return NOT_ROTTING
-
-
-def _placebos(log: Log, findings: Findings) -> dict[str, float]:
-    users = log.counted.users
-    if log.per_unit:
+def _placebos(findings: Findings) -> dict[str, float]:
+    users, placebos = findings.log.counted.users, findings.placebos
+    if findings.log.per_unit:
         return {} if users is None else {"the order of each user's exposures": users.placebo}
-    placebos = findings.placebos
     return {
         "the order of each arm's stretches": placebos.order,
         "which arm was launched when": placebos.launches,

@@ -92,7 +92,10 @@ def make_log(
     _check(arms, exposures, effect, start, end, spread, pace, sigma)
     generator = np.random.default_rng(checked_seed(seed))
     span = EXPOSURES_TO_END if effect == "per-user" else exposures
-    curves = tuple(_curve(effect, start, end, spread, span, sigma, generator) for _ in range(arms))
+    levels, speeds = np.exp(spread * generator.standard_normal((arms, 2))).T
+    if sigma is None:
+        levels = np.minimum(levels, 1 / start)
+    curves = tuple(_curve(effect, start, end, span, *each) for each in zip(levels, speeds, strict=True))
     names = tuple(f"creative {index + 1}" for index in range(arms))
     own = [pandas.DataFrame({"time": _times(exposures, pace, generator), "creative": name}) for name in names]
     shown = pandas.concat(own).sort_values("time", kind="stable", ignore_index=True)
@@ -122,8 +125,8 @@ def _check(
         if value not in choices:
             expected = f"one of {', '.join(map(repr, choices))}"
             raise BadValue("is not known", owner=OWNER, name=name, value=value, expected=expected)
-    for name, number in (("arms", arms), ("exposures", exposures)):
-        whole_number(name, number, minimum=1, owner=OWNER)
+    whole_number("arms", arms, minimum=1, owner=OWNER)
+    whole_number("exposures", exposures, minimum=1, owner=OWNER)
     finite_number("start", start, above=0, owner=OWNER)
     finite_number("end", end, above=0, maximum=start, owner=OWNER)
     finite_number("spread", spread, minimum=0, below=10, owner=OWNER)
@@ -133,19 +136,8 @@ def _check(
         raise BadValue("is not a click rate", owner=OWNER, name="start", value=start, expected="at most 1, or a sigma")
 
 
-def _curve(
-    effect: str,
-    start: float,
-    end: float,
-    spread: float,
-    exposures: int,
-    sigma: float | None,
-    generator: np.random.Generator,
-) -> Curve:
-    """Return one arm's curve: levels and speeds differ between arms by `spread`."""
-    level, speed = np.exp(spread * generator.standard_normal(2))
-    if sigma is None:
-        level = min(level, 1 / start)
+def _curve(effect: str, start: float, end: float, exposures: int, level: float, speed: float) -> Curve:
+    """Return one arm's curve, at a level and speed of its own."""
     if effect == "none":
         return Constant(start * level)
     rate = math.log(start / end) / exposures * speed

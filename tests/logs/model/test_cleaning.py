@@ -44,6 +44,15 @@ def test_a_burst_in_the_middle_is_found_where_it_is():
     assert 0.1 < burst.share_of_rewards < 0.4
 
 
+def test_several_bursts_of_one_arm_are_found():
+    frame = constant(exposures=2000)
+    for first, length in ((321, 60), (900, 40), (1500, 35)):
+        with_burst(frame, "creative 3", first, length)
+    _, bursts, _ = set_bursts_aside(read_log(frame))
+    assert [burst.arm for burst in bursts] == ["creative 3"] * 3
+    assert [burst.first_exposure for burst in bursts] == pytest.approx([321, 900, 1500], abs=10)
+
+
 def test_a_start_that_fades_is_no_burst():
     """From 60 % to 5 % within the first 50 exposures of every arm, launched one after the other."""
     frame, generator = constant(exposures=1500, seed=3), np.random.default_rng(3)

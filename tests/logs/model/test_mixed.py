@@ -101,9 +101,9 @@ def test_the_common_slope_is_that_of_least_squares_and_so_are_slices_beside_it(f
     assert float(found.information) == pytest.approx(1 / covariance[-1, -1], rel=1e-4)
     both[-1, -1] = 0.8**-2
     mean, covariance = least_squares(design, precision, both, response)
-    joint = fit.joint(axis, 0.8)
-    assert joint.mean == pytest.approx(mean, abs=1e-6)
-    assert joint.covariance == pytest.approx(covariance, rel=1e-5, abs=1e-6)
+    joint_mean, joint_covariance = fit.joint(axis, 0.8)
+    assert joint_mean == pytest.approx(mean, abs=1e-6)
+    assert joint_covariance == pytest.approx(covariance, rel=1e-5, abs=1e-6)
     assert float(found.z(0.8)) == pytest.approx(mean[-1] / np.sqrt(covariance[-1, -1]), rel=1e-4)
 
 

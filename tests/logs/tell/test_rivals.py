@@ -7,7 +7,7 @@ import numpy as np
 
 from rotting.logs.model.findings import LAUNCHES, OWN, find_wear_out
 from rotting.logs.read.covariates import Covariate
-from rotting.logs.tell.rivals import other_causes, rivals
+from rotting.logs.tell.sentences import other_causes, rivals
 from small_panels import SLICES, before, clicks, log_of, staggered
 
 PLACE, BUDGET, CREATIVES = "their place on the page", "their budget or audience", "the creatives behind their names"
@@ -32,7 +32,7 @@ def test_what_rests_on_launches_says_its_assumption_and_how_much_would_undo_it()
     shown = staggered(6, SLICES, 1000)
     findings = findings_of(0.1 * np.exp(-1.5 * before(shown) / 16_000), shown)
     assert set(findings.evidence) == {LAUNCHES}
-    [text] = rivals(findings.log, findings)
+    [text] = rivals(findings)
     assert "newer arms that are as good at first as older ones were (exchangeable launches)" in text
     better, least = map(int, re.search(r"better by (\d+)% \(at least (\d+)%\)", text).groups())
     # From the first launch to the last lie 5/12 of the log, in which an arm keeps exp(-1.5 * 5 / 12): a gain of 87 %.
@@ -44,7 +44,7 @@ def test_what_rests_on_an_arms_own_course_says_what_would_look_the_same_and_how_
     """It keeps 30 %: a rival would have to take 70 % away."""
     findings = alone()
     assert findings.evidence.count(OWN) == 1
-    [text] = rivals(findings.log, findings)
+    [text] = rivals(findings)
     for cause in (PLACE, BUDGET, CREATIVES):
         assert cause in text
     away, least = map(int, re.search(r"take away (\d+)% of its rewards \(at least (\d+)%\)", text).groups())
@@ -79,4 +79,4 @@ def test_users_compared_with_themselves_have_no_such_rivals():
 def test_where_nothing_is_called_nothing_is_undone():
     findings = findings_of(0.1 * np.ones((5, SLICES)), np.full((5, SLICES), 400), 2)
     assert not findings.worn.any()
-    assert list(rivals(findings.log, findings)) == []
+    assert list(rivals(findings)) == []

@@ -5,8 +5,7 @@ import pytest
 
 import rotting
 from rotting.logs import LogError, make_log
-from rotting.logs.worth.fitting import batch_of
-from rotting.logs.worth.gain import MOST_ROUNDS
+from rotting.logs.worth.gain import MOST_ROUNDS, batch_of
 from rotting.problems.curves import Exponential
 
 

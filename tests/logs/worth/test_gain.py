@@ -11,7 +11,6 @@ from rotting.logs.model.launches import EXPOSURE
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.read.reading import read_log
 from rotting.logs.worth import gain
-from rotting.logs.worth.fitting import period_ahead, values_of
 from rotting.logs.worth.gain import (
     EQUAL,
     KEEP,
@@ -22,23 +21,29 @@ from rotting.logs.worth.gain import (
     compared_policies,
     estimate_gains,
     kept_reward,
+    period_ahead,
     problem_of,
+    values_of,
 )
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
+    def some_policies(*given):
+        return {name: policy for name, policy in compared_policies(*given).items() if name in ("FEWA", EQUAL, ORACLE)}
+
     monkeypatch.setattr(gain, "PLAYED_DRAWS", 10)
+    monkeypatch.setattr(gain, "compared_policies", some_policies)
 
 
 def drawn(frame):
     log = read_log(frame)
     findings = find_wear_out(log)
-    return log, values_of(log, findings, 0)
+    return log, values_of(findings, period_ahead(log), 0)
 
 
-def gains(log, draws, period, only=("FEWA", EQUAL, ORACLE), **options):
-    rows = estimate_gains(draws, period, sigma_of(log), log.binary, log.offset, only=only, **options)
+def gains(log, draws, period, **options):
+    rows = estimate_gains(draws, period, sigma_of(log), log.binary, log.offset, **options)
     return {row.policy: row for row in rows}
 
 
@@ -68,10 +73,10 @@ def test_the_baseline_is_what_the_log_earned_in_its_last_quarter(effect):
     assert period.exposures == pytest.approx(len(late), abs=2)
     for draw in draws[:20]:
         middle = np.maximum(period.start - 0.5 * period.shares * period.exposures, 0.0)
-        values = draw.values(period.arms, middle, period.time)
+        values = draw.values(period.arms, middle)
         assert period.shares @ values == pytest.approx(period.earned)
     if effect == "none":
-        kept = gains(log, draws, period, only=(EQUAL,))[KEEP].reward
+        kept = gains(log, draws, period)[KEEP].reward
         assert kept.low <= 1000 * period.earned <= kept.high
 
 
@@ -112,7 +117,7 @@ def test_the_same_seed_gives_the_same_gains():
 
 def test_pulls_of_long_periods_stand_for_several_exposures():
     log, draws = drawn(make_log(arms=2, exposures=300))
-    period = Period.of(np.full(2, 5.0 * gain.MOST_ROUNDS), np.zeros(2), 1.0, 0.25)
+    period = Period.of(np.full(2, 5.0 * gain.MOST_ROUNDS), np.zeros(2))
     problem = problem_of(draws[0], period, 0.3, log.binary)
     assert (period.batch, problem.horizon, problem.noise) == (10, gain.MOST_ROUNDS, "gaussian")
 
@@ -129,14 +134,14 @@ def test_what_is_kept_is_what_shares_earn_of_the_problem():
 
 def test_only_arms_that_are_on_offer_are_chosen_among():
     shown = np.concatenate([[0.0, 5.0], np.full(gain.MOST_PLAYED, 10.0)])
-    period = Period.of(shown, np.zeros(len(shown)), 1.0, 0.25)
+    period = Period.of(shown, np.zeros(len(shown)))
     assert period.arms.tolist() == list(range(2, gain.MOST_PLAYED + 2))
-    assert Period.of(np.array([0.0, 5.0]), np.zeros(2), 1.0, 0.25).arms.tolist() == [1]
+    assert Period.of(np.array([0.0, 5.0]), np.zeros(2)).arms.tolist() == [1]
 
 
 def test_the_baseline_is_not_scaled_where_nothing_was_earned():
     _, draws = drawn(make_log(arms=2, exposures=300))
-    period = Period.of(np.full(2, 100.0), np.zeros(2), 1.0, 0.25)
+    period = Period.of(np.full(2, 100.0), np.zeros(2))
     for earned in (None, 0.0, -1.0):
         assert dataclasses.replace(period, capped=earned).scaled(draws[0]) is draws[0]
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rotting.logs import diagnose, make_log
+from rotting.logs.model.noise import merged
 from rotting.logs.read.counting import Cells
-from rotting.logs.worth.shown import merged
 
 
 def cells_of(rewards):

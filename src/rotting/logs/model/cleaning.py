@@ -8,7 +8,9 @@ import re
 import numpy as np
 
 from rotting.errors import BadValue
+from rotting.logs.arrays import Flags, Floats
 from rotting.logs.model.mixed import Arms, Fit, calendars
+from rotting.logs.model.noise import merged
 from rotting.logs.model.panel import Panel
 from rotting.logs.model.within import Within
 from rotting.logs.read.counting import Arm, Cells
@@ -48,38 +50,49 @@ def set_bursts_aside(log: Log) -> tuple[Log, tuple[Burst, ...], bool]:
     """
     if not log.binary or log.per_unit:
         return log, (), False
-    arms, bursts = [], []
     found = [_burst_cells(arm.cells, len(log.arms)) for arm in log.arms]
-    fades = starts_fade(log, found)
-    for arm, inside in zip(log.arms, found, strict=True):
-        if fades:
-            inside = inside & ~_at_launch(arm.cells, inside)
-        bursts += _described(arm, inside)
-        arms.append(arm if not inside.any() else dataclasses.replace(arm, cells=arm.cells.where(~inside)))
+    launch = [_at_launch(arm.cells, inside) for arm, inside in zip(log.arms, found, strict=True)]
+    fades = starts_fade(log, launch)
+    arms, bursts = [], []
+    for arm, inside, early in zip(log.arms, found, launch, strict=True):
+        chosen = inside & ~early if fades else inside
+        if chosen.any():
+            bursts += _described(arm, chosen)
+            arm = dataclasses.replace(arm, cells=arm.cells.where(~chosen))
+        arms.append(arm)
     return with_arms(log, arms) if bursts else log, tuple(bursts), fades
 
 
-def starts_fade(log: Log, found: list[np.ndarray]) -> bool:
+def starts_fade(log: Log, launch: list[Flags]) -> bool:
     """Say whether what looks like bursts at launch fades rather than stops, all arms together: then it is wear-out.
 
     Tests and bots click at one rate and stop; arms that wear out quickly pass through every rate between the first and
     the usual one. Both explanations have a rate and a length of their own for each arm.
     """
-    gains = []
-    for arm, inside in zip(log.arms, found, strict=True):
-        launch = _at_launch(arm.cells, inside)
-        if launch.any():
-            gains.append(_gain_of_fading(arm.cells, float(arm.cells.count[launch].sum())))
+    gains = [
+        _gain_of_fading(arm.cells, float(arm.cells.count[early].sum()))
+        for arm, early in zip(log.arms, launch, strict=True)
+        if early.any()
+    ]
     return bool(gains) and sum(gains) > -STOPS
 
 
-def _at_launch(cells: Cells, inside: np.ndarray) -> np.ndarray:
+def _runs(inside: Flags) -> list[slice]:
+    """Return the runs of cells that lie inside.
+
+    >>> _runs(np.array([True, False, True, True]))
+    [slice(0, 1, None), slice(2, 4, None)]
+    """
+    edges = np.flatnonzero(np.diff(inside, prepend=False, append=False))
+    return [slice(first, end) for first, end in edges.reshape(-1, 2).tolist()]
+
+
+def _at_launch(cells: Cells, inside: Flags) -> Flags:
     """Return which cells lie in a burst that begins within the arm's first exposures."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int))).reshape(-1, 2)
-    chosen = np.zeros(len(inside), dtype=bool)
-    for first, end in edges:
-        if cells.exposure[first] < LAUNCH or cells.exposure[first] < cells.count[first:end].sum():
-            chosen[first:end] = True
+    chosen = np.zeros_like(inside)
+    for run in _runs(inside):
+        first = cells.exposure[run][0]
+        chosen[run] = first < LAUNCH or first < cells.count[run].sum()
     return chosen
 
 
@@ -89,15 +102,15 @@ def _gain_of_fading(cells: Cells, length: float) -> float:
     count, total, exposure = cells.count[near], cells.total[near], cells.exposure[near]
     usual = _usual_rate(cells)
 
-    def likelihood(rate: np.ndarray) -> np.ndarray:
+    def likelihood(rate: Floats) -> float:
         rate = np.clip(rate, 1e-6, 1 - 1e-6)
-        return np.asarray((total * np.log(rate) + (count - total) * np.log1p(-rate)).sum(axis=-1))
+        return float((total * np.log(rate) + (count - total) * np.log1p(-rate)).sum(axis=-1).max())
 
     first = np.linspace(usual, 1.0, 25)[1:, None, None]
     lengths = (LENGTHS * length)[:, None]
     stops = np.where(exposure < lengths, first, usual)
     fades = usual + (first - usual) * np.exp(-exposure / lengths)
-    return float(likelihood(fades).max() - likelihood(stops).max())
+    return likelihood(fades) - likelihood(stops)
 
 
 def with_arms(log: Log, arms: list[Arm]) -> Log:
@@ -107,14 +120,10 @@ def with_arms(log: Log, arms: list[Arm]) -> Log:
 
 def _usual_rate(cells: Cells) -> float:
     """Return the median rate of an arm's blocks of exposures: bursts do not move it, and slow wear-out hardly does."""
-    before = np.cumsum(cells.count) - cells.count
-    block = np.minimum((before * BLOCKS / cells.count.sum()).astype(np.int64), BLOCKS - 1)
-    _, block = np.unique(block, return_inverse=True)
-    rates = np.bincount(block, cells.total) / np.bincount(block, cells.count)
-    return max(float(np.median(rates)), 1.0 / float(cells.count.sum()))
+    return max(float(np.median(merged(cells, BLOCKS).mean)), 1.0 / float(cells.count.sum()))
 
 
-def _burst_cells(cells: Cells, arms: int) -> np.ndarray:
+def _burst_cells(cells: Cells, arms: int) -> Flags:
     """Return which cells of an arm lie in bursts: runs with the highest log-likelihood ratios, one after the other."""
     usual = _usual_rate(cells)
     rate = min(max(BURST_RATE, BURST_FACTOR * usual), 0.95)
@@ -124,36 +133,30 @@ def _burst_cells(cells: Cells, arms: int) -> np.ndarray:
     score = cells.total * np.log(rate / usual) + (cells.count - cells.total) * np.log((1 - rate) / (1 - usual))
     threshold = np.log(len(score) * arms / RARITY)
     while True:
-        open_score = np.where(inside, -np.inf, score)
-        first, last, best = _best_run(open_score)
-        if best < threshold or cells.count[first : last + 1].sum() > LARGEST_BURST * cells.count.sum():
+        left = np.where(inside, -np.abs(score).sum(), score)  # much larger numbers would swallow what comes after
+        run = _best_run(left)
+        if left[run].sum() < threshold or cells.count[run].sum() > LARGEST_BURST * cells.count.sum():
             return inside
-        inside[first : last + 1] = True
+        inside[run] = True
 
 
-def _best_run(score: np.ndarray) -> tuple[int, int, float]:
+def _best_run(score: Floats) -> slice:
     """Return the run of entries with the largest sum.
 
     >>> _best_run(np.array([-1.0, 2.0, 3.0, -4.0, 1.0]))
-    (1, 2, 5.0)
+    slice(1, 3, None)
     """
-    finite = np.where(np.isfinite(score), score, -1e18)
-    ends = np.cumsum(finite)
-    starts = np.concatenate([[0.0], ends[:-1]])
-    lowest = np.minimum.accumulate(starts)
-    last = int(np.argmax(ends - lowest))
-    first = int(np.argmin(starts[: last + 1]))
-    return first, last, float(finite[first : last + 1].sum())
+    before = np.concatenate([[0.0], np.cumsum(score)])
+    last = int(np.argmax(before[1:] - np.minimum.accumulate(before[:-1])))
+    return slice(int(np.argmin(before[: last + 1])), last + 1)
 
 
-def _described(arm: Arm, inside: np.ndarray) -> list[Burst]:
+def _described(arm: Arm, inside: Flags) -> list[Burst]:
     cells, found = arm.cells, []
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
-    usual = _usual_rate(cells)
-    for first, end in edges.reshape(-1, 2):
-        count, total = float(cells.count[first:end].sum()), float(cells.total[first:end].sum())
-        share = total / max(float(cells.total.sum()), 1.0)
-        found.append(Burst(arm.name, round(float(cells.exposure[first])), int(count), total, usual, share))
+    usual, every = _usual_rate(cells), max(float(cells.total.sum()), 1.0)
+    for run in _runs(inside):
+        count, total = float(cells.count[run].sum()), float(cells.total[run].sum())
+        found.append(Burst(arm.name, round(float(cells.exposure[run][0])), int(count), total, usual, total / every))
     return found
 
 
@@ -175,16 +178,14 @@ def find_late_rewards(panel: Panel, within: Within) -> LateRewards | None:
         return None
     assumed = within.likeliest.arms.assumed
     seasons = calendars(panel.time)
-
-    def evidence(delay: float) -> float:
-        arrived = np.log(np.maximum(-np.expm1(-(1 - panel.time) / delay), 0.01)) if delay else np.zeros(len(panel.time))
+    found = {}
+    for delay in (0.0, *DELAYS):
+        arrived = np.log(np.maximum(-np.expm1((panel.time - 1) / delay), 0.01)) if delay else 0.0
         arms = Arms(dataclasses.replace(panel, response=panel.response - arrived), assumed)
-        return float(np.logaddexp.reduce([Fit(arms, season).log_likelihood for season in seasons]))
-
-    found = [evidence(delay) for delay in DELAYS]
-    if max(found) < evidence(0.0) + CLEAR_EVIDENCE:
+        found[delay] = np.logaddexp.reduce([Fit(arms, season).log_likelihood for season in seasons])
+    delay = max(found, key=found.__getitem__)
+    if found[delay] < found[0.0] + CLEAR_EVIDENCE:
         return None
-    delay = DELAYS[int(np.argmax(found))]
     return LateRewards(min(-delay * float(np.log(1 - COMPLETE)), LONGEST_CUT))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
+from rotting.logs.arrays import Flags, Floats
 from rotting.logs.model.cleaning import (
     LONGEST_CUT,
     Burst,
@@ -18,6 +18,7 @@ from rotting.logs.model.cleaning import (
     set_bursts_aside,
 )
 from rotting.logs.model.launches import CALENDAR, CANNOT_TELL, Together, look_at_launches
+from rotting.logs.model.mixed import averaged
 from rotting.logs.model.noise import sigma_of
 from rotting.logs.model.panel import Panel, make_panel
 from rotting.logs.model.placebos import RARE, Placebos, play_placebos
@@ -44,9 +45,9 @@ class Findings:
     together: Together
     placebos: Placebos
     evidence: tuple[str, ...]  # what the call of each arm rests on; empty where it is not called
-    falling: np.ndarray  # the p-value of each arm, against "does not fall"
-    testable: np.ndarray  # bool: enough is known of the arm to call it
-    rising: np.ndarray  # bool
+    falling: Floats  # the p-value of each arm, against "does not fall"
+    testable: Flags  # enough is known of the arm to call it
+    rising: Flags
     driver: str
     driver_reason: str
     common_fall: float  # of all arms, as if time did nothing, in standard errors
@@ -55,7 +56,7 @@ class Findings:
     late: LateRewards | None = None
 
     @property
-    def worn(self) -> np.ndarray:
+    def worn(self) -> Flags:
         """Which arms are called worn."""
         return np.array([each != NONE for each in self.evidence])
 
@@ -67,26 +68,22 @@ class Findings:
     @property
     def wanders(self) -> bool:
         """Whether that is seen rather than only possible."""
-        return sum(chance for chance, fit in self.within.fits if fit.arms.assumed.wander == 0) < UNLIKELY
+        return bool(averaged(self.within.fits, lambda fit: fit.arms.assumed.wander == 0) < UNLIKELY)
 
     @property
     def wander(self) -> float:
         """By how much values of an arm wander for no reason that the log knows, as a share."""
-        return float(sum(chance * fit.arms.assumed.wander for chance, fit in self.within.fits))
+        return float(averaged(self.within.fits, lambda fit: fit.arms.assumed.wander))
 
 
-def find_wear_out(
-    log: Log, reward_delay: str | float | None = None, step: Callable[[], None] = lambda: None
-) -> Findings:
+def find_wear_out(log: Log, reward_delay: str | float | None = None) -> Findings:
     """Set aside what is not to be believed, and test the arms."""
     cleaned, bursts, fades = set_bursts_aside(log)
     late = _asked(log, reward_delay)
     if late is None and log.reward_wait is None and log.columns.time is not None and not log.per_unit:
         panel = make_panel(cleaned)
         late = find_late_rewards(panel, look_within(panel))
-    step()
     findings = _tested(cleaned if late is None else cut_off(cleaned, late))
-    step()
     return dataclasses.replace(findings, bursts=bursts, starts_fade=fades, late=late)
 
 
@@ -108,20 +105,16 @@ def _tested(log: Log) -> Findings:
     placebos = play_placebos(panel, within, together)
     own, falling, testable = _called_alone(log, within, placebos)
     launches = np.zeros(panel.arms, dtype=bool)
-    if not log.per_unit and placebos.launches <= RARE:
-        half = 0.5 * together.slopes * panel.exposures / panel.typical_exposures
-        as_called = within.alone(half) < 1 - CONTRADICTED
-        agree = (within.alone() < RISES) & as_called & ~(within.sure_jumps & (within.lost < 0))
-        launches = together.called(testable & agree)
-    shared = testable & ~own & together.tells & (not log.per_unit)
-    falling = np.where(shared, np.minimum(falling, together.falling), falling)
+    if not log.per_unit:
+        if placebos.launches <= RARE:
+            half = 0.5 * together.slopes * panel.exposures / panel.typical_exposures
+            as_called = within.alone(half) < 1 - CONTRADICTED
+            agree = (within.alone() < RISES) & as_called & ~(within.sure_jumps & (within.lost < 0))
+            launches = together.called(testable & agree) & ~own
+        shared = testable & ~own & together.tells
+        falling = np.where(shared, np.minimum(falling, together.falling), falling)
     if sigma_of(log) == 0:  # nothing varies, and nothing can be said
         own, launches, falling = np.zeros_like(own), np.zeros_like(own), np.ones(panel.arms)
-    first = USERS if log.per_unit else OWN
-    evidence = tuple(
-        first if alone else LAUNCHES if with_others else NONE
-        for alone, with_others in zip(own.tolist(), launches.tolist(), strict=True)
-    )
     worn = own | launches
     driver, reason = _driver(log, panel, together, bool(worn.any()), testable)
     return Findings(
@@ -130,7 +123,7 @@ def _tested(log: Log) -> Findings:
         within=within,
         together=together,
         placebos=placebos,
-        evidence=evidence,
+        evidence=tuple(np.select([own, launches], [USERS if log.per_unit else OWN, LAUNCHES], NONE).tolist()),
         falling=falling,
         testable=testable,
         rising=discoveries(within.rising, within.testable) & ~worn & ~within.sure_jumps,
@@ -140,11 +133,10 @@ def _tested(log: Log) -> Findings:
     )
 
 
-def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[Flags, Floats, Flags]:
     """Return which arms are called on evidence of their own, p-values, and which could be."""
     if not log.per_unit:
-        clear = placebos.order <= FALSE_DISCOVERIES
-        return within.called() & clear, within.falling, within.testable
+        return within.called() & (placebos.order <= FALSE_DISCOVERIES), within.falling, within.testable
     users = log.counted.users
     if users is None:
         nothing = np.zeros(len(log.arms), dtype=bool)
@@ -153,7 +145,7 @@ def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[np.ndar
     return discoveries(falling, users.known) & (users.placebo <= FALSE_DISCOVERIES), falling, users.known
 
 
-def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: np.ndarray) -> tuple[str, str]:
+def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: Flags) -> tuple[str, str]:
     """Return what values follow, if the log can tell, and why it can or cannot."""
     if log.per_unit and log.counted.users is not None:
         return ("exposure" if worn else CANNOT_TELL), log.counted.users.sentence
@@ -188,7 +180,7 @@ def _common_fall(within: Within) -> float:
     Without the one that falls most, if there are others: one arm is not all of them.
     """
     own = within.likeliest.own(within.column, calendar=False)
-    others = np.arange(len(own.score)) != np.argmin(own.z()) if len(own.score) > 1 else np.ones(1, dtype=bool)
+    others = np.argsort(own.z(), kind="stable")[1:] if len(own.score) > 1 else [0]
     return float(-own.score[others].sum() / np.sqrt(max(own.information[others].sum(), 1e-9)))
 
 
@@ -197,7 +189,5 @@ def detectable_loss(findings: Findings) -> float | None:
     within = findings.within
     if findings.panel.additive or not within.testable.any():
         return None
-    from scipy.special import ndtri
-
     needed = POWER - float(ndtri(FALSE_DISCOVERIES / within.testable.sum()))
     return float(-np.expm1(-needed * float(np.median(within.error[within.testable]))))

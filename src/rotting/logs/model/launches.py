@@ -14,9 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import ndtr
 
-from rotting.logs.model.mixed import TINY, Arms, Assumed, Fit, Slope, calendars, weights
+from rotting.logs.arrays import Flags, Floats
+from rotting.logs.model.mixed import TINY, Arms, Assumed, Calendar, Fit, Slope, averaged, calendars, weights
 from rotting.logs.model.panel import Panel
-from rotting.logs.model.within import HOPELESS, Within
+from rotting.logs.model.within import Within, likely_enough
 
 # How much levels of arms differ (or not at all), with how likely that is beforehand, and how much slopes do.
 ALIKE = 1e-6
@@ -47,7 +48,7 @@ class Explanation:
 
     way: tuple[str, float]
     assumed: Assumed
-    season: int  # the number of the calendar
+    season: Calendar
     weight: float  # logarithm of its evidence times its prior, without a common slope
     slope: Slope  # the common one, as far as the log knows it
     raw: float  # what would be known of it if nothing were known of levels and slices
@@ -62,26 +63,26 @@ class Explanation:
         """The logarithm of the evidence, with a common slope where arms fall."""
         return self.weight + (float(self.slope.log_evidence(COMMON)) if self.falls else 0.0)
 
-    def fit(self, panel: Panel) -> tuple[Fit, np.ndarray]:
+    def fit(self, panel: Panel) -> tuple[Fit, Floats]:
         """Return the fit to a panel, and the axis along which arms fall."""
         axis = fall_axis(panel, self.way)
-        return Fit(Arms(panel, self.assumed, axis), calendars(panel.time)[self.season]), axis
+        return Fit(Arms(panel, self.assumed, axis), self.season), axis
 
 
-def fall_axis(panel: Panel, way: tuple[str, float]) -> np.ndarray:
+def fall_axis(panel: Panel, way: tuple[str, float]) -> Floats:
     """Return how much of a fall is over in each cell."""
     along, width = way
     place = panel.exposure / panel.typical_exposures if along == EXPOSURE else panel.age / panel.typical_age
-    return np.asarray(shaped(place, width) * (panel.shown > 0))
+    return shaped(place, width) * (panel.shown > 0)
 
 
-def shaped(place: np.ndarray, width: float) -> np.ndarray:
+def shaped(place: Floats, width: float) -> Floats:
     """Return how much of a fall is over at a place along the axis: steep at first if the width is finite.
 
     >>> shaped(np.array([0.0, 1.0]), np.inf).tolist(), shaped(np.array([1.0]), 0.25).round(3).tolist()
     ([0.0, 1.0], [0.245])
     """
-    return np.asarray(place if width == STRAIGHT else -width * np.expm1(-place / width))
+    return place if width == STRAIGHT else -width * np.expm1(-place / width)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,8 +90,8 @@ class Together:
     """What launches say."""
 
     p_value: float  # of "arms do not fall, on average"
-    falling: np.ndarray  # the same of each arm
-    slopes: np.ndarray  # what each arm keeps over a typical arm's exposures, as a logarithm
+    falling: Floats  # the same of each arm
+    slopes: Floats  # what each arm keeps over a typical arm's exposures, as a logarithm
     slope: float  # the logarithm of what a typical arm keeps over a typical arm's exposures
     error: float
     level_spread: float  # how much levels of arms differ, as logarithms
@@ -106,15 +107,14 @@ class Together:
         """Whether this log can tell a fall that all arms share from the calendar."""
         return self.error < KNOWN and self.left >= LEAST_LEFT
 
-    def called(self, tested: np.ndarray) -> np.ndarray:
+    def called(self, tested: Flags) -> Flags:
         """Return which arms are called worn with the others."""
-        clear = self.tells and self.p_value < CLEAR
-        return np.asarray(tested & (self.falling < ARM_CLEAR) & clear)
+        return tested & (self.falling < ARM_CLEAR) & (self.tells and self.p_value < CLEAR)
 
     @property
     def driver(self) -> str:
         """What the fall follows, if the log tells."""
-        name = max(self.probabilities, key=lambda each: self.probabilities[each])
+        name = max(self.probabilities, key=self.probabilities.__getitem__)
         return name if self.tells and self.probabilities[name] >= LIKELY else CANNOT_TELL
 
 
@@ -123,34 +123,28 @@ def look_at_launches(panel: Panel, within: Within) -> Together:
     sample = panel.of(panel.some(MOST_LEARNT_FROM))
     found = tuple(_explanations(sample, within))
     own, aging = ([each for each in found if each.falls and each.way == (along, STRAIGHT)] for along in (EXPOSURE, AGE))
-    logs = np.array([each.evidence for each in own])
-    evidence = {
-        EXPOSURE: logs.tolist(),
-        AGE: [each.evidence for each in aging],
-        CALENDAR: [each.weight for each in own],
+    logs = {
+        EXPOSURE: np.array([each.evidence for each in own]),
+        AGE: np.array([each.evidence for each in aging]),
+        CALENDAR: np.array([each.weight for each in own]),
     }
-    likely = weights(np.array([np.logaddexp.reduce(each) for each in evidence.values()]))
-    chances = weights(logs)
-    known = np.array([float(each.slope.information) for each in own])
-    slopes = np.array([float(each.slope.score) for each in own]) / (known + COMMON**-2)
+    likely = weights(np.array([np.logaddexp.reduce(each) for each in logs.values()]))
+    chances = weights(logs[EXPOSURE])
+    common = Slope(*np.array([each.slope for each in own]).T)
     raw = float(chances @ [each.raw for each in own])
-    falling = np.zeros((2, panel.arms))
-    kept = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
-    for chance, explanation in zip(kept / kept.sum(), own, strict=True):
-        if chance > 0:
-            falling += chance * _arms_fall(panel, sample, explanation)
-    steady = own[int(np.argmax([each.weight for each in own]))]
+    kept = [pair for pair in zip(likely_enough(chances), own, strict=True) if pair[0] > 0]
+    falling, slopes = averaged(kept, lambda explanation: _arms_fall(panel, sample, explanation))
     return Together(
-        p_value=float(chances @ ndtr(np.array([float(each.slope.z(COMMON)) for each in own]))),
-        falling=falling[0],
-        slopes=falling[1],
-        slope=float(chances @ slopes),
-        error=float(np.sqrt(chances @ (1 / (known + TINY)))),
+        p_value=float(chances @ ndtr(common.z(COMMON))),
+        falling=falling,
+        slopes=slopes,
+        slope=float(chances @ common.mean(COMMON)),
+        error=float(np.sqrt(chances @ (1 / (common.information + TINY)))),
         level_spread=float(chances @ [each.assumed.level for each in own]),
-        probabilities=dict(zip(evidence, likely.tolist(), strict=True)),
-        trend=_trend(steady.fit(sample)[0]),
+        probabilities=dict(zip(logs, likely.tolist(), strict=True)),
+        trend=_trend(own[int(np.argmax(logs[CALENDAR]))].fit(sample)[0]),
         staggered=bool(np.ptp(panel.launch) > STAGGERED * panel.typical_age),
-        left=float(chances @ known) / max(raw, TINY),
+        left=float(chances @ common.information) / max(raw, TINY),
         explanations=found,
         likeliest=own[int(np.argmax(chances))],
     )
@@ -166,13 +160,13 @@ def _explanations(panel: Panel, within: Within) -> Iterator[Explanation]:
         arms = Arms(panel, fit.arms.assumed._replace(level=level, slope=slope), axis)
         raw = float((axis * arms.weighed(axis)).sum())
         likely = (1 - NOTHING_FALLS) / (len(falls) - 1) if slope else NOTHING_FALLS
-        for number, season in enumerate(seasons):
+        for season in seasons:
             own = Fit(arms, season)
             weight = np.log(chance * prior * likely) + own.log_likelihood
-            yield Explanation(way, arms.assumed, number, weight, own.common(axis), raw)
+            yield Explanation(way, arms.assumed, season, weight, own.common(axis), raw)
 
 
-def _arms_fall(panel: Panel, sample: Panel, explanation: Explanation) -> np.ndarray:
+def _arms_fall(panel: Panel, sample: Panel, explanation: Explanation) -> Floats:
     """Return p-values of "does not fall", and slopes, of all arms: the common slope and each arm's own together."""
     fit, axis = explanation.fit(sample)
     common, covariance = fit.joint(axis, COMMON)
@@ -180,7 +174,7 @@ def _arms_fall(panel: Panel, sample: Panel, explanation: Explanation) -> np.ndar
     axis = fall_axis(panel, explanation.way)
     arms = Arms(panel, explanation.assumed, axis)
     own = arms.weighed(axis)
-    rest = arms.response - arms.weighed(np.broadcast_to(common[:-1], axis.shape)) - common[-1] * own
+    rest = arms.response - arms.weighed(common[:-1]) - common[-1] * own
     informed = (axis * own).sum(axis=1)
     mean = common[-1] + spread * (axis * rest).sum(axis=1)
     passed = np.column_stack([-spread * own, 1 - spread * informed])
@@ -190,7 +184,4 @@ def _arms_fall(panel: Panel, sample: Panel, explanation: Explanation) -> np.ndar
 
 def _trend(fit: Fit) -> float:
     """Return by how much slices change over the log, as a logarithm."""
-    time = fit.panel.time
-    known = np.diag(fit.information)
-    centred = time - known @ time / known.sum()
-    return float((known * centred) @ fit.slices / ((known * centred) @ centred))
+    return float(np.polyfit(fit.panel.time, fit.slices, 1, w=np.sqrt(np.diag(fit.information)))[0])

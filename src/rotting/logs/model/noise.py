@@ -1,4 +1,4 @@
-"""How noisy rewards are."""
+"""How noisy rewards are, and cells put together until they are less so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from rotting.logs.read.counting import Arm
+from rotting.logs.arrays import Floats
+from rotting.logs.read.counting import Arm, Cells
 from rotting.logs.read.reading import Log
 
 BIN_ROWS = 32  # rows over which values hardly change
@@ -24,17 +25,16 @@ def sigma_of(log: Log) -> float:
     >>> round(sigma_of(read_log(make_log(sigma=0.5, start=10.0, end=1.0))), 2)
     0.5
     """
-    exposures = sum(arm.exposures for arm in log.arms)
-    return math.sqrt(sum(arm.exposures * noise_variance(arm, log) for arm in log.arms) / exposures)
+    return math.sqrt(np.average(_noise_variances(log), weights=[arm.exposures for arm in log.arms]))
 
 
-def noise_variance(arm: Arm, log: Log) -> float:
-    """Return the variance of an arm's rewards around their slowly changing mean.
+def _noise_variances(log: Log) -> list[float]:
+    """Return the variance of each arm's rewards around their slowly changing mean.
 
     Copies of rows do not differ from each other. Where the log holds any, the variance within short bins is used
     instead of the differences: copies hardly change it.
     """
-    return _variance_within_bins(arm) if log.copies_kept else arm.noise_variance
+    return [_variance_within_bins(arm) if log.copies_kept else arm.noise_variance for arm in log.arms]
 
 
 def _variance_within_bins(arm: Arm) -> float:
@@ -46,13 +46,31 @@ def _variance_within_bins(arm: Arm) -> float:
     return float((squares - total**2 / count).sum()) / degrees_of_freedom if degrees_of_freedom > 0 else 0.0
 
 
-def reward_variance(arm: Arm, log: Log) -> float:
-    """Return the variance of one reward of an arm; never 0, since an arm without clicks may still be worth something.
+def reward_variances(log: Log) -> Floats:
+    """Return the variance of one reward of each arm; never 0, since an arm without clicks may be worth something.
 
     That of 0/1 rewards follows from their mean, which is known better than the differences.
     """
-    total, count = float(arm.cells.total.sum()), float(arm.cells.count.sum())
+    total, count = (np.array([getattr(arm.cells, kind).sum() for arm in log.arms]) for kind in ("total", "count"))
     if log.binary:
         rate = (total + 0.5) / (count + 1)
-        return rate * (1 - rate)
-    return max(noise_variance(arm, log), 1e-3 * sigma_of(log) ** 2, 1e-12 * (total / count) ** 2, 1e-30)
+        return np.asarray(rate * (1 - rate))
+    least = max(1e-3 * sigma_of(log) ** 2, 1e-30)
+    return np.asarray(np.maximum(np.maximum(_noise_variances(log), least), 1e-12 * (total / count) ** 2))
+
+
+def merged(cells: Cells, bins: int) -> Cells:
+    """Return the cells merged along exposures into at most so many bins of about equal counts.
+
+    >>> cells = Cells(np.arange(4.0), np.linspace(0, 1, 4), np.ones(4), np.array([1.0, 0, 1, 1]), np.ones(4))
+    >>> merged(cells, 2).mean
+    array([0.5, 1. ])
+    """
+    # Cells with the same exposure number (of several users) stay together.
+    _, level = np.unique(cells.exposure, return_inverse=True)
+    before = np.cumsum(np.bincount(level, cells.count)) - np.bincount(level, cells.count)
+    own_bin = np.minimum((before * bins / cells.count.sum()).astype(np.int64), bins - 1)[level]
+    _, own_bin = np.unique(own_bin, return_inverse=True)
+    count = np.bincount(own_bin, cells.count)
+    exposure, time = (np.bincount(own_bin, cells.count * each) / count for each in (cells.exposure, cells.time))
+    return Cells(exposure, time, count, *(np.bincount(own_bin, each) for each in (cells.total, cells.squares)))

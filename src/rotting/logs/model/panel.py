@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
-from rotting.logs.model.noise import reward_variance
+from rotting.logs.arrays import Floats, Whole
+from rotting.logs.model.noise import reward_variances
 from rotting.logs.read.counting import Cells
 from rotting.logs.read.reading import Log
 
@@ -27,16 +29,16 @@ class Panel:
     Newton's method), with the variance 1 / `weight`: the number of events that the levels expect there.
     """
 
-    shown: np.ndarray  # exposures, weighed by what their segments are usually worth
-    earned: np.ndarray  # events
-    exposure: np.ndarray  # the mean number of the arm's earlier exposures
-    age: np.ndarray  # time since the arm's first exposure
-    time: np.ndarray  # of each slice, 0 to 1
-    response: np.ndarray
-    weight: np.ndarray
-    exposures: np.ndarray  # of each arm in all
-    launch: np.ndarray  # of each arm, 0 to 1
-    end: np.ndarray  # when it was shown last
+    shown: Floats  # exposures, weighed by what their segments are usually worth
+    earned: Floats  # events
+    exposure: Floats  # the mean number of the arm's earlier exposures
+    age: Floats  # time since the arm's first exposure
+    time: Floats  # of each slice, 0 to 1
+    response: Floats
+    weight: Floats
+    exposures: Floats  # of each arm in all
+    launch: Floats  # of each arm, 0 to 1
+    end: Floats  # when it was shown last
     typical_exposures: float  # how often an arm was shown: the mean over exposures, not over arms
     typical_age: float  # how old arms got, weighted likewise
     event: float  # what an event is worth
@@ -50,26 +52,26 @@ class Panel:
         return len(self.exposures)
 
     @property
-    def events(self) -> np.ndarray:
+    def events(self) -> Floats:
         """What each arm earned, in events."""
         return np.asarray(self.earned.sum(axis=1))
 
-    def some(self, most: int) -> np.ndarray:
+    def some(self, most: int) -> Whole:
         """Return at most so many arms, from the most shown to the least: to learn from what would take long for all."""
         return np.unique(np.linspace(0, self.arms - 1, min(self.arms, most)).astype(int))
 
-    def of(self, arms: np.ndarray) -> Panel:
+    def of(self, arms: Whole) -> Panel:
         """Return the panel of some arms."""
         own = ("shown", "earned", "exposure", "age", "response", "weight", "exposures", "launch", "end")
         return dataclasses.replace(self, **{name: getattr(self, name)[arms] for name in own})
 
-    def values(self, logarithm: np.ndarray) -> np.ndarray:
+    def values(self, logarithm: Floats) -> Floats:
         """Return what exposures earn at some responses."""
         if self.additive:
-            return np.asarray(self.mean + self.rate * logarithm)
-        return np.asarray(self.rate * np.exp(np.clip(logarithm, -8, 8)))
+            return self.mean + self.rate * logarithm
+        return self.rate * np.exp(np.clip(logarithm, -8, 8))
 
-    def seen_from(self, fitted: np.ndarray) -> Panel:
+    def seen_from(self, fitted: Floats) -> Panel:
         """Return the panel with responses and weights seen from fitted logarithms: another step of Newton's method."""
         if self.additive:
             return self
@@ -78,83 +80,89 @@ class Panel:
         return dataclasses.replace(self, response=response, weight=np.minimum(expected, MOST_WEIGHT))
 
 
+def every_cell(log: Log) -> tuple[Cells, Whole]:
+    """Return the cells of all arms, one arm after the other, and the arm of each."""
+    fields = [field.name for field in dataclasses.fields(Cells)]
+    cells = Cells(*(np.concatenate([getattr(arm.cells, name) for arm in log.arms]) for name in fields))
+    return cells, np.repeat(np.arange(len(log.arms)), [len(arm.cells.count) for arm in log.arms])
+
+
 def make_panel(log: Log) -> Panel:
     """Return the panel of a log."""
-    arm = np.repeat(np.arange(len(log.arms)), [len(own.cells.count) for own in log.arms])
-    count, total, time = (
-        np.concatenate([getattr(own.cells, name) for own in log.arms]) for name in ("count", "capped", "time")
-    )
-    event, rate, additive = _event(log)
-    events = float(total.sum()) / event if not additive else np.inf
-    edges = _slice_edges(time, count, _slices(len(log.arms), events))
+    cells, arm = every_cell(log)
+    event, rate, additive = _event(log, cells, arm)
+    events = np.inf if additive else float(cells.capped.sum()) / event
+    edges = _slice_edges(cells, len(log.arms), events)
     shape = len(log.arms), len(edges) + 1
-    place = arm * shape[1] + np.searchsorted(edges, time, side="right")
+    piece = np.searchsorted(edges, cells.time, side="right")
 
-    def sums(values: np.ndarray) -> np.ndarray:
-        return np.bincount(place, values, shape[0] * shape[1]).reshape(shape)
+    def sums(values: np.ndarray, strata: int = 0) -> np.ndarray:
+        """Return sums over arms and slices, and over strata if there are any."""
+        place, within = ((arm, piece, cells.segment), (*shape, strata)) if strata else ((arm, piece), shape)
+        return np.bincount(np.ravel_multi_index(place, within), values, math.prod(within)).reshape(within)
 
-    shown, earned = sums(count), sums(total)
+    shown, earned = sums(cells.count), sums(cells.capped)
     before = np.concatenate([_before(own.cells, log.per_unit) for own in log.arms])
-    exposure, own_time = (sums(count * each) / np.maximum(shown, 1e-300) for each in (before, time))
-    slice_time = (shown * own_time).sum(axis=0) / shown.sum(axis=0)
+    exposure, own_time = (sums(cells.count * each) / np.maximum(shown, 1e-300) for each in (before, cells.time))
     launch, end = (np.array([limit(own.cells.time) for own in log.arms]) for limit in (np.min, np.max))
-    expected = np.ones(shape)
-    if len(log.counted.segments) > 1 and not additive:
-        expected = _expected(log, place, shape, event)
-    exposures = shown.sum(axis=1)
-    if additive:
-        variance = np.maximum([reward_variance(own, log) for own in log.arms], 1e-300)
-        response = np.where(shown > 0, (earned / np.maximum(shown, 1e-300) - total.sum() / count.sum()) / rate, 0.0)
-        weight = np.minimum(shown * rate**2 / variance[:, None], MOST_WEIGHT)
-    else:
-        earned, response, weight = earned / event, np.zeros(shape), np.zeros(shape)
-    age = np.where(shown > 0, own_time - launch[:, None], 0.0)
+    exposures, mean = shown.sum(axis=1), float(cells.capped.sum() / cells.count.sum())
     panel = Panel(
-        shown=shown * expected, earned=earned, exposure=exposure, age=age,
-        time=slice_time, response=response, weight=weight, exposures=exposures, launch=launch, end=end,
+        shown=shown,
+        earned=earned / event,
+        exposure=exposure,
+        age=np.where(shown > 0, own_time - launch[:, None], 0.0),
+        time=(shown * own_time).sum(axis=0) / shown.sum(axis=0),
+        response=np.zeros(shape),
+        weight=np.zeros(shape),
+        exposures=exposures,
+        launch=launch,
+        end=end,
         typical_exposures=float((exposures**2).sum() / exposures.sum()),
         typical_age=max(float(exposures @ (end - launch) / exposures.sum()), 1e-6),
-        event=event, mean=float(total.sum() / count.sum()), rate=rate, additive=additive,
-    )  # fmt: skip
+        event=event,
+        mean=mean,
+        rate=rate,
+        additive=additive,
+    )
     if additive:
-        return panel
-    arm, moment = _levels(panel.shown, panel.earned, 1.0)
-    return panel.seen_from(np.log(arm) + np.log(moment) + np.log(panel.earned.sum() / panel.shown.sum() * event / rate))
+        response = np.where(shown > 0, (earned / np.maximum(shown, 1e-300) - mean) / rate, 0.0)
+        weight = np.minimum(shown * rate**2 / np.maximum(reward_variances(log), 1e-300)[:, None], MOST_WEIGHT)
+        return dataclasses.replace(panel, response=response, weight=weight)
+    strata = len(log.counted.segments)
+    if strata > 1:
+        shown = shown * _mix(sums(cells.count, strata), sums(cells.capped, strata), event)
+    level, moment = _levels(shown, panel.earned, 1.0)
+    fitted = np.log(level) + np.log(moment) + np.log(panel.earned.sum() / shown.sum() * event / rate)
+    return dataclasses.replace(panel, shown=shown).seen_from(fitted)
 
 
-def _event(log: Log) -> tuple[float, float, bool]:
+def _event(log: Log, cells: Cells, arm: Whole) -> tuple[float, float, bool]:
     """Return what an event is worth, what an exposure earns, and whether effects add up.
 
     They multiply if all arms are clearly worth more than 0. A click is an event; sales of very different amounts are
     fewer events than there are sales.
     """
-    totals = np.array([arm.cells.capped.sum() for arm in log.arms])
-    counts = np.array([arm.cells.count.sum() for arm in log.arms])
-    variances = np.array([reward_variance(arm, log) for arm in log.arms])
+    counts, totals = np.bincount(arm, cells.count), np.bincount(arm, cells.capped)
+    variances = reward_variances(log)
     errors = np.sqrt(variances / counts)
     mean = float(totals.sum() / counts.sum())
-    nonnegative = min(float(arm.cells.capped.min()) for arm in log.arms) >= 0
-    if (nonnegative and mean > 0) or np.all(totals / counts > 5 * errors):
+    if (cells.capped.min() >= 0 and mean > 0) or np.all(totals / counts > 5 * errors):
         event = max(float(counts @ variances / totals.sum()), 1e-6 * mean)
         return event if log.counted.cap is None else min(event, log.counted.cap), mean, False
     return 1.0, max(abs(mean), 3 * float(np.median(errors)), 1e-300), True
 
 
-def _slices(arms: int, events: float) -> int:
-    most = MOST_SLICES if arms <= MANY_ARMS else SLICES_OF_MANY
-    return int(np.clip(events / (REWARDS_PER_CELL * arms), FEWEST_SLICES, most))
-
-
-def _slice_edges(times: np.ndarray, counts: np.ndarray, slices: int) -> np.ndarray:
+def _slice_edges(cells: Cells, arms: int, events: float) -> Floats:
     """Return times between which about equally many exposures lie."""
-    order = np.argsort(times, kind="stable")
-    share = np.cumsum(counts[order]) / counts.sum()
-    inner = np.searchsorted(share, np.arange(1, slices) / slices)
-    edges = np.unique(times[order][inner])
-    return np.asarray(edges[edges > times[order[0]]])
+    most = MOST_SLICES if arms <= MANY_ARMS else SLICES_OF_MANY
+    slices = int(np.clip(events / (REWARDS_PER_CELL * arms), FEWEST_SLICES, most))
+    order = np.argsort(cells.time, kind="stable")
+    times, share = cells.time[order], np.cumsum(cells.count[order]) / cells.count.sum()
+    edges = np.unique(times[np.searchsorted(share, np.arange(1, slices) / slices)])
+    return np.asarray(edges[edges > times[0]])
 
 
-def _before(cells: Cells, per_unit: bool) -> np.ndarray:
+def _before(cells: Cells, per_unit: bool) -> Floats:
     """Return how many exposures of an arm lie before the middle of each cell; those of one time have no order.
 
     Otherwise a log by the week would tell exposures finely and time coarsely, and a falling site would look worn.
@@ -166,33 +174,23 @@ def _before(cells: Cells, per_unit: bool) -> np.ndarray:
     if per_unit:
         return cells.exposure
     before = np.cumsum(cells.count) - 0.5 * cells.count
-    _, tie = np.unique(np.round(cells.time / SAME_TIME).astype(np.int64), return_inverse=True)
-    return np.asarray((np.bincount(tie, cells.count * before) / np.bincount(tie, cells.count))[tie])
+    _, tie = np.unique(np.round(cells.time / SAME_TIME), return_inverse=True)
+    return (np.bincount(tie, cells.count * before) / np.bincount(tie, cells.count))[tie]
 
 
-def _expected(log: Log, place: np.ndarray, shape: tuple[int, int], event: float) -> np.ndarray:
-    """Return what the mix of strata makes of an exposure in each cell: 1 on average.
+def _mix(counts: Floats, totals: Floats, event: float) -> Floats:
+    """Return what the mix of strata makes of an exposure in each cell, given [arm, slice, stratum]: 1 on average.
 
     What could be either the stratum or the arm's exposures is given to the stratum: a fall that follows the place on
     the page does not count as wear.
     """
-    strata = len(log.counted.segments)
-    stratum = np.concatenate([own.cells.segment for own in log.arms])
-    counts, totals = (
-        np.bincount(
-            place * strata + stratum,
-            np.concatenate([getattr(own.cells, name) for own in log.arms]),
-            shape[0] * shape[1] * strata,
-        ).reshape(*shape, strata)
-        for name in ("count", "capped")
-    )
     factor = _levels(counts, totals, event)[2].ravel()
     factor = factor / ((counts.sum(axis=(0, 1)) @ factor) / counts.sum())
     shown = counts.sum(axis=2)
-    return np.asarray(np.where(shown > 0, np.maximum(counts @ factor, 1e-3) / np.maximum(shown, 1.0), 1.0))
+    return np.where(shown > 0, np.maximum(counts @ factor, 1e-3) / np.maximum(shown, 1.0), 1.0)
 
 
-def _levels(counts: np.ndarray, totals: np.ndarray, event: float) -> list[np.ndarray]:
+def _levels(counts: Floats, totals: Floats, event: float) -> list[Floats]:
     """Return levels along each axis, which multiply to what an exposure earns, in units of the mean of all.
 
     Each has half an event of the mean level besides. Where places on a page follow exposures closely, levels settle
@@ -205,7 +203,7 @@ def _levels(counts: np.ndarray, totals: np.ndarray, event: float) -> list[np.nda
         last = levels[-1]
         for axis in axes:
             beside = tuple(each for each in axes if each != axis)
-            others = np.prod(np.broadcast_arrays(*(levels[each] for each in beside)), axis=0)
+            others = math.prod(levels[each] for each in beside)
             known = usual * (counts * others).sum(axis=beside, keepdims=True)
             levels[axis] = (totals.sum(axis=beside, keepdims=True) + 0.5 * event) / (known + 0.5 * event)
         if np.abs(np.log(levels[-1] / last)).max() < SETTLED:

@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 
+from rotting.logs.arrays import Floats
 from rotting.logs.model.launches import COMMON, MOST_LEARNT_FROM, Together
 from rotting.logs.model.mixed import FREE, Arms, Fit
 from rotting.logs.model.panel import Panel
@@ -30,8 +31,6 @@ class Placebos:
     order: float  # the p-value of the largest fall of an arm beside the others
     launches: float  # the p-value of the fall of all arms together
     equal: float  # the p-value of the differences between levels of arms
-    stretch: int  # slices of time that stay together
-    count: int = PLACEBOS
 
 
 def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
@@ -40,23 +39,21 @@ def play_placebos(panel: Panel, within: Within, together: Together) -> Placebos:
     fit = within.likeliest
     luck = Luck.of(panel, within, fit)
     falls = fit.own(within.column)
-    spread = np.sqrt(falls.information + FREE**-2)
-    largest = float(np.max((-falls.score / spread)[within.testable], initial=-np.inf))
+    error = falls.error(FREE)
+    largest = np.max((-falls.score * error)[within.testable], initial=-np.inf)
     some = panel.some(MOST_LEARNT_FROM)
     launched, axis = together.likeliest.fit(panel.of(some))
-    common, known = float(-together.likeliest.slope.z(COMMON)), float(together.likeliest.slope.information)
+    slope = together.likeliest.slope
     levels, spreads = levels_in_spreads(launched)
-    as_large, as_common = 0, 0
+    as_large = as_common = 1  # the log itself is one of them
     for _ in range(PLACEBOS):
         drawn = luck.drawn(generator)
-        z = -(within.column * fit.rest_of(drawn)).sum(axis=1) / spread
+        z = -(within.column * fit.rest_of(drawn)).sum(axis=1) * error
         as_large += bool(np.max(z[within.testable], initial=-np.inf) >= largest - ROUNDING)
         dealt = drawn[some] + (generator.permutation(levels) * spreads)[:, None] * (panel.shown[some] > 0)
-        score = float((axis * launched.rest_of(dealt)).sum())
-        as_common += bool(-score / np.sqrt(known + COMMON**-2) >= common - ROUNDING)
-    return Placebos(
-        (1 + as_large) / (1 + PLACEBOS), (1 + as_common) / (1 + PLACEBOS), _equal_arms(fit, generator), luck.stretch
-    )
+        again = slope._replace(score=(axis * launched.rest_of(dealt)).sum())
+        as_common += bool(again.z(COMMON) <= slope.z(COMMON) + ROUNDING)
+    return Placebos(as_large / (1 + PLACEBOS), as_common / (1 + PLACEBOS), _equal_arms(fit, generator))
 
 
 def _equal_arms(fit: Fit, generator: np.random.Generator) -> float:
@@ -67,18 +64,16 @@ def _equal_arms(fit: Fit, generator: np.random.Generator) -> float:
         panel = panel.seen_from(np.broadcast_to(np.log(np.maximum(rates, 1e-6)), panel.shown.shape))
     alike = Fit(Arms(panel, assumed))
     ones = (panel.shown > 0).astype(float)
-    level = alike.own(ones, calendar=False)
-    precision = np.maximum(level.information, 1e-12)
-    mean = (ones * (alike.arms.response - alike.arms.weighed(np.broadcast_to(alike.slices, ones.shape)))).sum(axis=1)
-    differ = float(((mean**2) / precision).sum())
-    expected = panel.weight.sum(axis=1)
-    wander = np.sqrt(np.maximum(1 / precision - 1 / np.maximum(expected, 1e-12), 0.0))
+    precision = np.maximum(alike.own(ones, calendar=False).information, 1e-12)
+    differ = (((ones * alike.rest).sum(axis=1)) ** 2 / precision).sum()
+    expected = np.maximum(panel.weight.sum(axis=1), 1e-12)
+    wander = np.sqrt(np.maximum(1 / precision - 1 / expected, 0.0))
     drawn = generator.standard_normal((MANY_PLACEBOS, panel.arms)) * wander
     if panel.additive:
         left = drawn + generator.standard_normal(drawn.shape) / np.sqrt(expected)
     else:
         luck = np.exp(np.clip(drawn - wander**2 / 2, -8, 8))
-        left = generator.poisson(expected * luck) / np.maximum(expected, 1e-12) - 1
+        left = generator.poisson(expected * luck) / expected - 1
     left -= (left @ precision / precision.sum())[:, None]
     return float((1 + ((precision * left**2).sum(axis=1) >= differ).sum()) / (1 + MANY_PLACEBOS))
 
@@ -88,7 +83,7 @@ class Luck:
     """What levels, slices and slopes leave of each arm, in standard errors, to be shuffled in stretches."""
 
     panel: Panel
-    left: np.ndarray
+    left: Floats
     stretch: int
 
     @classmethod
@@ -101,14 +96,13 @@ class Luck:
         cells = there.sum()
         taken = 2 * panel.arms + len(panel.time)
         wider = np.sqrt(cells / max(cells - taken, 0.2 * cells))
-        length = 0.0 if not np.isfinite(fit.arms.assumed.length) else fit.arms.assumed.length
-        wanted = 1 if fit.arms.assumed.wander == 0 else round(2 * length * len(panel.time)) or 1
         most = max(int(np.median(there.sum(axis=1))) // STRETCHES, 1)
-        if fit.arms.assumed.wander > 0 and length == 0.0:
-            wanted = most
-        return cls(panel, wider * left * np.sqrt(panel.weight), min(wanted, most))
+        assumed = fit.arms.assumed
+        length = 2 * assumed.length * len(panel.time) if assumed.wander > 0 else 0.0
+        stretch = max(round(min(length, most)), 1)
+        return cls(panel, wider * left * np.sqrt(panel.weight), stretch)
 
-    def drawn(self, generator: np.random.Generator) -> np.ndarray:
+    def drawn(self, generator: np.random.Generator) -> Floats:
         """Return responses in which stretches of each arm's luck stand in another order."""
         there = self.panel.shown > 0
         arms, slices = there.shape
@@ -121,7 +115,7 @@ class Luck:
         return np.where(there, shuffled / np.sqrt(np.maximum(self.panel.weight, 1e-12)), 0.0)
 
 
-def levels_in_spreads(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+def levels_in_spreads(fit: Fit) -> tuple[Floats, Floats]:
     """Return the levels of arms in units of their spreads, and those.
 
     Of arms that were hardly shown, levels are hardly known: dealt to others, they must not be worth as much.
@@ -130,4 +124,4 @@ def levels_in_spreads(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
     level = (fit.panel.weight * (fit.panel.response - fit.slices)).sum(axis=1) / weight
     spread = np.sqrt(fit.arms.assumed.level**2 + 1 / weight)
     centre = np.average(level, weights=spread**-2)
-    return np.asarray((level - centre) / spread), spread
+    return (level - centre) / spread, spread

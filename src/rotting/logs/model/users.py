@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting.logs.arrays import Flags, Floats, Whole
+
 if TYPE_CHECKING:
-    import duckdb
+    from rotting.logs.read.tables import Table
 
 # Rows that are compared at most; of more, users are sampled. With more arms, one speed is tested for all.
 MOST_ROWS, MOST_ARMS = 300_000, 40
@@ -29,8 +31,8 @@ SEEN = 2.5
 class WithinUsers:
     """Comparisons of users with themselves, in standard errors; positive where rewards fall."""
 
-    tires: np.ndarray  # of each arm: falls with the user's exposures to it; 0 where that is not known
-    known: np.ndarray  # bool: enough rewards at repeated exposures
+    tires: Floats  # of each arm: falls with the user's exposures to it; 0 where that is not known
+    known: Flags  # enough rewards at repeated exposures
     pooled: bool  # one speed was tested for all arms: which ones users tire of is not known
     placebo: float  # how often shuffling each user's exposures falls as much, for the arm that falls most
     novelty: float  # falls with the user's exposures to anything
@@ -48,31 +50,25 @@ class WithinUsers:
         return "no user is seen to tire"
 
 
-def within_users(database: duckdb.DuckDBPyConnection, arms: int) -> WithinUsers | None:
+def within_users(rows: Table, arms: int) -> WithinUsers | None:
     """Compare users with themselves, or return None where too few have more than one exposure."""
-    found = database.execute("SELECT count(*) FROM log JOIN arms USING (arm)").fetchone()
-    sample = max(-(-int(found[0] if found else 0) // MOST_ROWS), 1)
-    rows = database.execute(
+    columns = rows.arrays(
         """
-        SELECT hash(unit) AS user, id, reward, ntile($2) OVER (ORDER BY time, log.rowid) AS stretch,
-            row_number() OVER (PARTITION BY unit, id ORDER BY time, log.rowid) - 1 AS own,
-            row_number() OVER (PARTITION BY unit ORDER BY time, log.rowid) - 1 AS any_arm,
-            row_number() OVER (PARTITION BY unit ORDER BY time DESC, log.rowid DESC) = 1 AS is_last
-        FROM log JOIN arms USING (arm) WHERE hash(unit) % $1 = 0
+        SELECT hash(unit) AS user, id, reward, ntile($2) OVER (ORDER BY time, place) AS stretch,
+            row_number() OVER (PARTITION BY unit, id ORDER BY time, place) - 1 AS own,
+            row_number() OVER (PARTITION BY unit ORDER BY time, place) - 1 AS any_arm
+        FROM log WHERE hash(unit) % $1 = 0
+        QUALIFY count(*) OVER (PARTITION BY unit) > greatest(any_arm + 1, 2)
+        ORDER BY time DESC, place DESC
         """,
-        [sample, STRETCHES],
-    ).fetchnumpy()
-    columns = {name: np.ma.getdata(values) for name, values in rows.items()}
-    kept = {name: values[~columns["is_last"]] for name, values in columns.items()}
-    _, user = np.unique(kept["user"], return_inverse=True)
-    repeated = np.bincount(user)[user] > 1 if len(user) else np.zeros(0, bool)
-    if len(np.unique(user[repeated])) < LEAST_USERS:
-        return None
-    _, user = np.unique(user[repeated], return_inverse=True)
-    return _compared(user, {name: values[repeated] for name, values in kept.items()}, arms)
+        -(-rows.count() // MOST_ROWS),
+        STRETCHES,
+    )
+    users, user = np.unique(columns["user"], return_inverse=True)
+    return _compared(user, columns, arms) if len(users) >= LEAST_USERS else None
 
 
-def _compared(user: np.ndarray, rows: dict[str, np.ndarray], arms: int) -> WithinUsers:
+def _compared(user: Whole, rows: dict[str, np.ndarray], arms: int) -> WithinUsers:
     arm, reward = rows["id"], rows["reward"].astype(float)
     number, novelty = np.log1p(rows["own"]), np.log1p(rows["any_arm"])
     pooled = arms > MOST_ARMS
@@ -81,7 +77,7 @@ def _compared(user: np.ndarray, rows: dict[str, np.ndarray], arms: int) -> Withi
     own = np.zeros((len(user), count))
     own[np.arange(len(user)), group[arm]] = number
     beside = np.hstack([
-        _indicators(np.zeros(len(arm), int) if pooled else arm),
+        _indicators(group[arm]),
         _indicators(np.searchsorted(NUMBERS, rows["any_arm"], side="right")),
         _indicators(rows["stretch"]),
     ])  # fmt: skip
@@ -104,40 +100,39 @@ def _compared(user: np.ndarray, rows: dict[str, np.ndarray], arms: int) -> Withi
     )
 
 
-def _indicators(group: np.ndarray) -> np.ndarray:
+def _indicators(group: Whole) -> Floats:
     """Return a column of 0 and 1 for each group but the first."""
     found, place = np.unique(group, return_inverse=True)
     return np.asarray((place[:, None] == np.arange(1, len(found))).astype(float))
 
 
-def _within(columns: np.ndarray, user: np.ndarray) -> np.ndarray:
+def _within(columns: Floats, user: Whole) -> Floats:
     """Return columns less their mean of each user."""
     sizes = np.bincount(user)
-    means = [np.bincount(user, column) / sizes for column in columns.T]
-    return np.asarray(columns - np.stack(means, axis=1)[user])
+    means = np.array([np.bincount(user, column) / sizes for column in columns.T])
+    return np.asarray(columns - means.T[user])
 
 
-def _z(design: np.ndarray, reward: np.ndarray, user: np.ndarray) -> np.ndarray:
+def _z(design: Floats, reward: Floats, user: Whole) -> Floats:
     """Return least-squares coefficients over their standard errors, which allow for anything within a user."""
     inverse = np.linalg.pinv(design.T @ design)
     coefficients = inverse @ (design.T @ reward)
     residual = reward - design @ coefficients
-    scores = np.column_stack([np.bincount(user, column * residual) for column in design.T])
-    variance = np.diag(inverse @ (scores.T @ scores) @ inverse)
+    scores = np.array([np.bincount(user, column * residual) for column in design.T])
+    variance = np.diag(inverse @ (scores @ scores.T) @ inverse)
     return np.asarray(coefficients / np.sqrt(np.maximum(variance, 1e-300)))
 
 
-def _placebo(own: np.ndarray, rest: np.ndarray, user: np.ndarray) -> float:
+def _placebo(own: Floats, rest: Floats, user: Whole) -> float:
     """Return how often the largest fall is as large where each user's exposures are shuffled."""
-    some = np.flatnonzero(user < np.searchsorted(np.cumsum(np.bincount(user)), MOST_SHUFFLED, side="right") + 1)
+    most = np.searchsorted(np.cumsum(np.bincount(user)), MOST_SHUFFLED, side="right")
+    some = np.argsort(user, kind="stable")[: np.count_nonzero(user <= most)]
     own, rest, user = own[some], rest[some], user[some]
     generator = np.random.default_rng(SEED)
-    scale = np.sqrt(np.maximum((own**2).sum(axis=0), 1e-300))
-    largest = float((-(own.T @ rest) / scale).max())
-    in_order = np.argsort(user, kind="stable")
-    own, rest, user = own[in_order], rest[in_order], user[in_order]
-    as_large = 0
+    own = own / np.sqrt(np.maximum((own**2).sum(axis=0), 1e-300))
+    largest = (own.T @ rest).min()
+    as_large = 1  # the log itself is one of them
     for _ in range(PLACEBOS):
         shuffled = rest[np.lexsort((generator.random(len(user)), user))]
-        as_large += bool((-(own.T @ shuffled) / scale).max() >= largest)
-    return (1 + as_large) / (1 + PLACEBOS)
+        as_large += bool((own.T @ shuffled).min() <= largest)
+    return as_large / (1 + PLACEBOS)

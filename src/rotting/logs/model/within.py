@@ -7,11 +7,13 @@ levels and free slices it is a trend. What tells are differences of slopes and o
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from rotting.logs.model.mixed import FREE, WANDERINGS, Arms, Assumed, Fit, weights
+from rotting.logs.arrays import Flags, Floats, Whole
+from rotting.logs.model.mixed import FREE, WANDERINGS, Arms, Fit, averaged, log_averaged, weights
 from rotting.logs.model.panel import Panel
 
 FALSE_DISCOVERIES = 0.1
@@ -32,43 +34,38 @@ class Within:
     """What is seen of each arm beside the others."""
 
     fits: list[tuple[float, Fit]]  # probabilities of assumptions, and what they fit
-    column: np.ndarray  # exposures as a share of all the arm has, [arm, slice]
-    falling: np.ndarray  # p-values of "does not fall more than the others"
-    rising: np.ndarray
-    lost: np.ndarray  # the logarithm of what is left of the first value at the last exposure, beside the others
-    error: np.ndarray
-    testable: np.ndarray  # bool: enough rewards and slices
+    column: Floats  # exposures as a share of all the arm has, [arm, slice]
+    falling: Floats  # p-values of "does not fall more than the others"
+    rising: Floats
+    lost: Floats  # the logarithm of what is left of the first value at the last exposure, beside the others
+    error: Floats
+    testable: Flags  # enough rewards and slices
     fewest: float  # rewards (events) that an arm must have to be called
-    jumps: np.ndarray  # bool: a jump is likelier than a slope
-    sure_jumps: np.ndarray  # bool: and far likelier than that nothing happened
-    jump_at: np.ndarray  # the slice from which the arm is worth something else, where it jumps
+    jumps: Flags  # a jump is likelier than a slope
+    sure_jumps: Flags  # and far likelier than that nothing happened
+    jump_at: Whole  # the slice from which the arm is worth something else, where it jumps
 
     @property
     def likeliest(self) -> Fit:
         """The fit under the likeliest kind of wandering."""
         return max(self.fits, key=lambda pair: pair[0])[1]
 
-    def called(self) -> np.ndarray:
+    def called(self) -> Flags:
         """Return which arms fall at a false-discovery rate, and more likely in a slope than at once.
 
         An arm must fall by itself, too, and beside the others whichever slice of time is left out.
         """
-        seen = discoveries(self.falling, self.testable)
-        fallen = np.asarray(seen & ~self.jumps & (self.alone() < BY_ITSELF))
-        for arm in np.flatnonzero(fallen).tolist():
-            fallen[arm] = without_any_slice(self, arm) < SEEN_WITHOUT
+        fallen = discoveries(self.falling, self.testable) & ~self.jumps & (self.alone() < BY_ITSELF)
+        fallen[fallen] = [without_any_slice(self, arm) < SEEN_WITHOUT for arm in np.flatnonzero(fallen).tolist()]
         return fallen
 
-    def alone(self, lost: np.ndarray | float = 0.0) -> np.ndarray:
+    def alone(self, lost: Floats | float = 0.0) -> Floats:
         """Return p-values of "loses no more than that", as if time did nothing; losses are logarithms, as `lost`."""
-        p_value = np.zeros(len(self.falling))
-        for chance, fit in self.fits:
-            own = fit.own(self.column, calendar=False)
-            p_value += chance * ndtr(own.z() - lost * np.sqrt(own.information))
-        return p_value
+        own = [(chance, fit.own(self.column, calendar=False)) for chance, fit in self.fits]
+        return np.asarray(averaged(own, lambda slope: ndtr(slope.z() - lost * np.sqrt(slope.information))))
 
 
-def discoveries(p_values: np.ndarray, tested: np.ndarray, rate: float = FALSE_DISCOVERIES) -> np.ndarray:
+def discoveries(p_values: Floats, tested: Flags, rate: float = FALSE_DISCOVERIES) -> Flags:
     """Return which hypotheses are rejected at a false-discovery rate (Benjamini and Hochberg, 1995).
 
     >>> discoveries(np.array([0.001, 0.04, 0.3, 0.001]), np.array([True, True, True, False]))
@@ -77,7 +74,7 @@ def discoveries(p_values: np.ndarray, tested: np.ndarray, rate: float = FALSE_DI
     rejected = np.zeros(len(p_values), dtype=bool)
     order = np.flatnonzero(tested)[np.argsort(p_values[tested], kind="stable")]
     below = np.flatnonzero(p_values[order] <= rate * np.arange(1, len(order) + 1) / max(len(order), 1))
-    rejected[order[: below[-1] + 1 if len(below) else 0]] = True
+    rejected[order[: below.max(initial=-1) + 1]] = True
     return rejected
 
 
@@ -94,84 +91,84 @@ def fewest_rewards(arms: int) -> float:
 
 def look_within(panel: Panel) -> Within:
     """Test each arm beside the others, averaged over how arms may wander."""
-    share = np.where(panel.shown > 0, panel.exposure / panel.exposures[:, None] - 0.5, 0.0)
-    column = share * (panel.shown > 0)
+    there = panel.shown > 0
+    column = np.where(there, panel.exposure / panel.exposures[:, None] - 0.5, 0.0)
     fits = learnt(panel, column)
-    slopes = [fit.own(column) for _, fit in fits]
-    chances = np.array([chance for chance, _ in fits])
-    z = np.stack([slope.z() for slope in slopes])
-    information = chances @ np.stack([slope.information for slope in slopes])
+    slopes = [(chance, fit.own(column)) for chance, fit in fits]
     fewest = fewest_rewards(panel.arms)
-    testable = (panel.events >= fewest) & ((panel.shown > 0).sum(axis=1) >= LEAST_SLICES) & (information > FREE**-2)
-    error = chances @ np.stack([1 / np.sqrt(slope.information + FREE**-2) for slope in slopes])
-    lost = chances @ np.stack([slope.score / (slope.information + FREE**-2) for slope in slopes])
-    falling = np.where(testable, chances @ ndtr(z), 1.0)
-    rising = np.where(testable, chances @ ndtr(-z), 1.0)
-    return Within(fits, column, falling, rising, lost, error, testable, fewest, *_jumps(panel, share, fits))
+    known = averaged(slopes, lambda slope: slope.information) > FREE**-2
+    testable = (panel.events >= fewest) & (there.sum(axis=1) >= LEAST_SLICES) & known
+    return Within(
+        fits,
+        column,
+        falling=np.where(testable, averaged(slopes, lambda slope: ndtr(slope.z())), 1.0),
+        rising=np.where(testable, averaged(slopes, lambda slope: ndtr(-slope.z())), 1.0),
+        lost=averaged(slopes, lambda slope: slope.mean(FREE)),
+        error=averaged(slopes, lambda slope: slope.error(FREE)),
+        testable=testable,
+        fewest=fewest,
+        **_jumps(panel, column, fits),
+    )
 
 
-def learnt(panel: Panel, column: np.ndarray) -> list[tuple[float, Fit]]:
+def learnt(panel: Panel, column: Floats) -> list[tuple[float, Fit]]:
     """Return how likely each kind of wandering is, given any slopes of arms, with fits without slopes."""
     some = panel.some(MOST_LEARNT_FROM)
     sample, axis = panel.of(some), column[some]
     logs = [
-        Fit(Arms(sample, Assumed(slope=FREE, wander=spread, length=length), axis)).log_likelihood + np.log(prior)
-        for spread, length, prior in WANDERINGS
+        Fit(Arms(sample, assumed._replace(slope=FREE), axis)).log_likelihood + np.log(prior)
+        for assumed, prior in WANDERINGS
     ]
-    chances = weights(np.array(logs))
-    chances = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
-    chances /= chances.sum()
-    return [
-        (float(chance), Fit(Arms(panel, Assumed(wander=spread, length=length))))
-        for chance, (spread, length, _) in zip(chances, WANDERINGS, strict=True)
-        if chance > 0
-    ]
+    chances = zip(likely_enough(weights(np.array(logs))).tolist(), WANDERINGS, strict=True)
+    return [(chance, Fit(Arms(panel, assumed))) for chance, (assumed, _) in chances if chance > 0]
 
 
-def _jumps(panel: Panel, share: np.ndarray, fits: list[tuple[float, Fit]]) -> tuple[np.ndarray, ...]:
+def likely_enough(chances: Floats) -> Floats:
+    """Return probabilities without those that are far smaller than the largest."""
+    kept = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
+    return np.asarray(kept / kept.sum())
+
+
+def _jumps(panel: Panel, column: Floats, fits: list[tuple[float, Fit]]) -> dict[str, Any]:
     """Return which arms jump rather than slope, which surely do, and where: a replaced creative, a new audience.
 
     Slopes fall steadily, or at first; jumps may be anywhere. Each has its own spread beforehand. A jump must
     be seen beside slopes of all arms, too: what others lose on busy days must not look like a jump of one that rests.
     """
-    there = panel.shown > 0
-    straight, soon = share * there, np.exp(-(share + 0.5) / FADES) * there
-    slope = np.full(panel.arms, -np.inf)
-    for chance, fit in fits:
-        smooth = np.logaddexp(*(fit.own(each).log_evidence(SLOPES) for each in (straight, soon))) - np.log(2)
-        slope = np.logaddexp(slope, np.log(chance) + smooth)
+    soon = np.exp(-(column + 0.5) / FADES) * (panel.shown > 0)
+    ways = [(0.5, column), (0.5, soon)]
+    slope = log_averaged(fits, lambda fit: log_averaged(ways, lambda way: fit.own(way).log_evidence(SLOPES)))
     jump, at = _jump_evidence(panel, fits)
-    beside = [(chance, Fit(Arms(panel, fit.arms.assumed._replace(slope=SLOPES), straight))) for chance, fit in fits]
+    beside = [(chance, Fit(Arms(panel, fit.arms.assumed._replace(slope=SLOPES), column))) for chance, fit in fits]
     added, _ = _jump_evidence(panel, beside)
     jumps = (jump > slope) & (added > np.log(LEAST_ADDED))
-    return jumps, jumps & (np.minimum(jump, added) > np.log(STRONG)), at
+    return {"jumps": jumps, "sure_jumps": jumps & (np.minimum(jump, added) > np.log(STRONG)), "jump_at": at}
 
 
-def _jump_evidence(panel: Panel, fits: list[tuple[float, Fit]]) -> tuple[np.ndarray, np.ndarray]:
+def _jump_evidence(panel: Panel, fits: list[tuple[float, Fit]]) -> tuple[Floats, Whole]:
     """Return the logarithm of the evidence for a jump of each arm, against none, and the likeliest place."""
-    there, slices = panel.shown > 0, len(panel.time)
-    jump = np.full((slices - 1, panel.arms), -np.inf)
-    for chance, fit in fits:
-        for place in range(1, slices):
-            found = fit.own(there * (np.arange(slices) >= place))
-            known = np.where(found.information > FREE**-2, found.log_evidence(JUMPS), -np.inf)
-            jump[place - 1] = np.logaddexp(jump[place - 1], np.log(chance) + known)
+    slices = np.arange(len(panel.time))
+    after = [np.where(slices >= place, panel.shown > 0, 0.0) for place in slices[1:]]
+
+    def evidence(fit: Fit) -> Floats:
+        found = map(fit.own, after)
+        return np.array([np.where(each.information > FREE**-2, each.log_evidence(JUMPS), -np.inf) for each in found])
+
+    jump = log_averaged(fits, evidence)
     places = np.maximum(np.isfinite(jump).sum(axis=0), 1)
     return np.logaddexp.reduce(jump, axis=0) - np.log(places), 1 + np.argmax(jump, axis=0)
 
 
 def without_any_slice(within: Within, arm: int) -> float:
     """Return the largest p-value of an arm's fall if one slice of time of it is left out: one day decides nothing."""
-    largest = 0.0
     panel = within.fits[0][1].panel
-    for place in np.flatnonzero(panel.shown[arm] > 0):
-        p_value = 0.0
-        for chance, fit in within.fits:
-            own = panel.of(np.array([arm]))
-            weight = own.weight.copy()
-            weight[0, place] = 0.0
-            left = Arms(dataclasses.replace(own, weight=weight, response=own.response - fit.slices), fit.arms.assumed)
-            alone = Fit(left).own(within.column[[arm]], calendar=False)
-            p_value += chance * float(ndtr(alone.z()[0]))
-        largest = max(largest, p_value)
-    return largest
+    places = np.flatnonzero(panel.shown[arm] > 0)
+    copies = np.full(len(places), arm)
+    own = panel.of(copies)
+    own.weight[np.arange(len(places)), places] = 0.0
+
+    def alone(fit: Fit) -> Floats:
+        left = Arms(dataclasses.replace(own, response=own.response - fit.slices), fit.arms.assumed)
+        return np.asarray(ndtr(Fit(left).own(within.column[copies], calendar=False).z()))
+
+    return float(averaged(within.fits, alone).max())

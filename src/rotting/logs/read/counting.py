@@ -135,10 +135,7 @@ def count_arms(
         variance = variance_from_differences(float(own["squared_differences"].sum()), float(own["differences"].sum()))
         cells = Cells(**{field.name: own[field.name] for field in dataclasses.fields(Cells)})
         found.append(Arm(name, int(exposures), cells, variance, **amounts[index]))
-    # What looks at single rows later finds them as the tables `log` and `arms`.
-    rows.database.execute(f"CREATE TEMP VIEW log AS {rows.using('SELECT * EXCLUDE (id), place AS rowid FROM log')}")
-    rows.database.execute(f"CREATE TEMP VIEW arms AS {shown.using('SELECT arm, id FROM log')}")
-    users = None if columns.unit is None else within_users(rows.database, len(found))
+    users = None if columns.unit is None else within_users(rows, len(found))
     return Counted(tuple(found), int(arms) - len(found), first, last, cap, capped_rows, strata, segments, users), rows
 
 

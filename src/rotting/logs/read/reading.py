@@ -137,7 +137,7 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
             rows_left_out=irregular.rows - sum(irregular.dropped.values()) - kept.count(),
             notes=rows.notes,
             currency=staged.currency,
-            periods=compare_periods(kept.database, columns, options.before, options.after),
+            periods=compare_periods(kept, columns, options.before, options.after),
             reward_wait=reward_wait(rows, options.reward_time),
             covariates=tuple(covariates),
         )

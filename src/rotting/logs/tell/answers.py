@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rotting.logs.model.findings import LAUNCHES, OWN
 from rotting.logs.model.within import FALSE_DISCOVERIES
-from rotting.logs.tell.sentences import CONSTANT_REWARDS, FALLS_TOGETHER, FALLS_WITH_CALENDAR, rounded
-from rotting.logs.worth.estimates import Estimate, money
+from rotting.logs.tell.sentences import CONSTANT_REWARDS, FALLS_TOGETHER, FALLS_WITH_CALENDAR, listed
+from rotting.logs.worth.estimates import Estimate, figures, interval_text, money, rounded
 from rotting.logs.worth.gain import KEEP, PER
-from rotting.logs.worth.recommending import KEEP_IT, REPLACE, REST, RETIRE, figures, interval_text
+from rotting.logs.worth.recommending import KEEP_IT, REPLACE, REST, RETIRE
 
 if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis
     from rotting.logs.worth.arms import ArmDiagnosis
 
 NAMED_ARMS, WORN_ARMS = 12, 5
-LOWEST_SHARE = 0.01  # probabilities below are said to be less than this
 
 
 def in_order(arms: Sequence[ArmDiagnosis]) -> list[ArmDiagnosis]:
     """Return arms in an order that helps: those still shown and to act on first, the worst first; then the best."""
     order = [REPLACE, REST, RETIRE, KEEP_IT]
-
-    def key(arm: ArmDiagnosis) -> tuple[bool, int, bool, float]:
-        worth = arm.next_1000.point
-        return (
+    return sorted(
+        arms,
+        key=lambda arm: (
             not arm.shown_lately,
             order.index(arm.action),
             not arm.rotting,
-            -worth if arm.action == KEEP_IT else worth,
-        )
-
-    return sorted(arms, key=key)
-
-
-def named(arms: Sequence[ArmDiagnosis], most: int = NAMED_ARMS) -> str:
-    """Return the names of some arms, and how many more there are."""
-    more = f" and {len(arms) - most:,} more" if len(arms) > most else ""
-    return ", ".join(arm.arm for arm in arms[:most]) + more
+            arm.next_1000.point * (-1 if arm.action == KEEP_IT else 1),
+        ),
+    )
 
 
-def per_1000(value: Estimate, diagnosis: Diagnosis) -> str:
-    """Return what 1000 exposures earn, with its interval: successes, rewards or money."""
-    return value.written(lambda each: money(figures(PER * each), diagnosis.currency), what_is_earned(diagnosis))
-
-
-def what_is_earned(diagnosis: Diagnosis) -> str:
-    """Return the unit of what exposures earn, where money does not say it."""
-    return "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
+def amount(value: Estimate, diagnosis: Diagnosis, number: Callable[[float], str]) -> str:
+    """Return what is earned, with its interval: successes, rewards or money, which says so itself."""
+    unit = "" if diagnosis.currency else " rewards" if diagnosis.rewards == "numbers" else " successes"
+    return value.written(lambda each: money(number(each), diagnosis.currency), unit)
 
 
 def what_is_worn(diagnosis: Diagnosis) -> Iterator[str]:
@@ -62,36 +49,29 @@ def what_is_worn(diagnosis: Diagnosis) -> Iterator[str]:
             FALLS_TOGETHER: "That is not known: rewards fall, and this log cannot tell why.",
         }.get(diagnosis.verdict, "Nothing that this log can see.")
         return
-    shown = sorted((arm for arm in worn if arm.shown_lately), key=lambda arm: -(lost_share(arm) or 0.0))
-    losses = [f"{arm.arm} ({_loss(arm, diagnosis)})" for arm in shown[:WORN_ARMS]]
-    more = len(shown) - len(losses)
+    shown = sorted(
+        (arm for arm in worn if arm.shown_lately), key=lambda arm: -(arm.value_lost or 0.0) / (arm.value_first or 1.0)
+    )
+    names = ", ".join(arm.arm + _loss(arm, diagnosis) for arm in shown[:WORN_ARMS])
     text = f"{len(worn):,} of {len(diagnosis.arms):,} arms"
-    if losses:
-        told = any(arm.first is not None for arm in shown)
-        begins = ", most of all " if more else ": "
-        names = ", ".join(losses) if told else ", ".join(arm.arm for arm in shown[:WORN_ARMS])
-        text += begins + names + (f"; {more:,} more are in the table" if more else "")
+    if len(shown) > WORN_ARMS:
+        text += f", most of all {names}; {len(shown) - WORN_ARMS:,} more are in the table"
+    elif shown:
+        text += f": {names}"
     yield text + "."
     if len(shown) < len(worn):
         gone = len(worn) - len(shown)
         yield f"{gone:,} of them {'was' if gone == 1 else 'were'} not shown in the last quarter of the log."
 
 
-def lost_share(arm: ArmDiagnosis) -> float | None:
-    """Return the share of its first value that an arm has lost, if that is known."""
-    return arm.value_lost / arm.value_first if arm.value_first and arm.value_lost is not None else None
-
-
 def _loss(arm: ArmDiagnosis, diagnosis: Diagnosis) -> str:
-    if arm.first is None or arm.last is None:
-        return "users tire of it"
+    if arm.value_first is None or arm.value_last is None:  # per unit
+        return ""
     first, last = (
-        f"{figures(100 * each.point)}%"
-        if diagnosis.rewards == "0/1"
-        else money(figures(each.point), diagnosis.currency)
-        for each in (arm.first, arm.last)
+        f"{figures(100 * each)}%" if diagnosis.rewards == "0/1" else money(figures(each), diagnosis.currency)
+        for each in (arm.value_first, arm.value_last)
     )
-    return f"from {first} to {last}"
+    return f" (from {first} to {last})"
 
 
 def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
@@ -99,14 +79,13 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.verdict == CONSTANT_REWARDS:
         return
     alone, together = (sum(arm.evidence == kind for arm in diagnosis.arms) for kind in (OWN, LAUNCHES))
-    chance = {name: f"{share:.2g}" for name, share in diagnosis.placebos.items()}
     if alone:
         rate = 1 / FALSE_DISCOVERIES
         yield f"Of arms called on evidence of their own, at most about 1 in {rate:.0f} is a false alarm by chance."
     if together:
         yield "That items wear out rests on launches, or on how fast arms were shown: see what would undo it."
-    if chance:
-        dealt = "; ".join(f"{name}: p = {share}" for name, share in chance.items())
+    if diagnosis.placebos:
+        dealt = "; ".join(f"{name}: p = {share:.2g}" for name, share in diagnosis.placebos.items())
         yield f"How often placebos, which are this log with one thing left to chance, say as much: {dealt}."
     yield from diagnosis.rivals
     if diagnosis.detectable_loss is not None:
@@ -134,31 +113,26 @@ def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     arms = [arm for arm in in_order(diagnosis.arms) if arm.shown_lately]
     for action, why in (
         (REPLACE, ", the worst first: they have lost much of what they were worth"),
-        (REST, _rest_reason(diagnosis)),
+        (REST, ": per user, not for all. Show a user who has seen one of them several times another one"),
         (RETIRE, ": they were never worth as much as the best"),
         (KEEP_IT, ""),
     ):
-        own = [arm for arm in arms if arm.action == action]
+        own = [arm.arm for arm in arms if arm.action == action]
         if own:
-            what = "all" if len(own) == len(arms) > 1 else named(own)
+            what = "all" if len(own) == len(arms) > 1 else listed(own, NAMED_ARMS)
             yield action.capitalize(), what + why + "."
     yield from _about_fresh_ones(diagnosis)
     yield from _about_sharing(diagnosis)
-
-
-def _rest_reason(diagnosis: Diagnosis) -> str:
-    if diagnosis.per_unit:
-        return ": per user, not for all. Show a user who has seen one of them several times another one"
-    return ": they wear out and come back"
 
 
 def _about_fresh_ones(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     replaced = [arm for arm in diagnosis.arms if arm.action == REPLACE and arm.shown_lately]
     if diagnosis.fresh_value is not None and replaced:
         now = sum(arm.next_1000.point for arm in replaced) / len(replaced)
+        fresh = amount(diagnosis.fresh_value, diagnosis, lambda value: figures(PER * value))
         yield (
             "What fresh ones may earn",
-            f"per 1000 exposures: {per_1000(diagnosis.fresh_value, diagnosis)}, if they are like those of this log "
+            f"per 1000 exposures: {fresh}, if they are like those of this log "
             f"were at first. Those to replace will earn {money(figures(PER * now), diagnosis.currency)}.",
         )
     if diagnosis.fresh_arms_per_month is not None:

@@ -12,6 +12,7 @@ from rotting.logs.model.findings import Findings
 from rotting.logs.model.launches import CANNOT_TELL
 from rotting.logs.read.counting import LEAST_EXPOSURES, MOST_ARMS
 from rotting.logs.read.reading import Log
+from rotting.logs.tell.sentences import listed
 from rotting.logs.worth.arms import ArmDiagnosis
 from rotting.logs.worth.gain import MOST_PLAYED, Gain
 
@@ -64,12 +65,11 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         rewards = sum(burst.rewards for burst in findings.bursts)
         total = sum(float(arm.cells.total.sum()) for arm in log.arms)
         arms = sorted({burst.arm for burst in findings.bursts})
-        shown = ", ".join(arms[:5]) + (f" and {len(arms) - 5:,} more" if len(arms) > 5 else "")
+        at_launch = any(burst.first_exposure == 0 for burst in findings.bursts)
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
-            f"({rewards / max(total, 1):.0%} of them), in {shown}: tests, bots or counting errors."
-            + _LAUNCHES
-            * any(burst.first_exposure == 0 for burst in findings.bursts)
+            f"({rewards / max(total, 1):.0%} of them), in {listed(arms)}: tests, bots or counting errors."
+            f"{_LAUNCHES if at_launch else ''}"
         )
     if findings.starts_fade:
         yield (
@@ -110,8 +110,7 @@ def exposures_to_see(power: float, exposures: int, loss: float = 0.25) -> int:
     5800
     """
     needed = exposures * (math.log1p(-min(power, 0.999)) / math.log1p(-loss)) ** 2
-    digits = 1 - math.floor(math.log10(max(needed, 1.0)))
-    return int(round(needed, digits))
+    return int(float(f"{needed:.2g}"))
 
 
 def _about_gains(log: Log, gains: Sequence[Gain]) -> Iterator[str]:
@@ -145,8 +144,7 @@ def _about_arms(arms: Sequence[ArmDiagnosis]) -> Iterator[str]:
     ):
         if names:
             subject = f"An arm {verb}s" if len(names) == 1 else f"Some arms {verb}"
-            shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
-            yield f"{subject} {manner} ({shown}): {remark}."
+            yield f"{subject} {manner} ({listed(names)}): {remark}."
     few = [arm for arm in arms if not arm.enough]
     if few:
         yield (

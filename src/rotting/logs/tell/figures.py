@@ -38,27 +38,23 @@ def arms_figure(diagnosis: Diagnosis) -> Figure:
     highest = [max(max(arm.curve["high"]), 1e-300) for arm in arms]
     # One strong arm must not flatten all others.
     alike = max(highest) <= ALIKE * float(np.median(highest))
-    grid = figure.subplots(rows, columns, sharey=alike, squeeze=False)
-    for axes in grid.ravel()[len(arms) :]:
+    every = figure.subplots(rows, columns, sharey=alike, squeeze=False).ravel()
+    for axes in every[len(arms) :]:
         axes.set_visible(False)
-    for arm, axes in zip(arms, grid.ravel(), strict=False):
+    for arm, axes in zip(arms, every, strict=False):
         _draw_arm(axes, arm, finding_of(arm, diagnosis.verdict), binary=diagnosis.rewards == "0/1")
-    for group, axes in (
-        [(arms, grid[0, 0])] if alike else [([arm], axes) for arm, axes in zip(arms, grid.ravel(), strict=False)]
-    ):
-        _set_limits(axes, group)
+        _set_limits(axes, arms if alike else [arm])
     figure.supxlabel("exposures", fontsize=11)
     return figure
 
 
 def _set_limits(axes: Axes, arms: list[ArmDiagnosis]) -> None:
     # The limits follow the bands: the noisy mean of a bin of few rows must not flatten the fits.
-    low, high = (np.array([value for arm in arms for value in arm.curve[name]]) for name in ("low", "high"))
-    margin = 0.1 * float(high.max() - low.min()) or 1.0
+    low, high = min(min(arm.curve["low"]) for arm in arms), max(max(arm.curve["high"]) for arm in arms)
+    apart = high - low or 1.0
     # An axis from 0 shows how much is lost of the whole, unless all lies so far away from 0 that nothing would be seen.
-    from_zero = 0 <= low.min() < FAR_FROM_ZERO * (high.max() - low.min() or 1.0)
-    bottom = 0.0 if from_zero else float(low.min()) - margin
-    axes.set_ylim(bottom, float(high.max()) + margin)
+    bottom = 0.0 if 0 <= low < FAR_FROM_ZERO * apart else low - 0.1 * apart
+    axes.set_ylim(bottom, high + 0.1 * apart)
 
 
 def _draw_arm(axes: Axes, arm: ArmDiagnosis, finding: str, binary: bool) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from rotting._output.notebooks import card
 from rotting._output.pages import figure, page, table
-from rotting.logs.tell.answers import how_sure, in_order, what_is_earned, what_is_worn, what_to_do
+from rotting.logs.tell.answers import amount, how_sure, in_order, what_is_worn, what_to_do
 from rotting.logs.tell.figures import SHOWN_ARMS, arms_figure, gain_figure
-from rotting.logs.tell.sentences import FALLS_TOGETHER, finding_of, rounded
-from rotting.logs.worth.estimates import Estimate, money
+from rotting.logs.tell.sentences import FALLS_TOGETHER, finding_of
+from rotting.logs.worth.estimates import Estimate, figures, money, rounded
 from rotting.logs.worth.gain import KEEP, PER
-from rotting.logs.worth.recommending import figures
 
 if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis
@@ -59,6 +58,7 @@ PER_UNIT = (
     "First and last values are left out: over all users they mix those who tire with those who leave. The next 1000 "
     "exposures are taken to earn what the last quarter of the log did."
 )
+MODEL_LINE = "Line: what the model behind half-lives and gains makes of them"
 GAIN_COLUMNS = ("per 1000 exposures", "reward", "gain from now on")
 
 
@@ -96,30 +96,27 @@ def _about(diagnosis: Diagnosis) -> str:
     return f"{name}{dates}: {diagnosis.rows:,} rows{dropped}; {read}"
 
 
-def _arms(diagnosis: Diagnosis) -> list[str]:
-    shown = in_order(diagnosis.arms)[:SHOWN_ROWS]
-    rest = f" The first {SHOWN_ARMS} of {len(diagnosis.arms)}." if len(diagnosis.arms) > SHOWN_ARMS else ""
-    line = "Line: what the model behind half-lives and gains makes of them"
-    if diagnosis.per_unit:
-        line = "Band: what their counts leave open"
-    counted = " of one user" if diagnosis.per_unit else ""
+def _arms(diagnosis: Diagnosis) -> Iterator[str]:
+    arms, per_unit = in_order(diagnosis.arms), diagnosis.per_unit
+    rest = f" The first {SHOWN_ARMS} of {len(arms)}." if len(arms) > SHOWN_ARMS else ""
+    line = "Band: what their counts leave open" if per_unit else MODEL_LINE
     caption = (
-        f"Dots: mean rewards of bins of exposures{counted}. {line}, with a 90 % band."
+        f"Dots: mean rewards of bins of exposures{' of one user' if per_unit else ''}. {line}, with a 90 % band."
         f" Orange: called worn. Look at the scales: panels may differ.{rest}"
     )
-    findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in shown[:SHOWN_ARMS])
-    numbers = {ARM_COLUMNS.index(name) for name in ARM_NUMBERS}
-    return [
-        "<h2>The arms</h2>" if len(diagnosis.arms) > 1 else "<h2>The arm</h2>",
-        figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption),
-        _sortable(ARM_COLUMNS, arm_rows(diagnosis), numbers),
-        *([f'<p class="soft">{PER_UNIT}</p>'] if diagnosis.per_unit else []),
-        *([f'<p class="soft">{len(diagnosis.arms):,} arms in all.</p>'] if len(diagnosis.arms) > SHOWN_ROWS else []),
-    ]
+    findings = "; ".join(f"{arm.arm}: {finding_of(arm, diagnosis.verdict)}" for arm in arms[:SHOWN_ARMS])
+    yield "<h2>The arms</h2>" if len(arms) > 1 else "<h2>The arm</h2>"
+    yield figure(arms_figure(diagnosis), f"Reward against exposures. {findings}", caption)
+    yield _sortable(ARM_COLUMNS, arm_rows(diagnosis), ARM_NUMBERS)
+    if per_unit:
+        yield f'<p class="soft">{PER_UNIT}</p>'
+    if len(arms) > SHOWN_ROWS:
+        yield f'<p class="soft">{len(arms):,} arms in all.</p>'
 
 
-def _sortable(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[int]) -> str:
-    return f'<div class="sortable">{table(columns, rows[:SHOWN_ROWS], numbers=numbers)}</div>'
+def _sortable(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str]) -> str:
+    places = {columns.index(name) for name in numbers}
+    return f'<div class="sortable">{table(columns, rows[:SHOWN_ROWS], numbers=places)}</div>'
 
 
 def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
@@ -132,10 +129,10 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
     rows = []
     for arm in in_order(diagnosis.arms):
         notes = [
-            *(["rises"] if arm.rising else []),
-            *([arm.evidence] if arm.evidence else []),
-            *([f"drops after {arm.drop_at:,} exposures"] if arm.drop_at is not None else []),
-            *(["half-life beyond the log"] if arm.half_life_beyond_log else []),
+            "rises" if arm.rising else "",
+            arm.evidence,
+            "" if arm.drop_at is None else f"drops after {arm.drop_at:,} exposures",
+            "half-life beyond the log" if arm.half_life_beyond_log else "",
         ]
         unseen = "cannot tell" if diagnosis.verdict == FALLS_TOGETHER else "not seen"
         wears_out = "yes" if arm.rotting else unseen if arm.enough else "too little to say"
@@ -150,7 +147,7 @@ def arm_rows(diagnosis: Diagnosis) -> list[list[str]]:
                 spread(arm.first),
                 spread(arm.last),
                 spread(arm.next_1000),
-                ", ".join(notes),
+                ", ".join(filter(None, notes)),
             ],
         )
     return rows
@@ -207,36 +204,26 @@ def with_interval(estimate: Estimate) -> str:
     return estimate.written(lambda value: f"{round(value, decimals) + 0.0:,.{decimals}f}")
 
 
-def _gains(diagnosis: Diagnosis) -> list[str]:
+def _gains(diagnosis: Diagnosis) -> Iterator[str]:
     if len(diagnosis.arms) == 1:
-        return ["<h2>What would be gained</h2>", "<p>Nothing: with one arm there is nothing to choose between.</p>"]
+        yield "<h2>What would be gained</h2>"
+        yield "<p>Nothing: with one arm there is nothing to choose between.</p>"
     if not diagnosis.gain:
-        return []
+        return
+    advice, exposures = diagnosis.recommended, diagnosis.gain_exposures
     caption = (
-        f"Over the next {diagnosis.gain_exposures:,} exposures, beginning with the arms as they are now, against "
+        f"Over the next {exposures:,} exposures, beginning with the arms as they are now, against "
         "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals."
     )
-    advised = f" Advised: {diagnosis.recommended.label}." if diagnosis.recommended else ""
-    return [
-        "<h2>What would be gained</h2>",
-        *_whole_gain(diagnosis),
-        figure(gain_figure(diagnosis), f"Gain of each policy over what is done now.{advised}", caption),
-        table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2}),
-    ]
-
-
-def _whole_gain(diagnosis: Diagnosis) -> list[str]:
-    """Return what the advice is worth over the whole period ahead, in rewards or money."""
-    advice = diagnosis.recommended
-    if advice is None or advice.label == KEEP:
-        return []
-    gain = diagnosis.gain_of(advice.played_as).gain
-    share = diagnosis.gain_exposures / PER
-    earned = gain.written(lambda value: money(f"{share * value:,.0f}", diagnosis.currency), what_is_earned(diagnosis))
-    return [
-        f"<p>{escape(advice.label)} would earn about {escape(earned)} more over the next "
-        f"{diagnosis.gain_exposures:,} exposures.</p>"
-    ]
+    yield "<h2>What would be gained</h2>"
+    if advice is not None and advice.label != KEEP:
+        gain = diagnosis.gain_of(advice.played_as).gain
+        earned = amount(gain, diagnosis, lambda value: f"{exposures / PER * value:,.0f}")
+        more = f"{advice.label} would earn about {earned} more over the next {exposures:,} exposures."
+        yield f"<p>{escape(more)}</p>"
+    advised = f" Advised: {advice.label}." if advice else ""
+    yield figure(gain_figure(diagnosis), f"Gain of each policy over what is done now.{advised}", caption)
+    yield table(GAIN_COLUMNS, gain_rows(diagnosis), numbers={1, 2})
 
 
 def period_rows(diagnosis: Diagnosis) -> list[list[str]]:
@@ -252,39 +239,34 @@ def period_rows(diagnosis: Diagnosis) -> list[list[str]]:
     return rows
 
 
-def _periods(diagnosis: Diagnosis) -> list[str]:
-    if diagnosis.periods is None:
-        return []
-    before, after = escape(diagnosis.periods.before), escape(diagnosis.periods.after)
-    return [
-        "<h2>Before and after</h2>",
-        f"<p>Mean rewards before {before}, and from {after} on, with 90 % intervals of the change. All arms together "
-        "change with the mix of arms, too.</p>",
-        _sortable(PERIOD_COLUMNS, period_rows(diagnosis), set(range(1, len(PERIOD_COLUMNS)))),
-    ]
+def _periods(diagnosis: Diagnosis) -> Iterator[str]:
+    if diagnosis.periods is not None:
+        before, after = escape(diagnosis.periods.before), escape(diagnosis.periods.after)
+        yield "<h2>Before and after</h2>"
+        yield (
+            f"<p>Mean rewards before {before}, and from {after} on, with 90 % intervals of the change. All arms "
+            "together change with the mix of arms, too.</p>"
+        )
+        yield _sortable(PERIOD_COLUMNS, period_rows(diagnosis), PERIOD_COLUMNS[1:])
 
 
-def _answers(diagnosis: Diagnosis) -> list[str]:
-    """Return the first screen: what is worn, how sure that is, and what to do."""
-    worn, sure = " ".join(what_is_worn(diagnosis)), [f"<li>{escape(each)}</li>" for each in how_sure(diagnosis)]
+def _answers(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the first screen: what is worn, how sure that is, and what to do."""
+    sure = [f"<li>{escape(each)}</li>" for each in how_sure(diagnosis)]
     steps = [f"<li><b>{escape(head)}</b> {escape(rest)}</li>" for head, rest in what_to_do(diagnosis)]
-    return [
-        f"<h2>What is worn?</h2><p>{escape(worn)}</p>",
-        *([f"<h2>How sure is that?</h2><ul>{''.join(sure)}</ul>"] if sure else []),
-        *([f"<h2>What to do</h2><ul>{''.join(steps)}</ul>"] if steps else []),
-    ]
+    yield f"<h2>What is worn?</h2><p>{escape(' '.join(what_is_worn(diagnosis)))}</p>"
+    for question, answers in (("How sure is that?", sure), ("What to do", steps)):
+        if answers:
+            yield f"<h2>{question}</h2><ul>{''.join(answers)}</ul>"
 
 
-def _to_run(diagnosis: Diagnosis) -> list[str]:
-    """Return the code and the commands to paste."""
+def _to_run(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the code and the commands to paste."""
     advice = diagnosis.recommended
-    if advice is None:
-        return []
-    goal = "To run it" if advice.label != KEEP else f"To try {advice.policy} on a part of the traffic"
-    return [
-        "<h2>For those who write code</h2>",
-        f"<p>{escape(goal)}, with decisions and rewards kept in a database, as a service:</p>",
-        f"<pre>{escape(advice.commands)}</pre>",
-        "<p>or from Python:</p>",
-        f"<pre>{escape(advice.code)}</pre>",
-    ]
+    if advice is not None:
+        goal = "To run it" if advice.label != KEEP else f"To try {advice.policy} on a part of the traffic"
+        yield "<h2>For those who write code</h2>"
+        yield f"<p>{escape(goal)}, with decisions and rewards kept in a database, as a service:</p>"
+        yield f"<pre>{escape(advice.commands)}</pre>"
+        yield "<p>or from Python:</p>"
+        yield f"<pre>{escape(advice.code)}</pre>"

@@ -1,25 +1,42 @@
-"""The verdict of a diagnosis in words."""
+"""The verdict of a diagnosis in words, and what else could be the cause of what is called wear-out."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from rotting.logs.model.findings import LAUNCHES, OWN, Findings, assumption
-from rotting.logs.model.launches import AGE, EXPOSURE
+from rotting.logs.model.launches import AGE, CALENDAR, EXPOSURE
 from rotting.logs.read.reading import Log
-from rotting.logs.tell.rivals import other_causes
 from rotting.logs.worth.arms import ArmDiagnosis
-from rotting.logs.worth.estimates import money
+from rotting.logs.worth.estimates import NINETY, figures, money, rounded
 from rotting.logs.worth.gain import KEEP, Gain
-from rotting.logs.worth.recommending import Recommendation, figures
+from rotting.logs.worth.recommending import Recommendation
 
 ROTTING, NOT_ROTTING, CONSTANT_REWARDS = "rotting", "no wear-out found", "rewards never change"
 WIDEST_GAIN = 3.0  # intervals whose ends differ by more than this factor are told by their lower end
 LARGE_SHARE = 0.1  # of the rows; smaller ones are a caveat
 FALLS_WITH_CALENDAR, FALLS_TOGETHER = "falls with the calendar", "falls, cause unclear"
+# A fall of all arms together is named if it is so many standard errors from nothing.
+CLEAR_FALL = 2.5
+# What may change along with an arm's exposures, in words, by the roles of columns that would tell.
+CAUSES = (
+    (("position", "slate"), "their place on the page"),
+    (("spend", "reach", "frequency", "segment"), "their budget or audience"),
+    ((), "the creatives behind their names"),
+)
+
+
+def verdict_of(sigma: float, findings: Findings) -> str:
+    """Return the verdict on rewards that vary so much."""
+    if sigma == 0:
+        return CONSTANT_REWARDS
+    if findings.worn.any():
+        return ROTTING
+    if findings.common_fall > CLEAR_FALL and not findings.log.per_unit:
+        return FALLS_WITH_CALENDAR if findings.driver == CALENDAR else FALLS_TOGETHER
+    return NOT_ROTTING
 
 
 def summary(
@@ -28,12 +45,12 @@ def summary(
     findings: Findings,
     advice: Recommendation | None,
     gains: Sequence[Gain],
-    currency: str = "",
 ) -> str:
     """Return the verdict in one or two sentences."""
     if verdict == CONSTANT_REWARDS:
         return "Rewards hardly ever change from one exposure to the next, so there is nothing to learn from this log."
-    return f"{_finding(verdict, arms, findings)}{_expected_gain(advice, gains, currency)}.{left_out(findings.log)}"
+    gain = _expected_gain(advice, gains, findings.log.currency)
+    return f"{_finding(verdict, arms, findings)}{gain}.{left_out(findings.log)}"
 
 
 def left_out(log: Log) -> str:
@@ -107,16 +124,22 @@ def _share(rotting: int, arms: int) -> str:
 
 def _speed(rotting: Sequence[ArmDiagnosis], their: str) -> str:
     known = [arm for arm in rotting if arm.half_life is not None]
-    if all(arm.first is None for arm in rotting):  # per unit: no speed is asked for
-        return ""
     if not known:
         return f" (this log cannot tell how fast half {their} value is lost)"
-    middle = float(np.median([arm.half_life for arm in known if arm.half_life is not None]))
-    low = float(np.median([arm.half_life_low for arm in known if arm.half_life_low is not None]))
-    high = float(np.median([arm.half_life_high for arm in known if arm.half_life_high is not None]))
+    bounds = [(arm.half_life, arm.half_life_low, arm.half_life_high) for arm in known]
+    middle, low, high = map(rounded, np.median(np.array(bounds, dtype=float), axis=0))
     beyond = 2 * sum(arm.half_life_beyond_log for arm in known) > len(known)
-    speed = f", losing half {their} value in about {rounded(middle)} exposures ({rounded(low)} to {rounded(high)})"
+    speed = f", losing half {their} value in about {middle} exposures ({low} to {high})"
     return speed + (", more than the log holds" if beyond else "")
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return some names, and how many more there are.
+
+    >>> listed(["red", "green", "blue"], 2)
+    'red, green and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain], currency: str) -> str:
@@ -134,13 +157,53 @@ def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain], currenc
     return f"; from now on {advice.label} would earn {told}, if arms were shown to people who are alike"
 
 
-def rounded(value: float) -> str:
-    """Return a number to two significant digits, which is more than is known.
+def other_causes(log: Log) -> str:
+    """Return the causes that no column of the log settles, as a list in words; empty where users are compared."""
+    if log.per_unit:
+        return ""
+    settled = {each.role for each in log.covariates if each.can_be_stratum or not each.varies}
+    left = [words for roles, words in CAUSES if not settled.intersection(roles)]
+    return f"{', '.join(left[:-1])} or {left[-1]}" if len(left) > 1 else "".join(left)
 
-    >>> rounded(1234.0), rounded(0.4)
-    ('1,200', '1')
-    """
-    if value < 1:
-        return "1"
-    digits = 1 - math.floor(math.log10(value))
-    return f"{round(value, digits):,.0f}"
+
+def rivals(findings: Findings) -> Iterator[str]:
+    """Yield what would undo the calls, one sentence for each kind of evidence."""
+    causes = other_causes(findings.log)
+    own = [arm for arm, evidence in enumerate(findings.evidence) if evidence == OWN]
+    if own and causes:
+        within = findings.within
+        lost = np.clip(-within.lost[own], 0.0, None)
+        least = np.clip(lost - NINETY * within.error[own], 0.0, None)
+        yield (
+            "Evidence of their own: arms are compared with others that share the calendar. A change of "
+            f"{causes} that grows with an arm's exposures looks the same: it would have to take away "
+            f"{_lost(float(np.median(lost)))} of its rewards (at least {_lost(float(np.median(least)))}) from its "
+            "first exposure to its last."
+        )
+    if LAUNCHES in findings.evidence:
+        yield from _of_launches(findings)
+
+
+def _of_launches(findings: Findings) -> Iterator[str]:
+    together, panel = findings.together, findings.panel
+    if not together.staggered:
+        yield (
+            "Evidence of paces: arms were launched together, and those shown more fall more. Arms that were shown more "
+            "because they did well at first, by luck, look the same; so do arms whose audience changed as they were "
+            "shown more. A randomised experiment, or resting an arm for a week, would tell."
+        )
+        return
+    ages = float(panel.launch.max() - panel.launch.min()) / panel.typical_age
+    better, least = (np.expm1(max(-together.slope - errors * together.error, 0.0) * ages) for errors in (0.0, NINETY))
+    yield (
+        "Evidence of launches: late arms start as high as early ones did, and fall from there. That takes newer arms "
+        "that are as good at first as older ones were (exchangeable launches). If, from the first launch to the "
+        f"last, newer arms had become better by {better:.0%} (at least {least:.0%}) while everything fell, nothing "
+        "would wear out; levels of the arms of this log differ by about "
+        f"{np.expm1(together.level_spread):.0%}, whenever they were launched. A randomised experiment, or resting an "
+        "arm for a week, would tell."
+    )
+
+
+def _lost(logarithm: float) -> str:
+    return f"{-np.expm1(-logarithm):.0%}"

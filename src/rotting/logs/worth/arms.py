@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import gammaincinv
 
+from rotting.logs.arrays import Floats
 from rotting.logs.model.findings import NONE, Findings
-from rotting.logs.model.noise import reward_variance
-from rotting.logs.read.counting import Arm
+from rotting.logs.model.noise import merged, reward_variances
 from rotting.logs.read.reading import Log
-from rotting.logs.worth.estimates import TAILS, Estimate
+from rotting.logs.worth.estimates import NINETY, TAILS, Estimate, estimates
+from rotting.logs.worth.gain import KEEP, lately
 from rotting.logs.worth.outlook import Draw, wearing_out
 from rotting.logs.worth.recommending import (
     CHANCE,
@@ -22,18 +23,15 @@ from rotting.logs.worth.recommending import (
     action_for,
     action_per_unit,
     chances,
-    estimate,
-    estimates,
-    settled,
 )
-from rotting.logs.worth.shown import curves
 
 LONGEST_HALF_LIFE = 10  # times the exposures of the arm; longer ones are not given
 # Half-lives whose interval spans more than this factor are not told: the log does not hold them.
 WIDEST_HALF_LIFE = 10.0
 AHEAD = 1000  # exposures over which an arm is valued
-LATELY = 0.25  # of the log's time, at its end
-NINETY = 1.645  # standard errors on either side of a 90 % interval
+SHOWN_BINS = 32  # of the figure of an arm
+# Draws times arms over which curves are taken, and draws at least.
+MOST_CURVES, LEAST_CURVES = 10_000, 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,76 +63,86 @@ class ArmDiagnosis:
     curve: dict[str, list[float]]  # exposure, mean, fit (of the model), low and high (of its 90 % band)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Values:
-    """What the draws say about all arms, as [draw, arm]."""
-
-    first: np.ndarray
-    last: np.ndarray
-    ahead: np.ndarray  # the mean over the next exposures
-    halves: np.ndarray  # half-lives, where arms wear out
-
-    @classmethod
-    def of(cls, log: Log, draws: list[Draw]) -> _Values:
-        """Return the values of all arms."""
-        arms = np.arange(len(log.arms))
-        exposures = np.array([arm.exposures for arm in log.arms], dtype=float)
-        steps = np.linspace(0, AHEAD, 9)
-        return cls(
-            first=np.array([draw.first_values() for draw in draws]),
-            last=np.array([draw.values(arms, exposures - 1, 1.0) for draw in draws]),
-            ahead=np.mean([[draw.values(arms, exposures + step, 1.0) for draw in draws] for step in steps], axis=0),
-            halves=np.array([draw.half_lives() for draw in wearing_out(draws)]),
-        )
-
-
-def diagnose_arms(log: Log, findings: Findings, draws: list[Draw]) -> list[ArmDiagnosis]:
+def diagnose_arms(log: Log, findings: Findings, draws: list[Draw], advice: Recommendation | None) -> list[ArmDiagnosis]:
     """Return what is known about every arm, in the order of the log."""
-    values = _Values.of(log, draws)
-    chance, fresh = chances(values.ahead), float(np.mean(values.first))
-    told = _told_per_unit(values, log) if log.per_unit else _told(values, log, findings)
-    events, jumps, differ = findings.panel.events, drops(findings), not findings.alike
-    # An arm that earned next to nothing where others would have earned enough is known to be worse.
-    expected = findings.panel.exposures * findings.panel.mean / findings.panel.event
+    numbers, exposures = np.arange(len(log.arms)), np.array([arm.exposures for arm in log.arms])
+    first = np.array([draw.first_values() for draw in draws])
+    last = np.array([draw.values(numbers, exposures - 1) for draw in draws])
+    steps = np.linspace(0, AHEAD, 9)
+    ahead = np.mean([[draw.values(numbers, exposures + step) for draw in draws] for step in steps], axis=0)
+    halves = np.array([draw.half_lives() for draw in wearing_out(draws)]).T
+    firsts, lasts, nexts = ([value.shifted(log.offset) for value in estimates(drawn)] for drawn in (first, last, ahead))
+    actions = _actions(findings, first, last, ahead, advice)
+    rows = zip(
+        log.arms, curves(findings, draws), findings.evidence, firsts, lasts, nexts, halves, actions, recent_means(log),
+        drops(findings), strict=True,
+    )  # fmt: skip
+    # Per unit the panel counts exposures of all users together: it tells no speed per user, and its first and last
+    # values mix users who tire with users who leave.
+    known = not log.per_unit
     result = []
-    for index, (arm, curve, own) in enumerate(zip(log.arms, curves(log, findings, draws), told, strict=True)):
-        is_rotting, enough = bool(findings.evidence[index] != NONE), bool(findings.testable[index])
-        if not enough and not (expected[index] >= findings.within.fewest and chance[index] < CHANCE):
-            action = Action(KEEP_IT, too_little(float(events[index]), findings))
-        elif log.per_unit:
-            action = action_per_unit(is_rotting)
-        else:
-            first, lost = own["value_first"], own["value_lost"]
-            better = fresh > float(np.mean(values.ahead[:, index])) * 1.2
-            share = lost / first if first > 0 else 0.0
-            action = action_for(is_rotting, float(chance[index]), share, better, differ)
+    for index, (arm, curve, evidence, begins, ends, coming, own, action, recent, drop_at) in enumerate(rows):
+        # Half of a value that is counted from far above 0 says nothing of wear-out.
+        tells = evidence != NONE and not log.offset and known
+        half_life, low, high = half_life_of(own, arm.exposures) if tells else (None, None, None)
         result.append(
             ArmDiagnosis(
                 arm=arm.name,
                 exposures=arm.exposures,
-                rewards=float(events[index]),
-                rotting=is_rotting,
-                evidence=findings.evidence[index],
-                enough=enough,
+                rewards=float(findings.panel.events[index]),
+                rotting=evidence != NONE,
+                evidence=evidence,
+                enough=bool(findings.testable[index]),
                 p_value=float(findings.falling[index]),
-                shown_lately=recent_mean(arm, log) is not None,
+                half_life=half_life,
+                half_life_low=low,
+                half_life_high=high,
+                half_life_beyond_log=half_life is not None and half_life > arm.exposures,
+                value_first=begins.point if known else None,
+                value_last=ends.point if known else None,
+                value_lost=begins.point - ends.point if known else None,
+                first=begins if known else None,
+                last=ends if known else None,
+                next_1000=coming if known else recent or coming,
+                shown_lately=recent is not None,
                 action=action.name,
                 action_reason=action.reason,
                 rising=bool(findings.rising[index]),
-                drop_at=jumps[index],
+                drop_at=drop_at,
                 curve=curve,
-                **own,
             )
         )
     return result
 
 
+def _actions(
+    findings: Findings, first: Floats, last: Floats, ahead: Floats, advice: Recommendation | None
+) -> list[Action]:
+    """Return what to do with each arm, given drawn values[draw, arm]."""
+    panel, log, chance = findings.panel, findings.log, chances(ahead)
+    # An arm that earned next to nothing where others would have earned enough is known to be worse.
+    worse = (panel.exposures * panel.mean / panel.event >= findings.within.fewest) & (chance < CHANCE)
+    better = first.mean() > ahead.mean(axis=0) * 1.2
+    begins, ends = first.mean(axis=0) + log.offset, last.mean(axis=0) + log.offset
+    lost = np.divide(begins - ends, begins, out=np.zeros_like(begins), where=begins > 0)
+    going_on = advice is not None and advice.label == KEEP
+    actions = []
+    for arm, worn in enumerate(findings.worn.tolist()):
+        if not (findings.testable[arm] or worse[arm]):
+            actions.append(Action(KEEP_IT, too_little(float(panel.events[arm]), findings)))
+        elif log.per_unit:
+            actions.append(action_per_unit(worn))
+        else:
+            actions.append(action_for(worn, chance[arm], lost[arm], better[arm], not findings.alike, going_on))
+    return actions
+
+
 def drops(findings: Findings) -> list[int | None]:
     """Return the exposure at which each arm's value drops at once, if it surely does."""
     panel, within = findings.panel, findings.within
-    at = [round(float(panel.exposure[arm, place])) for arm, place in enumerate(within.jump_at)]
+    at = panel.exposure[np.arange(panel.arms), within.jump_at]
     down = (within.lost < 0) & within.sure_jumps & within.testable
-    return [place if is_down else None for place, is_down in zip(at, down.tolist(), strict=True)]
+    return [round(place) if is_down else None for place, is_down in zip(at.tolist(), down.tolist(), strict=True)]
 
 
 def too_little(rewards: float, findings: Findings) -> str:
@@ -146,68 +154,25 @@ def too_little(rewards: float, findings: Findings) -> str:
     return f"too little to say: {rewards:.0f} rewards{needed}, or too few days"
 
 
-def _told(values: _Values, log: Log, findings: Findings) -> Iterator[dict[str, Any]]:
-    """Yield the numbers of each arm."""
-    drawn = [estimates(each) for each in (values.first, values.last, values.ahead)]
-    for index, (arm, is_rotting) in enumerate(zip(log.arms, findings.worn.tolist(), strict=True)):
-        first, last, ahead = (each[index].shifted(log.offset) for each in drawn)
-        # Half of a value that is counted from far above 0 says nothing of wear-out.
-        tells = is_rotting and not log.offset
-        half, low, high = half_life_of(values.halves[:, index], arm.exposures) if tells else (None, None, None)
-        yield {
-            "half_life": half,
-            "half_life_low": low,
-            "half_life_high": high,
-            "half_life_beyond_log": half is not None and half > arm.exposures,
-            "value_first": first.point,
-            "value_last": last.point,
-            "value_lost": first.point - last.point,
-            "first": first,
-            "last": last,
-            "next_1000": ahead,
-        }
-
-
-def _told_per_unit(values: _Values, log: Log) -> Iterator[dict[str, Any]]:
-    """Yield the numbers of each arm where exposures are counted per unit: what it earned lately, and nothing else.
-
-    The panel counts exposures of all users together: it tells no speed per user, and its first and last values mix
-    users who tire with users who leave.
-    """
-    unknown = ("half_life", "half_life_low", "half_life_high", "value_first", "value_last", "value_lost")
-    for arm, ahead in zip(log.arms, estimates(values.ahead), strict=True):
-        coming = recent_mean(arm, log) or ahead.shifted(log.offset)
-        nothing = dict.fromkeys((*unknown, "first", "last"))
-        yield nothing | {"half_life_beyond_log": False, "next_1000": coming}
-
-
-def in_agreement(arm: ArmDiagnosis, advice: Recommendation | None) -> ArmDiagnosis:
-    """Return the arm with an action that agrees with the advice for all arms."""
-    action = settled(Action(arm.action, arm.action_reason), advice)
-    return dataclasses.replace(arm, action=action.name, action_reason=action.reason)
-
-
-def fresh_value(log: Log, findings: Findings, draws: list[Draw]) -> Estimate | None:
+def fresh_value(findings: Findings, draws: list[Draw]) -> Estimate | None:
     """Return what a fresh arm is worth at first, if it is like those of the log; None where nothing wears out."""
-    if not findings.worn.any() or log.per_unit:
+    if not findings.worn.any() or findings.log.per_unit:
         return None
     drawn = [draw.first_values(AHEAD) for draw in draws]
-    return estimate(np.concatenate(drawn)).shifted(log.offset)
+    return estimates(np.concatenate(drawn)[:, None])[0].shifted(findings.log.offset)
 
 
-def recent_mean(arm: Arm, log: Log) -> Estimate | None:
-    """Return the mean reward of an arm in the last quarter of the log, or None if it was not shown there."""
-    late = arm.cells.time >= 1 - LATELY
-    count = float(arm.cells.count[late].sum())
-    if count == 0:
-        return None
-    mean = float(arm.cells.total[late].sum()) / count
-    error = NINETY * float(np.sqrt(reward_variance(arm, log) / count))
-    low = max(mean - error, 0.0) if log.binary else mean - error
-    return Estimate(mean, low, min(mean + error, 1.0) if log.binary else mean + error).shifted(log.offset)
+def recent_means(log: Log) -> list[Estimate | None]:
+    """Return the mean reward of each arm in the last quarter of the log, or None if it was not shown there."""
+    count, total, _ = lately(log)
+    shown = np.maximum(count, 1.0)
+    mean, error = total / shown, NINETY * np.sqrt(reward_variances(log) / shown)
+    bounds = np.clip([mean - error, mean + error], *((0.0, 1.0) if log.binary else (-np.inf, np.inf)))
+    found = [Estimate(*each).shifted(log.offset) for each in np.array([mean, *bounds]).T.tolist()]
+    return [own if any_shown else None for own, any_shown in zip(found, count > 0, strict=True)]
 
 
-def half_life_of(draws: np.ndarray, exposures: float) -> tuple[float | None, float | None, float | None]:
+def half_life_of(draws: Floats, exposures: float) -> tuple[float | None, float | None, float | None]:
     """Return the median of drawn half-lives and their interval; None where the log cannot tell."""
     low, middle, high = np.quantile(draws, (TAILS[0], 0.5, TAILS[1]), method="inverted_cdf")
     upper = float(high) if high < LONGEST_HALF_LIFE * 10 * exposures else None
@@ -215,3 +180,25 @@ def half_life_of(draws: np.ndarray, exposures: float) -> tuple[float | None, flo
         return None, float(low) if np.isfinite(low) else None, None
     told = upper is not None and upper < WIDEST_HALF_LIFE * low
     return (float(middle) if told else None), float(low), upper
+
+
+def curves(findings: Findings, draws: Sequence[Draw]) -> list[dict[str, list[float]]]:
+    """Return bins of exposures of each arm: their mean rewards, the mean of the draws there, and a 90 % band.
+
+    Per unit no curve is behind the numbers: there the band is that of the counts of each bin by itself.
+    """
+    some = draws[:: max(len(draws) // max(MOST_CURVES // findings.panel.arms, LEAST_CURVES), 1)]
+    log, result = findings.log, []
+    for index, arm in enumerate(log.arms):
+        cells = merged(arm.cells, SHOWN_BINS)
+        if log.per_unit:
+            fit, event = cells.mean, findings.panel.event
+            events = np.maximum(cells.total / event, 0)
+            bounds = zip((events + 1e-9, events + 1), TAILS, strict=True)
+            low, high = (gammaincinv(shape, tail) * event / cells.count for shape, tail in bounds)
+        else:
+            values = np.array([draw.values(index, cells.exposure, cells.time) for draw in some])
+            fit, (low, high) = values.mean(axis=0), np.quantile(values, TAILS, axis=0)
+        shown = {"mean": cells.mean, "fit": fit, "low": np.minimum(low, fit), "high": np.maximum(high, fit)}
+        result.append({"exposure": cells.exposure.tolist()} | {k: (v + log.offset).tolist() for k, v in shown.items()})
+    return result

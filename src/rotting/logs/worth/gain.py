@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rotting._output.progress import Progress
+from rotting.logs.arrays import Floats, Whole
+from rotting.logs.model.findings import Findings
 from rotting.logs.model.launches import EXPOSURE
+from rotting.logs.model.panel import every_cell
+from rotting.logs.read.reading import Log
 from rotting.logs.worth.estimates import TAILS, Estimate
-from rotting.logs.worth.outlook import Draw, wearing_faster
+from rotting.logs.worth.outlook import LATELY, Draw, draw_values, wearing_faster
 
 if TYPE_CHECKING:
     from rotting.policies import Policy
@@ -39,23 +45,34 @@ class Gain:
 
 @dataclasses.dataclass(frozen=True)
 class Period:
-    """What is played: from which exposure and time of each arm on, for how long, against which allocation."""
+    """What is played after the log: from which exposure of each arm on, for how long, against which allocation."""
 
-    arms: np.ndarray  # the numbers of the arms that are chosen among
-    start: np.ndarray  # exposures of each of them before
+    arms: Whole  # the numbers of the arms that are chosen among
+    start: Floats  # exposures of each of them before
     exposures: int
-    shares: np.ndarray  # of the allocation that the policies are compared with
-    time: float  # of the log's span: 1 for its end
-    span: float  # how much of the log's span the period takes
+    shares: Floats  # of the allocation that the policies are compared with
     earned: float | None = None  # what an exposure earned by this allocation, in the log; None where that is not known
     capped: float | None = None  # the same of the arms, with large rewards cut: luck with one must not move all of them
 
     @classmethod
-    def of(cls, shown: np.ndarray, start: np.ndarray, time: float, span: float) -> Period:
+    def of(cls, shown: Floats, start: Floats) -> Period:
         """Return the period in which arms are shown so often by the allocation, for the most shown of them."""
         arms = np.sort(np.argsort(-shown, kind="stable")[: min(MOST_PLAYED, int((shown > 0).sum()))])
         total = float(shown[arms].sum())
-        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total, time, span)
+        return cls(arms, start[arms], max(int(total), 1), shown[arms] / total)
+
+    @property
+    def pulls(self) -> Floats:
+        """How many exposures lie before the middle of each pull."""
+        return np.arange(0.5, self.rounds) * self.batch
+
+    def values(self, draw: Draw, shares: Floats) -> Floats:
+        """Return what arms are worth at each pull, if they have such shares of the pulls: [arm, pull].
+
+        The log ends at time 1, and as many exposures took the last quarter of it.
+        """
+        time = 1 + (0.0 if draw.along == EXPOSURE else LATELY) * self.pulls / self.exposures
+        return draw.values(self.arms[:, None], self.start[:, None] + shares[:, None] * self.pulls, time)
 
     def scaled(self, draw: Draw) -> Draw:
         """Return a draw whose values from now on are such that the allocation earns at first what it did earn.
@@ -64,7 +81,7 @@ class Period:
         """
         middle = self.start - 0.5 * self.shares * self.exposures  # of the time in which that was earned
         plain = dataclasses.replace(draw, ratio=np.ones(draw.panel.arms), scale=1.0)
-        begins = float(self.shares @ plain.values(self.arms, np.maximum(middle, 0.0), self.time))
+        begins = float(self.shares @ plain.values(self.arms, np.maximum(middle, 0.0)))
         if self.capped is None or draw.panel.additive or begins <= 0 or self.capped <= 0:
             return draw
         return dataclasses.replace(draw, scale=self.capped / begins)
@@ -72,7 +89,7 @@ class Period:
     @property
     def batch(self) -> int:
         """How many exposures a pull stands for."""
-        return -(-self.exposures // MOST_ROUNDS)
+        return batch_of(self.exposures)
 
     @property
     def rounds(self) -> int:
@@ -80,33 +97,52 @@ class Period:
         return max(self.exposures // self.batch, 1)
 
 
-def played_draws(arms: int) -> int:
-    """Return on how many draws of an explanation policies are played: fewer where each takes long."""
-    return min(PLAYED_DRAWS, max(LEAST_DRAWS, MOST_CURVES // arms))
+def batch_of(exposures: int) -> int:
+    """Return how many exposures a pull stands for, so that a simulation has at most `MOST_ROUNDS` rounds."""
+    return -(-exposures // MOST_ROUNDS)
+
+
+def lately(log: Log) -> Floats:
+    """Return exposures, rewards and capped rewards of each arm in the last quarter of the log."""
+    cells, arm = every_cell(log)
+    late = cells.time >= 1 - LATELY
+    return np.array([np.bincount(arm, late * each) for each in (cells.count, cells.total, cells.capped)])
+
+
+def period_ahead(log: Log) -> Period:
+    """Return the period after the log: a quarter of its exposures, in the shares of its last quarter."""
+    recent, totals, capped = lately(log)
+    start = np.array([float(arm.exposures) for arm in log.arms])
+    if not recent.any():
+        return Period.of(start, start)
+    period = Period.of(recent, start)
+    level = capped[period.arms].sum() / recent[period.arms].sum()
+    return dataclasses.replace(period, earned=float(totals.sum() / recent.sum()), capped=float(level))
+
+
+def values_of(findings: Findings, period: Period, seed: int) -> list[Draw]:
+    """Return draws of what the arms of a log are worth, such that they earn what they did at its end."""
+    return [period.scaled(draw) for draw in draw_values(findings, np.random.default_rng(seed))]
 
 
 def compared_policies(sigma: float, binary: bool, batch: int) -> dict[str, Policy]:
-    """Return the policies that suit such rewards, and the two references, by the names that the gains give them."""
-    from rotting.policies import FEWA, UCB1, BetaThompson, GaussianThompson, Oracle, Uniform
-
-    noise = sigma / math.sqrt(batch)
-    beta = binary and batch == 1
-    return {
-        "FEWA": FEWA(sigma=noise),
-        "UCB1": UCB1(sigma=noise),
-        thompson_name(binary, batch): BetaThompson() if beta else GaussianThompson(sigma=max(noise, 1e-9)),
-        EQUAL: Uniform(),
-        ORACLE: Oracle(),
-    }
-
-
-def thompson_name(binary: bool, batch: int) -> str:
-    """Return what the gains call Thompson sampling.
+    """Return the policies that suit such rewards, and the two references, by the names that the gains give them.
 
     For 0/1 rewards the advice is `BetaThompson`. A pull that stands for several exposures earns their mean, which is
     neither 0 nor 1: there the Gaussian kind stands for it, and is called so.
     """
-    return GAUSSIAN_THOMPSON if binary and batch > 1 else THOMPSON
+    from rotting.policies import FEWA, UCB1, BetaThompson, GaussianThompson, Oracle, Uniform
+
+    noise = sigma / math.sqrt(batch)
+    name = GAUSSIAN_THOMPSON if binary and batch > 1 else THOMPSON
+    beta = binary and batch == 1
+    return {
+        "FEWA": FEWA(sigma=noise),
+        "UCB1": UCB1(sigma=noise),
+        name: BetaThompson() if beta else GaussianThompson(sigma=max(noise, 1e-9)),
+        EQUAL: Uniform(),
+        ORACLE: Oracle(),
+    }
 
 
 def estimate_gains(
@@ -116,32 +152,34 @@ def estimate_gains(
     binary: bool,
     offset: float = 0.0,
     seed: int = 0,
-    step: Callable[[], None] = lambda: None,
-    only: Collection[str] | None = None,
+    progress: Progress | None = None,
     alike: bool = False,
 ) -> list[Gain]:
     """Play every policy on some of the draws, over one period; policies begin without the log.
 
     All policies meet the same random numbers. The estimate is the median of the draws, and the interval holds 90 %
-    of those of each explanation that is not ruled out. `only` names the policies to play (default: all).
-    Where arms may well be `alike`, the interval of every gain holds 0.
+    of those of each explanation that is not ruled out. Where arms may well be `alike`, the interval of every gain
+    holds 0.
     """
+    from rotting.simulation.simulator import mean_rewards
+
     policies = compared_policies(sigma, binary, period.batch)
-    if only is not None:
-        policies = {name: policy for name, policy in policies.items() if name in only}
-    tables, chances = [], []
-    for share, chosen in _explained(draws, len(period.start)):
+    explained, told = _explained(draws, len(period.start)), progress or Progress()
+    told.stage("simulating policies", sum(len(chosen) for _, chosen in explained))
+    tables, chances = [], [share for share, _ in explained]
+    for _, chosen in explained:
         rewards = []
         for number, draw in enumerate(chosen):
-            rewards.append(_rewards(draw, period, policies, sigma, binary, seed + number))
-            step()
-        tables.append(np.array(rewards))
-        chances.append(share)
+            problem = problem_of(draw, period, sigma, binary)
+            earned = mean_rewards(policies, problem, period.rounds, RUNS, seed + number) / period.rounds * PER
+            rewards.append([kept_reward(draw, period), *earned])
+            told.advance()
+        tables.append(np.array(rewards).T)
     return [
         Gain(
             name,
-            _interval([table[:, index] for table in tables], chances).shifted(offset * PER),
-            _interval([table[:, index] - table[:, 0] for table in tables], chances, [0.0] if alike else []),
+            _interval([table[index] for table in tables], chances).shifted(offset * PER),
+            _interval([table[index] - table[0] for table in tables], chances, [0.0] if alike else []),
         )
         for index, name in enumerate([KEEP, *policies])
     ]
@@ -153,73 +191,50 @@ def _explained(draws: Sequence[Draw], arms: int) -> list[tuple[float, list[Draw]
     Explanations of less than 5 % are left out. Last come draws in which arms wear out faster from now on: they count
     for the interval only.
     """
-    kinds = {(draw.falls, draw.along) for draw in draws}
-    found = []
-    for kind in sorted(kinds):
-        own = [draw for draw in draws if (draw.falls, draw.along) == kind]
-        if len(own) >= UNLIKELY * len(draws):
-            places = np.linspace(0, len(own) - 1, min(played_draws(arms), len(own))).astype(int)
-            found.append((len(own) / len(draws), [own[place] for place in places]))
-    some = np.linspace(0, len(draws) - 1, min(LEAST_DRAWS, len(draws))).astype(int)
-    return [*found, (0.0, [wearing_faster(draws[place]) for place in some])]
+
+    def kind(draw: Draw) -> tuple[bool, str]:
+        return draw.falls, draw.along
+
+    def some(own: Sequence[Draw], most: int) -> list[Draw]:
+        return [own[place] for place in np.linspace(0, len(own) - 1, min(most, len(own))).astype(int)]
+
+    kinds = [list(own) for _, own in itertools.groupby(sorted(draws, key=kind), kind)]
+    most = min(PLAYED_DRAWS, max(LEAST_DRAWS, MOST_CURVES // arms))  # fewer where each takes long
+    likely = [own for own in kinds if len(own) >= UNLIKELY * len(draws)]
+    found = [(len(own) / len(draws), some(own, most)) for own in likely]
+    return [*found, (0.0, [wearing_faster(draw) for draw in some(draws, LEAST_DRAWS)])]
 
 
-def count_played(draws: Sequence[Draw], period: Period) -> int:
-    """Return how many draws are played."""
-    return sum(len(own) for _, own in _explained(draws, len(period.start)))
-
-
-def _rewards(
-    draw: Draw, period: Period, policies: Mapping[str, Policy], sigma: float, binary: bool, seed: int
-) -> np.ndarray:
-    """Return the mean reward per 1000 exposures of the allocation that is kept, and of every policy."""
-    from rotting.simulation.simulator import mean_rewards
-
-    problem = problem_of(draw, period, sigma, binary)
-    earned = mean_rewards(policies, problem, period.rounds, RUNS, seed)
-    return np.concatenate([[kept_reward(draw, period)], earned / period.rounds * PER])
-
-
-def problem_of(draw: Draw, period: Period, sigma: float, binary: bool, name: str = "log") -> Problem:
+def problem_of(draw: Draw, period: Period, sigma: float, binary: bool) -> Problem:
     """Return one draw as a problem: what arms are worth over the period."""
     from rotting.problems import Problem
     from rotting.problems.curves import as_curve
 
     own = draw.along == EXPOSURE
-    pulls = (np.arange(period.rounds) + 0.5) * period.batch
-    shown = np.asarray(period.start)[:, None] + (pulls if own else period.shares[:, None] * pulls)
-    times = period.time + (0.0 if own else period.span * pulls / period.exposures)
-    values = draw.values(period.arms[:, None], shown, times)
-    if binary:
-        values = np.clip(values, 0.0, 1.0)
+    values = period.values(draw, np.ones_like(period.shares) if own else period.shares)
     return Problem(
-        tuple(as_curve(row) for row in values),
+        tuple(map(as_curve, np.clip(values, 0.0, 1.0) if binary else values)),
         noise="bernoulli" if binary and period.batch == 1 else "gaussian",
         sigma=sigma / math.sqrt(period.batch),
         restless=not own,
         allow_increasing=True,  # some draws rise a little: what does not wear out falls in half of them
-        name=name,
+        name="log",
         horizon=period.rounds,
     )
 
 
 def kept_reward(draw: Draw, period: Period) -> float:
     """Return what an allocation in fixed shares earns over the period, per 1000 exposures."""
-    pulls = (np.arange(period.rounds) + 0.5) * period.batch
-    times = period.time + period.span * pulls / period.exposures
-    now = period.time if draw.along == EXPOSURE else times
-    shown = np.asarray(period.start)[:, None] + period.shares[:, None] * pulls
-    values = draw.values(period.arms[:, None], shown, now)
-    return PER * float(period.shares @ np.minimum(values, draw.highest).mean(axis=1))
+    return PER * float(period.shares @ period.values(draw, period.shares).mean(axis=1))
 
 
-def _interval(draws: Sequence[np.ndarray], chances: Sequence[float], also: Sequence[float] = ()) -> Estimate:
+def _interval(draws: Sequence[Floats], chances: Sequence[float], also: Sequence[float] = ()) -> Estimate:
     """Return the median over all explanations, and bounds that hold 90 % of the draws of each of them."""
     clean = [np.where(np.abs(own) < ROUNDING, 0.0, own) for own in draws]
-    low = min(*(float(np.quantile(own, TAILS[0])) for own in clean), *also)
-    high = max(*(float(np.quantile(own, TAILS[1])) for own in clean), *also)
+    low, high = np.array([np.quantile(own, TAILS) for own in clean]).T
     values = np.concatenate(clean)
-    weight = np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(clean, chances, strict=True)])
+    weight = np.repeat(np.divide(chances, [len(own) for own in clean]), [len(own) for own in clean])
     order = np.argsort(values, kind="stable")
     middle = int(np.searchsorted(np.cumsum(weight[order]), 0.5 * weight.sum()))
-    return Estimate(float(values[order][min(middle, len(values) - 1)]), low, high)
+    point = values[order][min(middle, len(values) - 1)]
+    return Estimate(float(point), float(min(*low, *also)), float(max(*high, *also)))

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from rotting.logs.read.clocks import FIRST_DATE
 from rotting.logs.read.columns import Columns, LogError
-from rotting.logs.worth.estimates import Estimate
+from rotting.logs.worth.estimates import NINETY, Estimate
 
 if TYPE_CHECKING:
-    import duckdb
+    from rotting.logs.read.tables import Table
 
 ALL_ARMS = "all arms"
-NINETY = 1.645  # standard errors on either side of a 90 % interval
 LEAST_ROWS = 2
 
 
@@ -47,32 +46,31 @@ class Comparison:
     changes: tuple[Change, ...]
 
 
-def compare_periods(
-    database: duckdb.DuckDBPyConnection, columns: Columns, before: str | None, after: str | None
-) -> Comparison | None:
-    """Return the rows of the table `log` before one moment compared with those from another on (default: the same)."""
+def compare_periods(rows: Table, columns: Columns, before: str | None, after: str | None) -> Comparison | None:
+    """Return the rows of a log before one moment compared with those from another on (default: the same)."""
     if before is None and after is None:
         return None
     ends, begins = str(before if before is not None else after), str(after if after is not None else before)
     if columns.time is None:
         raise LogError("cannot be told without times", name="before" if before else "after", value=ends)
-    found = database.execute("SELECT min(time), max(time) FROM log").fetchone()
-    assert found is not None
-    dates = found[0] >= FIRST_DATE
+    [[first, last]] = rows.find("SELECT min(time), max(time) FROM log")
+    dates = first >= FIRST_DATE
     limits = [_moment(ends, "before", dates), _moment(begins, "after", dates)]
     if limits[0] > limits[1]:
         raise LogError("the periods overlap", name="before", value=ends, expected=f"no later than {begins}")
-    for name, value, empty in (("before", ends, limits[0] <= found[0]), ("after", begins, limits[1] > found[1])):
+    for name, value, empty in (("before", ends, limits[0] <= first), ("after", begins, limits[1] > last)):
         if empty:
             raise LogError("leaves no row in its period", name=name, value=value, expected="a time within the log")
     n = "impressions::DOUBLE" if columns.aggregated else "1::DOUBLE"
     wanted = (f"sum({n})", "sum(reward)", "sum(reward * reward)", f"sum(reward * {n})", f"sum({n} * {n})", "count(*)")
-    sums = ", ".join(f"{each} FILTER ({period})" for period in ("time < $1", "time >= $2") for each in wanted)
-    query = f"SELECT {{arm}}, {sums} FROM log JOIN arms USING (arm)"
-    rows = [(ALL_ARMS, *row[1:]) for row in database.execute(query.format(arm="0"), limits).fetchall()]
-    grouped = query.format(arm="log.arm") + " GROUP BY log.arm, arms.id ORDER BY arms.id"
-    rows += database.execute(grouped, limits).fetchall()
-    return Comparison(ends, begins, tuple(_change(str(row[0]), _earned(*row[1:7]), _earned(*row[7:])) for row in rows))
+    periods = ("time < $1", "time >= $2")
+    sums = ", ".join(f"coalesce({each} FILTER ({period}), 0)" for period in periods for each in wanted)
+    found = rows.find(
+        f"SELECT coalesce(arm, $3), {sums} FROM log GROUP BY GROUPING SETS ((), (arm, id)) ORDER BY id NULLS FIRST",
+        *limits,
+        ALL_ARMS,
+    )
+    return Comparison(ends, begins, tuple(_change(row[0], _earned(*row[1:7]), _earned(*row[7:])) for row in found))
 
 
 def _moment(text: str, name: str, dates: bool) -> float:
@@ -87,22 +85,15 @@ def _moment(text: str, name: str, dates: bool) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 
-def _earned(
-    shown: float | None,
-    total: float | None,
-    squares: float | None,
-    mixed: float | None,
-    weights: float | None,
-    rows: int,
-) -> Earned:
+def _earned(shown: float, total: float, squares: float, mixed: float, weights: float, rows: int) -> Earned:
     """Return a mean with its standard error, from sums over rows of n exposures that earned r: the ratio of sums.
 
     Its squared error is sum (r - mean n)^2 / (sum n)^2, whether rows are exposures or days.
     """
-    if not shown or total is None:
+    if not shown:
         return Earned(0, None, 0.0)
     mean = total / shown
-    spread = max((squares or 0.0) - 2 * mean * (mixed or 0.0) + mean**2 * (weights or 0.0), 0.0)
+    spread = max(squares - 2 * mean * mixed + mean**2 * weights, 0.0)
     correction = rows / (rows - 1) if rows >= LEAST_ROWS else math.inf
     return Earned(int(shown), mean, math.sqrt(spread * correction) / shown if spread else 0.0)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rotting.logs.worth.estimates import Estimate, money
-from rotting.logs.worth.gain import KEEP, ORACLE, THOMPSON, Gain, compared_policies, thompson_name
+from rotting.logs.arrays import Floats
+from rotting.logs.worth.estimates import interval_text
+from rotting.logs.worth.gain import GAUSSIAN_THOMPSON, KEEP, ORACLE, THOMPSON, Gain, compared_policies
 
 if TYPE_CHECKING:
     from rotting.policies import Policy
@@ -53,49 +54,24 @@ def recommend(subject: Subject, gains: Sequence[Gain], batch: int = 1) -> Recomm
     Without gains (exposures counted per unit), the policy is the one whose assumptions the log supports.
     """
     policies = compared_policies(float(f"{subject.sigma:.3g}"), subject.binary, 1)
-
-    def advise(label: str, policy: Policy, reason: str, played_as: str) -> Recommendation:
-        return Recommendation(
-            repr(policy), label, reason, _code(policy, subject), _commands(policy, subject), played_as
-        )
-
-    rows = [row for row in gains if row.policy not in (KEEP, ORACLE)]
-    if not rows:
-        label = "FEWA" if subject.rotting else THOMPSON
+    best = max((row for row in gains if row.policy not in (KEEP, ORACLE)), key=lambda row: row.gain.point, default=None)
+    if best is None:
+        name = label = played_as = "FEWA" if subject.rotting else THOMPSON
         reason = "arms wear out" if subject.rotting else "no arm is seen to wear out, so an ordinary bandit will do"
-        return advise(label, policies[label], reason, label)
-    best = max(rows, key=lambda row: row.gain.point)
-    label = THOMPSON if best.policy == thompson_name(subject.binary, batch) else best.policy
-    gain = f"{interval_text(best.gain, subject.currency)} per 1000 exposures"
-    kept = next(row.reward.point for row in gains if row.policy == KEEP)
-    if not subject.differ:
-        return advise(KEEP, policies[label], "equal arms differ as much by chance as these do", best.policy)
-    if best.gain.low > WORTH_CHANGING * abs(kept):
-        reason = f"of all that was tried it gains most, {gain}"
-        if best.policy != label:
-            reason += f". The gains show {best.policy} in its place: a pull there is the mean of {batch:,} rewards"
-        return advise(label, policies[label], reason, best.policy)
-    reason = f"the best of what was tried, {label}, might gain {gain}, or lose: this log promises nothing"
-    return advise(KEEP, policies[label], reason, best.policy)
-
-
-def interval_text(value: Estimate, currency: str = "") -> str:
-    """Return an estimate to three digits with its interval, in money if it is money.
-
-    >>> interval_text(Estimate(12.345, -3.0, 2500.0), "$")
-    '$12.3 (-$3 to $2,500)'
-    """
-    return value.written(lambda each: money(figures(each, 3), currency))
-
-
-def figures(value: float, digits: int = 2) -> str:
-    """Return a number to a few significant digits, large ones without an exponent.
-
-    >>> figures(1191.0), figures(-0.0123), figures(29.0), figures(1191.0, 3), figures(0.0)
-    ('1,200', '-0.012', '29', '1,190', '0')
-    """
-    short = f"{value:.{digits}g}"
-    return f"{float(short):,.0f}" if abs(float(short)) >= 10**digits else short
+    else:
+        label, played_as = KEEP, best.policy
+        name = THOMPSON if played_as == GAUSSIAN_THOMPSON else played_as
+        gain = f"{interval_text(best.gain, subject.currency)} per 1000 exposures"
+        kept = next(row.reward.point for row in gains if row.policy == KEEP)
+        reason = f"the best of what was tried, {name}, might gain {gain}, or lose: this log promises nothing"
+        if not subject.differ:
+            reason = "equal arms differ as much by chance as these do"
+        elif best.gain.low > WORTH_CHANGING * abs(kept):
+            label, reason = name, f"of all that was tried it gains most, {gain}"
+            if played_as != name:
+                reason += f". The gains show {played_as} in its place: a pull there is the mean of {batch:,} rewards"
+    policy = policies[name]
+    return Recommendation(repr(policy), label, reason, _code(policy, subject), _commands(policy, subject), played_as)
 
 
 def _code(policy: Policy, subject: Subject) -> str:
@@ -158,7 +134,9 @@ class Action:
     reason: str
 
 
-def action_for(worn: bool, chance: float, lost: float, fresh_is_better: bool, differ: bool) -> Action:
+def action_for(
+    worn: bool, chance: float, lost: float, fresh_is_better: bool, differ: bool, going_on: bool = False
+) -> Action:
     """Return what to do with an arm of which enough is known.
 
     Parameters
@@ -173,6 +151,8 @@ def action_for(worn: bool, chance: float, lost: float, fresh_is_better: bool, di
         Whether a fresh arm is likely to be worth more.
     differ
         Whether arms differ by more than chance.
+    going_on
+        Whether the advice for all arms is to go on: then none is taken from an arm that is only somewhat worse.
 
     Examples
     --------
@@ -183,9 +163,12 @@ def action_for(worn: bool, chance: float, lost: float, fresh_is_better: bool, di
         return Action(REPLACE, f"it has lost about {lost:.0%} of what it was worth: put a fresh one in its place")
     if worn:
         return Action(KEEP_IT, "it wears out, but is still worth showing")
-    if chance < CHANCE and differ:
-        return Action(RETIRE, "it is worth clearly less than the best, and was from the beginning")
-    return Action(KEEP_IT, "nothing speaks against it")
+    if chance >= CHANCE or not differ:
+        return Action(KEEP_IT, "nothing speaks against it")
+    if going_on:
+        reason = "it is worth less than the best, but showing others in its place is not sure to earn more"
+        return Action(KEEP_IT, reason)
+    return Action(RETIRE, "it is worth clearly less than the best, and was from the beginning")
 
 
 def action_per_unit(rotting: bool) -> Action:
@@ -195,38 +178,7 @@ def action_per_unit(rotting: bool) -> Action:
     return Action(KEEP_IT, "nothing speaks against it")
 
 
-def settled(action: Action, advice: Recommendation | None) -> Action:
-    """Return the action that agrees with the advice for all arms together.
-
-    Where no other way of sharing exposures is sure to gain, none is taken from an arm that is only somewhat worse.
-
-    >>> settled(Action(RETIRE, "it is worse"), None).name
-    'retire'
-    """
-    if action.name == RETIRE and advice is not None and advice.label == KEEP:
-        reason = "it is worth less than the best, but showing others in its place is not sure to earn more"
-        return Action(KEEP_IT, reason)
-    return action
-
-
-def chances(values: np.ndarray) -> np.ndarray:
+def chances(values: Floats) -> Floats:
     """Return how likely each arm is to be worth nearly as much as the best, given values[draw, arm]."""
     best = values.max(axis=1, keepdims=True)
     return np.asarray((values >= np.where(best > 0, WORTH_SHOWING * best, best)).mean(axis=0))
-
-
-def estimate(draws: np.ndarray) -> Estimate:
-    """Return the mean and the 90 % interval of draws."""
-    return estimates(draws[:, None])[0]
-
-
-def estimates(draws: np.ndarray) -> list[Estimate]:
-    """Return the mean and the 90 % interval of each column of draws.
-
-    >>> estimates(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))[0].point
-    2.0
-    """
-    rows = np.ascontiguousarray(draws.T)
-    low, high = np.quantile(rows, (0.05, 0.95), axis=1)
-    points = rows.mean(axis=1)
-    return [Estimate(*each) for each in zip(points.tolist(), low.tolist(), high.tolist(), strict=True)]
