@@ -15,7 +15,7 @@ import numpy as np
 from rotting.logs.arrays import Flags, Floats, Whole
 
 if TYPE_CHECKING:
-    from rotting.logs.read.tables import Table
+    from rotting.logs.read.tables import Source
 
 # Rows that are compared at most; of more, users are sampled. With more arms, one speed is tested for all.
 MOST_ROWS, MOST_ARMS = 300_000, 40
@@ -50,7 +50,7 @@ class WithinUsers:
         return "no user is seen to tire"
 
 
-def within_users(rows: Table, arms: int) -> WithinUsers | None:
+def within_users(rows: Source, arms: int) -> WithinUsers | None:
     """Compare users with themselves, or return None where too few have more than one exposure."""
     columns = rows.arrays(
         """

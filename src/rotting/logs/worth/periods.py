@@ -12,7 +12,7 @@ from rotting.logs.read.columns import Columns, LogError
 from rotting.logs.worth.estimates import NINETY, Estimate
 
 if TYPE_CHECKING:
-    from rotting.logs.read.tables import Table
+    from rotting.logs.read.tables import Source
 
 ALL_ARMS = "all arms"
 LEAST_ROWS = 2
@@ -46,7 +46,7 @@ class Comparison:
     changes: tuple[Change, ...]
 
 
-def compare_periods(rows: Table, columns: Columns, before: str | None, after: str | None) -> Comparison | None:
+def compare_periods(rows: Source, columns: Columns, before: str | None, after: str | None) -> Comparison | None:
     """Return the rows of a log before one moment compared with those from another on (default: the same)."""
     if before is None and after is None:
         return None
