@@ -73,6 +73,18 @@ def _quiet_for_pair(state, h, size, theta):
 
 
 @helper
+def below_in_row(state, arm, h, size, theta):
+    """Say whether a row of windows may drop one of two arms, 0 or 1."""
+    between, mine, theirs = pair_of(state, h, size)
+    root, below = thresholds(state.history, h, size, theta)
+    high, roots, sign = state.history.high, state.roots, 2.0 * arm - 1.0
+    far = False
+    for j in my_share(size):
+        far |= sign * (between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
+    return any_in_team(far)
+
+
+@helper
 def pair_of(state, h, size):
     """Return S[n] - S'[n'] of the two active arms, and where their prefix sums of a row are."""
     history, one, other = state.history, state.active[0], state.active[1]
