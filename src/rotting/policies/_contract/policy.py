@@ -7,18 +7,13 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from rotting._core.defining import check_name
 from rotting._core.parameters import Parameters
 from rotting._core.parsing import parse_call
-from rotting.errors import BadType, BadValue, NoExplanation
+from rotting.errors import BadType, BadValue, NoExplanation, PolicyDefinitionError
 from rotting.policies._contract.agent import Agent
-from rotting.policies._contract.definition import (
-    check_name,
-    check_traits,
-    define_kernel,
-    refuse_shadowing,
-    register_kernel,
-)
-from rotting.policies._contract.kernel import Kernel
+from rotting.policies._contract.definition import check_traits, define_kernel, refuse_shadowing
+from rotting.policies._contract.kernel import Kernel, register
 from rotting.policies._contract.suited import told_scale
 from rotting.problems.curves import Curve
 
@@ -139,14 +134,14 @@ class Policy(Parameters):
                 setattr(cls, name, value)
         if abstract:
             return
-        check_name(cls, Policy.known)
+        check_name(PolicyDefinitionError, "policy", cls, Policy.known)
         refuse_shadowing(cls, Policy)
         # A dataclass with slots is made twice, the second time without its class line but with all it led to.
         given = {"state": state, "select": select, "update": update}
         if "_kernel" not in vars(cls) or any(given.values()):
             own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given, cls.maps_rewards)
             cls.State, cls._kernel = own, kernel
-            register_kernel(own, kernel)
+            register(own, kernel)
         assert cls._kernel is not None
         check_traits(cls, cls.State, cls._kernel, Policy)
         Policy.known[cls.__name__] = cls
