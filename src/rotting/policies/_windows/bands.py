@@ -46,14 +46,13 @@ def room_in_band(state, left, h, end, theta):
 
 @outlined
 def rooms_of_pair(state, h, end, theta):
-    """Return how far each of the two active arms is at least from being dropped at h and `end`."""
+    """Return how far the one of two active arms, the other, and both are at least from being dropped at h and `end`."""
     history = state.history
     high, low, high_later, low_later = _range_of_sums(history, state.active[0], h, end)
     high_other, low_other, high_other_later, low_other_later = _range_of_sums(history, state.active[1], h, end)
-    return (
-        _room(history, high_other - low, high_other_later - low_later, h, end, theta),
-        _room(history, high - low_other, high_later - low_other_later, h, end, theta),
-    )
+    one = _room(history, high_other - low, high_other_later - low_later, h, end, theta)
+    other = _room(history, high - low_other, high_later - low_other_later, h, end, theta)
+    return one, other, min(one, other)
 
 
 @helper

@@ -38,7 +38,7 @@ RENEW_AFTER = 1024  # pulls after which all proofs are dropped: stretches were s
 RETRY_AFTER = 16  # pulls after which to try again what could not be proved
 PARTS = 1024  # parts that a threshold is divided into, see _largest_share
 AFAR = 4096  # windows behind which to settle from afar: what lies before is soon looked through
-BOTH = np.int64(2)  # for the number of an arm, 0 or 1
+BOTH = np.int64(2)  # in place of an arm, 0 or 1
 
 
 class PairProofs(NamedTuple):
@@ -59,23 +59,23 @@ class PairProofs(NamedTuple):
 
     | slot | content |
     |---|---|
-    | KEPT_UNTIL, KEPT_UNTIL + 1 | how far the arms may travel while the stretch surely keeps the one, the other |
+    | 0, 1, BOTH | how far the arms may travel while the stretch surely keeps the one, the other, both |
     | END | the last window; the next stretch begins after it |
     | RETRY | the pulls of both arms before which nothing more can be proved |
     """
 
     notes: np.ndarray  # int64 (7,)
-    stretches: np.ndarray  # float64 (STRETCHES, 4)
+    stretches: np.ndarray  # float64 (STRETCHES, 5)
     row_limits: np.ndarray  # float64 (ROWS + 1,): travel until each row may drop an arm; last, the largest |S| at SINCE
 
 
 COUNT, FIRST, SINCE, ONE, OTHER, STRETCH, LOUD = range(7)
-KEPT_UNTIL, END, RETRY = 0, 2, 3
+END, RETRY = 3, 4
 
 
 def no_proofs() -> PairProofs:
     """Return proofs of nothing, about no arms."""
-    return PairProofs(np.array([0, 0, 0, -1, -1, 0, 0]), np.zeros((STRETCHES, 4)), np.zeros(ROWS + 1))
+    return PairProofs(np.array([0, 0, 0, -1, -1, 0, 0]), np.zeros((STRETCHES, 5)), np.zeros(ROWS + 1))
 
 
 @helper
@@ -220,25 +220,17 @@ def _pass_over(state, arm, h, shortest, theta, ratio):
         return h
     if h < _start_of(proofs, stretch):
         return h
-    while travelled >= _kept_until(facts, stretch, arm):
+    while travelled >= facts[stretch, arm]:
         if pulled < facts[stretch, RETRY]:
             return h
         _prove(state, stretch, theta)
-        if travelled >= _kept_until(facts, stretch, arm):
+        if travelled >= facts[stretch, arm]:
             if not _split(proofs, stretch):
                 facts[stretch, RETRY] = pulled + RETRY_AFTER
             elif h > _end_of(proofs, stretch):
                 stretch += 1
     notes[STRETCH] = stretch + 1
     return _end_of(proofs, stretch) + 1
-
-
-@helper
-def _kept_until(facts, stretch, arm):
-    """Return how far the arms may travel while a stretch surely keeps an arm (or BOTH)."""
-    if arm == BOTH:
-        return min(facts[stretch, KEPT_UNTIL], facts[stretch, KEPT_UNTIL + 1])
-    return facts[stretch, KEPT_UNTIL + arm]
 
 
 @helper
@@ -270,7 +262,7 @@ def _add_stretch(proofs, h, shortest, ratio):
 @helper
 def _write(proofs, stretch, end):
     """Write a stretch of which nothing is proved yet."""
-    for fact in range(4):
+    for fact in range(5):
         proofs.stretches[stretch, fact] = end if fact == END else 0.0
 
 
@@ -281,7 +273,7 @@ def _split(proofs, stretch):
     if count == STRETCHES or end - start < 2 * BAND_MINIMUM:
         return False
     for later in range(count, stretch, -1):
-        for fact in range(4):
+        for fact in range(5):
             proofs.stretches[later, fact] = proofs.stretches[later - 1, fact]
     _write(proofs, stretch, (start + end) // 2)
     _write(proofs, stretch + 1, end)
@@ -294,5 +286,5 @@ def _prove(state, stretch, theta):
     """Find out how long the filters of a stretch surely keep each of the two arms."""
     proofs = state.proofs
     rooms = rooms_of_pair(state, _start_of(proofs, stretch), _end_of(proofs, stretch), theta)
-    for arm in range(2):
-        proofs.stretches[stretch, KEPT_UNTIL + arm] = JUST_BELOW * _travelled(state) + rooms[arm]
+    for arm in range(3):
+        proofs.stretches[stretch, arm] = JUST_BELOW * _travelled(state) + rooms[arm]
