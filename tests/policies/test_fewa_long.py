@@ -12,6 +12,7 @@ import pytest
 from rotting import FEWA
 from rotting.policies._contract.kernel import select, update
 from rotting.policies._contract.states import fresh_state
+from rotting.policies._windows.pairs import AFAR, LOUD
 
 UNIT = 1024  # rewards are whole multiples of 1 / UNIT
 
@@ -98,6 +99,24 @@ def test_many_arms_that_drop_at_different_times(alpha):
     means = draw.uniform(0.0, 0.5, n_arms)[:, None] - depths[:, None] * (np.arange(rounds) >= drops[:, None])
     pulls = check(alpha, 1.0, noisy(means, 1.0, 4), 5 if alpha < 0.1 else 50)
     assert pulls.min() > 5
+
+
+def test_a_drop_that_long_windows_find():
+    """One arm is far behind, at windows of ten thousands: that is settled from afar, and explained exactly."""
+    rounds, policy = 200_000, FEWA(alpha=5.0)
+    means = np.zeros((2, rounds))
+    means[1] = np.where(np.arange(rounds) < 50_000, 0.15, -0.15)
+    rewards = noisy(means, 1.0, 7)
+    state = policy.reserve(fresh_state(policy, 2), rounds)
+    wrong, _, pulls = first_disagreement(state, rewards, 100, 5.0, 1.0)
+    assert wrong == 0
+    assert state.proofs.notes[LOUD] > AFAR
+    settled = state.dropped[1]
+    verdict = policy.explain(state, rounds + 1).arms[1]
+    behind = np.cumsum(rewards[0, : pulls[0]][::-1])[:settled] - np.cumsum(rewards[1, : pulls[1]][::-1])[:settled]
+    dropping = behind / UNIT > np.sqrt(8.0 * 5.0 * math.log(rounds + 1) * np.arange(1, settled + 1))
+    assert dropping[settled - 1]
+    assert verdict.window == 1 + dropping.argmax() < settled
 
 
 def test_wear_out_of_clicks():

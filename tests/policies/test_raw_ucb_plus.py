@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from reference import raw_ucb_plus
 from reference.worlds import WORLDS, rewards_in
 from rotting import EffRAWUCB, EffRAWUCBPlus, RAWUCBPlus
-from rotting.policies._windows.bonus import MISSING, ShareParameters, begin_round, bonus_at, low_log, new_bonus, rises
+from rotting.policies._windows.bonus import MISSING, ShareParameters, begin_round, bonus_at, low_log, rises
 from rotting.policies.raw_ucb import RAWUCB
 from side_by_side import assert_same_run, assert_survives_extremes
 
@@ -95,10 +95,11 @@ def test_with_q_equal_to_t_the_efficient_form_is_eff_raw_ucb():
 @pytest.mark.parametrize("beta", [0.0, 3.5])
 def test_rises_never_exceed_the_bonus(t, beta):
     """What proofs rest on: the table of recent windows and the straight lines lie below h times the bonus."""
-    made = new_bonus()
+    parameters = ShareParameters(beta)
+    made = parameters.new_bonus()
     rounds = (max(2, round(t / 1.003)), t) if t > 400 else (t,)
     for now in rounds:  # the table may be a little old
-        begin_round(made, ShareParameters(beta).bonus_settings(1.4, 1.0), now, 2)
+        begin_round(made, parameters.bonus_settings(1.4, 1.0), now, 2)
     windows = np.unique(np.geomspace(1, t, 200).astype(int))
     exact = np.array([h * bonus_at(made, float(h)) for h in windows])
     safe = 1 + 1e-12

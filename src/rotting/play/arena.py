@@ -8,6 +8,7 @@ beyond the end of an array is found out.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -38,30 +39,25 @@ class Arena:
             _collect(value, True, found)
         # What is reset comes first, so that one copy does it.
         ordered = sorted(found.values(), key=lambda each: not each[1])
-        starts, end = [], _APART
-        for array, _ in ordered:
-            starts.append(end)
-            end += -(-array.nbytes // _APART) * _APART + _APART
+        sizes = [-(-array.nbytes // _APART) * _APART + _APART for array, _ in ordered]
+        *starts, end = itertools.accumulate(sizes, initial=_APART)
         room = np.zeros(end + _APART, np.uint8)
         skipped = -room.ctypes.data % _APART
-        self._bytes = room[skipped : skipped + end]
-        self._words = self._bytes.view(np.int64)
-        views = {}
+        self._words = room[skipped : skipped + end].view(np.int64)
+        views, guards = {}, np.ones(end // _WORD, bool)
         for (array, _), start in zip(ordered, starts, strict=True):
-            view = self._bytes[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+            first = start // _WORD
+            own = slice(first, first - (-array.nbytes // _WORD))
+            guards[own] = False
+            view = self._words[own].view(np.uint8)[: array.nbytes].view(array.dtype).reshape(array.shape)
             if array.any():  # zeros cost no memory before they are written
                 view[...] = array
             views[id(array)] = view
-        edges = [(0, _APART)]
-        edges += [
-            (start + -(-array.nbytes // _WORD) * _WORD, after)
-            for (array, _), start, after in zip(ordered, starts, [*starts[1:], end], strict=True)
-        ]
-        self._guards = np.concatenate([np.arange(first // _WORD, after // _WORD) for first, after in edges])
+        self._guards = guards.nonzero()[0]
         self._words[self._guards] = _GUARD
         self.arrays = tuple(_moved(value, views) for value in arrays)
         count = sum(each[1] for each in ordered)
-        dirty = self._words[: (starts[count] if count < len(starts) else end) // _WORD]
+        dirty = self._words[: [*starts, end][count] // _WORD]
         self.reset = Reset(dirty, dirty.copy())
 
     def is_intact(self) -> bool:

@@ -10,32 +10,21 @@ from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, NO_AR
 
 def fault(cell: Cell, label: str, ended: int, run: int, t: int, arm: int, total: float) -> KernelError:
     """Return the error for a run that ended badly in round t, when `arm` was chosen."""
-    hint = "{check}True finds the line"
-    if ended == NO_ARM:
-        expected = f"an arm from 0 to {cell.problem.n_arms - 1}"
-        return KernelError(f"select gave {arm} in round {t}", owner=label, expected=expected, hint=hint)
+    dynamics, problem = cell.problem.dynamics_model, f"problem {str(cell.problem)!r}"
+    bad = f"of arm {arm} in round {t} of run {run} is not finite"
     if ended == MISCOUNTED and _counts_itself(cell):
-        said = f"pulled changed memory.pulls, at the latest in round {t}"
-        return KernelError(said, owner=str(cell.problem.dynamics_model), expected="the loop to count pulls", hint=hint)
-    if ended == MISCOUNTED:
-        said = f"update did not count one pull of arm {arm} in round {t}"
-        return KernelError(said, owner=label, expected="state.pulls[arm] += 1", hint=hint)
-    if ended == BAD_TOTAL:
-        return KernelError(
-            f"the means of the pulls in run {run} add up to {total}",
-            owner=f"problem {str(cell.problem)!r}",
-            expected="finite means",
-        )
-    model, what = {
-        BAD_MEAN: (cell.problem.dynamics_model, "mean"),
-        BAD_REWARD: (cell.problem.noise_model, "reward"),
-    }[ended]
-    return KernelError(
-        f"the {what} of arm {arm} in round {t} of run {run} is not finite",
-        owner=f"problem {str(cell.problem)!r}, {model}",
-        expected="a finite number",
-        hint="{check}True finds what gave it",
-    )
+        said = f"pulled changed memory.pulls, at the latest in round {t}", str(dynamics), "the loop to count pulls"
+    else:
+        said = {
+            NO_ARM: (f"select gave {arm} in round {t}", label, f"an arm from 0 to {cell.problem.n_arms - 1}"),
+            MISCOUNTED: (f"update did not count one pull of arm {arm} in round {t}", label, "state.pulls[arm] += 1"),
+            BAD_TOTAL: (f"the means of the pulls in run {run} add up to {total}", problem, "finite means"),
+            BAD_MEAN: (f"the mean {bad}", f"{problem}, {dynamics}", "a finite number"),
+            BAD_REWARD: (f"the reward {bad}", f"{problem}, {cell.problem.noise_model}", "a finite number"),
+        }[ended]
+    text, owner, expected = said
+    hint = None if ended == BAD_TOTAL else "{check}True finds the line"
+    return KernelError(text, owner=owner, expected=expected, hint=hint)
 
 
 def _counts_itself(cell: Cell) -> bool:

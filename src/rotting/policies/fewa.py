@@ -16,9 +16,10 @@ A decision is `select`, from top to bottom:
 | FILT: mean_i < max_j mean_j - 2 c(h, delta_t) | `filter_at`: max_j W_j(h) - W_i(h) > theta sqrt(h), h times as much |
 
 One call is not in the paper: `skip_quiet(state, left, h, ...)` returns a window, h or a later one, before which surely
-no filter drops anybody. If it returned h each time, every decision would be the same, and a round would take time in
-proportion to t. What it rests on is kept in `short`, `proofs`, `roots` and `ranges`, over which who follows a decision
-may pass; `policies/_windows/quiet.py` says how it is done.
+no filter drops anybody (or, with two arms left, none drops another than that window does). If it returned h each time,
+every decision would be the same, and a round would take time in proportion to t. What it rests on is kept in `short`,
+`proofs`, `roots` and `ranges`, over which who follows a decision may pass; `policies/_windows/quiet.py` says how it is
+done.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from rotting.policies._windows.history import (
     rounding_of,
     window_sum_of,
 )
-from rotting.policies._windows.pairs import PairProofs, no_proofs
+from rotting.policies._windows.pairs import LOUD, PairProofs, no_proofs
 from rotting.policies._windows.quiet import SHORT, skip_quiet, sums_at
 from rotting.policies._windows.rows import new_roots
 
@@ -189,8 +190,11 @@ class FEWA(
         )
 
     def explain(self, state: FEWAState, t: int) -> Explanation:
-        """Say which window dropped which arm."""
-        return explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
+        """Say which window was the first to drop each arm."""
+        state.proofs.notes[LOUD] = -1
+        found = explain_filter(self, state, t, lambda arm, h: window_sum_of(state.history, arm, h))
+        state.proofs.notes[LOUD] = 0
+        return found
 
     def reserve(self, state: FEWAState, pulls: int) -> FEWAState:
         """Make room for more pulls."""

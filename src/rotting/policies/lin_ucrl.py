@@ -11,7 +11,7 @@ import numpy as np
 from rotting._core.compiling import helper, outlined
 from rotting._core.parameters import parameter
 from rotting.errors import BadValue, DamagedFile
-from rotting.policies._contract.cholesky import factorise, solve_lower, solve_upper
+from rotting.policies._cholesky import factorise, solve_lower, solve_upper
 from rotting.policies._contract.policy import Policy
 
 _MOST_SITUATIONS = 1 << 20

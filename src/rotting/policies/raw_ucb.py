@@ -148,10 +148,14 @@ class RAWUCB(
         history = empty_history(n_arms)
         window, room = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
         proofs = no_index_proofs(n_arms)
-        return RAWUCBState(self._settings(), history.pulls, history, window, room[0], room[1], proofs, new_bonus())
+        return RAWUCBState(self._settings(), history.pulls, history, window, room[0], room[1], proofs, self.new_bonus())
 
     def _settings(self) -> np.ndarray:
         return np.array([self.alpha, self.told("sigma")])
+
+    def new_bonus(self) -> Bonus:
+        """Return the bonus before the first round."""
+        return new_bonus()
 
     def explain(self, state: RAWUCBState, t: int) -> Explanation:
         """Give every arm's index and the window behind it."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from rotting._core.compiling import helper
 from rotting._core.randomness import normal
-from rotting.policies._contract.cholesky import factorise
+from rotting.policies._cholesky import factorise
 from rotting.policies._contract.policy import StateTuple
 from rotting.policies.rgp_ucb import ADDED, NOBODY, RGPUCB, keep_plan, planned, rest_of, update, write_sequence
 

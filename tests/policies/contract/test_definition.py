@@ -244,3 +244,15 @@ def test_ucb1_is_still_the_shortest_example():
     assert UCB1State._fields == ("settings", "pulls", "totals")
     assert len(Path(ucb1.__file__).read_text().splitlines()) < 80
     assert textwrap.dedent(UCB1.__doc__ or "")
+
+
+def test_a_class_line_that_says_something_unknown_is_refused():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'randomized'"):
+        type("Misspelt", (Counting,), {}, state=CountState, select=coin, update=count, randomized=True)
+
+
+def test_who_brings_a_select_does_not_inherit_what_was_said_of_another():
+    tossing = type("Tossing", (Counting,), {}, state=CountState, select=coin, update=count, randomised=True)
+    assert tossing.randomised
+    assert not type("Settled", (tossing,), {}, select=first).randomised
+    assert type("AlsoTossing", (tossing,), {}, update=count).randomised

@@ -6,7 +6,7 @@ import pytest
 
 from rotting import RAWUCB
 from rotting.policies._contract.states import fresh_state
-from rotting.policies._windows.bonus import WIDTH
+from rotting.policies._windows.bonus import SCALE, WEIGHT, WIDTH
 from rotting.policies._windows.history import ROW, append, rough_window_sums
 from rotting.policies._windows.index_proofs import (
     COUNT,
@@ -127,7 +127,8 @@ def build(state, rewards):
 
 @numba.njit
 def of_width(state, width):
-    state.bonus.numbers[WIDTH] = width
+    for slot in (WIDTH, SCALE, WEIGHT):
+        state.bonus.numbers[slot] = width
     return state.bonus
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +112,10 @@ class Agent:
         >>> agent.pulls
         array([1, 2])
         """
-        numbers, values = self._checked_arms(arms), checked_rewards(rewards)
+        numbers = _checked_many("arms", arms, np.int64, "iu", (0, self._n_arms - 1), self._checked_arm)
+        values = _checked_many(
+            "rewards", rewards, np.float64, "biuf", (-LARGEST_REWARD, LARGEST_REWARD), checked_reward
+        )
         if len(numbers) != len(values):
             raise BadValue(f"{len(numbers)} arms and {len(values)} rewards do not go together", expected="one of each")
         if len(numbers) > self._room:
@@ -217,17 +220,6 @@ class Agent:
             raise NoSuchArm("does not exist", name="arm", value=arm, expected=expected)
         return number
 
-    def _checked_arms(self, arms: Iterable[int]) -> np.ndarray:
-        """Return arms as an array; many at a time are checked as an array, and one by one only if some are bad."""
-        listed = _listed("arms", arms)
-        if isinstance(listed, np.ndarray) or set(map(type, listed)) <= {int}:
-            with contextlib.suppress(OverflowError):
-                numbers = np.asarray(listed, None if isinstance(listed, np.ndarray) else np.int64)
-                fine = numbers.ndim == 1 and numbers.dtype.kind in "iu"
-                if fine and (len(numbers) == 0 or (numbers.min() >= 0 and numbers.max() < self._n_arms)):
-                    return numbers.astype(np.int64)
-        return np.array([self._checked_arm(arm) for arm in listed], np.int64)
-
 
 def checked_reward(reward: object) -> float:
     """Return a reward as a float, or say why it is none."""
@@ -246,17 +238,25 @@ def checked_reward(reward: object) -> float:
     return float(number)
 
 
-def checked_rewards(rewards: Iterable[float]) -> np.ndarray:
-    """Return rewards as an array; many at a time are checked as an array, and one by one only if some are bad."""
-    listed = _listed("rewards", rewards)
-    if isinstance(listed, np.ndarray) or set(map(type, listed)) <= {float, int}:
+def _checked_many(
+    name: str,
+    values: object,
+    dtype: type[np.generic],
+    kinds: str,
+    limits: tuple[float, float],
+    checked: Callable[[object], float],
+) -> np.ndarray:
+    """Return many values as an array; ordinary ones are checked as an array, and one by one only if some are bad."""
+    listed = _listed(name, values)
+    is_array = isinstance(listed, np.ndarray)
+    if is_array or set(map(type, listed)) <= {int, float}:
         with contextlib.suppress(OverflowError):
-            values = np.asarray(listed, None if isinstance(listed, np.ndarray) else np.float64)
-            if values.ndim == 1 and values.dtype.kind in "biuf":
-                values = values.astype(np.float64)  # first: float16 and float32 have no LARGEST_REWARD but infinity
-                if np.all(np.abs(values) <= LARGEST_REWARD):
-                    return values
-    return np.array([checked_reward(reward) for reward in listed], np.float64)
+            array = np.asarray(listed)
+            if array.ndim == 1 and (array.dtype.kind in kinds or len(listed) == 0):
+                cast = array.astype(dtype)  # first: float16 and float32 have no LARGEST_REWARD but infinity
+                if ((cast >= limits[0]) & (cast <= limits[1])).all():
+                    return cast
+    return np.array([checked(value) for value in listed], dtype)
 
 
 def _listed(name: str, values: object) -> np.ndarray | list[Any]:

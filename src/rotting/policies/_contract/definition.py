@@ -9,11 +9,11 @@ from typing import Any
 
 from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
-from rotting.policies._contract.kernel import RANGE, Kernel, register
+from rotting.policies._contract.kernel import RANGE, Kernel
 from rotting.policies._contract.suited import KINDS
 
-# The arguments of the two functions, by which number they are known here.
-_SELECT_ARGUMENTS, _UPDATE_ARGUMENTS = ("state", "t", "word"), ("state", "arm", "reward")
+# The arguments of the two functions, and the number of the random word among them.
+_ARGUMENTS = {"select": ("state", "t", "word"), "update": ("state", "arm", "reward")}
 _WORD = 2
 # What a state must have for `filters=True`: the arms that passed the filter, how many they are, and by which window
 # each of the others was dropped.
@@ -41,25 +41,21 @@ def define_kernel(
         Whether the state gets a field more, for the range that rewards are mapped from.
     """
     owner = policy.__name__
-    state = given["state"] or base_state
-
-    def plain(name: str, function: Any, arguments: tuple[str, ...]) -> Any:
-        return defining.plain_function(PolicyDefinitionError, owner, name, function, arguments)
-
-    select = plain("select", given["select"] or (inherited and inherited.select), _SELECT_ARGUMENTS)
-    update = plain("update", given["update"] or (inherited and inherited.update), _UPDATE_ARGUMENTS)
-    missing = [name for name, part in (("state", state), ("select", select), ("update", update)) if part is None]
-    if missing:
+    from_parent: dict[str, Any] = {"state": base_state} | (inherited._asdict() if inherited else {})
+    parts: dict[str, Any] = {name: from_parent.get(name) if part is None else part for name, part in given.items()}
+    if missing := [name for name, part in parts.items() if part is None]:
         raise PolicyDefinitionError(
             f"{' and '.join(missing)} missing in the class line",
             owner=owner,
             expected=f"class {owner}(Policy, state=..., select=..., update=...)",
             hint="abstract=True is for classes that only others are derived from",
         )
-    assert state is not None
-    assert select is not None
-    assert update is not None
-    if not defining.is_tuple_class(state) or "pulls" not in state._fields:  # type: ignore[union-attr]
+    functions: list[Any] = [
+        defining.plain_function(PolicyDefinitionError, owner, name, parts[name], arguments)
+        for name, arguments in _ARGUMENTS.items()
+    ]
+    state: Any = parts["state"]
+    if not defining.is_tuple_class(state) or "pulls" not in state._fields:
         raise PolicyDefinitionError(
             "is not a class of states",
             owner=owner,
@@ -67,15 +63,9 @@ def define_kernel(
             value=state,
             expected="a NamedTuple with a field pulls",
         )
-    fields = state._fields  # type: ignore[union-attr]
-    if maps_rewards and RANGE not in fields:
-        state = namedtuple(state.__name__, (*fields, RANGE))  # type: ignore[misc, no-redef]
-    return defining.own_tuple_class(policy, state, "State"), Kernel(select, update)
-
-
-def register_kernel(state: type, kernel: Kernel) -> None:
-    """Let compiled code find the functions by the class of states."""
-    register(state, kernel)
+    fields = (RANGE,) if maps_rewards and RANGE not in state._fields else ()
+    widened = namedtuple(state.__name__, (*state._fields, *fields)) if fields else state
+    return defining.own_tuple_class(policy, widened, "State"), Kernel(*functions)
 
 
 def check_traits(policy: Any, state: Any, kernel: Kernel, base: Any) -> None:
@@ -161,8 +151,3 @@ def refuse_shadowing(policy: type, base: type) -> None:
                 hint=f"make it a plain function and name it in the class line: class {owner}(Policy, ..., "
                 f"{name}={name})",
             )
-
-
-def check_name(policy: type, known: dict[str, Any]) -> None:
-    """Refuse a name that a policy from elsewhere has: texts and saved agents find policies by their names."""
-    defining.check_name(PolicyDefinitionError, "policy", policy, known)

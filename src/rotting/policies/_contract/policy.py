@@ -5,20 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypedDict, Unpack
 
+from rotting._core.defining import check_name
 from rotting._core.parameters import Parameters
 from rotting._core.parsing import parse_call
-from rotting.errors import BadType, BadValue, NoExplanation
+from rotting.errors import BadType, BadValue, NoExplanation, PolicyDefinitionError
 from rotting.policies._contract.agent import Agent
-from rotting.policies._contract.definition import (
-    check_name,
-    check_traits,
-    define_kernel,
-    refuse_shadowing,
-    register_kernel,
-)
-from rotting.policies._contract.kernel import Kernel
+from rotting.policies._contract.definition import check_traits, define_kernel, refuse_shadowing
+from rotting.policies._contract.kernel import Kernel, register
 from rotting.policies._contract.suited import told_scale
 from rotting.problems.curves import Curve
 
@@ -29,6 +24,28 @@ if TYPE_CHECKING:
 _LEAST_SPAN = 1e-100  # of a range of rewards: what is mapped from it stays finite
 # A NamedTuple of arrays whose fields only its policy knows.
 StateTuple = Any
+
+
+class Traits(TypedDict, total=False):
+    """What a class line may say of a policy besides its kernel; `Policy` tells what each means."""
+
+    randomised: bool
+    filters: bool
+    knows: tuple[str, ...]
+    rewards: tuple[float, float] | tuple[str, str]
+    maps_rewards: bool
+    noise: str
+    made_for: str
+    keeps_history: bool
+    shared_memory: bool
+    scratch: tuple[str, ...]
+    constants: tuple[str, ...]
+
+
+# Traits whose attributes have other names.
+_ATTRIBUTES = {"rewards": "takes_rewards", "noise": "noise_parameter"}
+# Traits of a part of the kernel: a class that brings that part does not inherit them.
+_TRAITS_OF = {"state": ("scratch", "constants"), "select": ("randomised", "filters")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,46 +118,27 @@ class Policy(Parameters):
         state: type | None = None,
         select: Callable[..., int] | None = None,
         update: Callable[..., None] | None = None,
-        randomised: bool | None = None,
-        filters: bool | None = None,
-        knows: tuple[str, ...] | None = None,
-        rewards: tuple[float, float] | tuple[str, str] | None = None,
-        maps_rewards: bool | None = None,
-        noise: str | None = None,
-        made_for: str | None = None,
-        keeps_history: bool | None = None,
-        shared_memory: bool | None = None,
-        scratch: tuple[str, ...] | None = None,
-        constants: tuple[str, ...] | None = None,
         abstract: bool = False,
+        **traits: Unpack[Traits],
     ) -> None:
         super().__init_subclass__()
-        traits = {
-            "randomised": randomised if randomised is not None or select is None else False,
-            "filters": filters if filters is not None or select is None else False,
-            "knows": knows,
-            "takes_rewards": rewards,
-            "maps_rewards": maps_rewards,
-            "noise_parameter": noise,
-            "made_for": made_for,
-            "keeps_history": keeps_history,
-            "shared_memory": shared_memory,
-            "scratch": scratch if scratch is not None or state is None else (),
-            "constants": constants if constants is not None or state is None else (),
-        }
+        given = {"state": state, "select": select, "update": update}
+        for part, of_part in _TRAITS_OF.items():
+            for name in of_part if given[part] is not None else ():
+                setattr(cls, name, getattr(Policy, name))
         for name, value in traits.items():
-            if value is not None:
-                setattr(cls, name, value)
+            if name not in Traits.__annotations__:
+                raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r} in its class line")
+            setattr(cls, _ATTRIBUTES.get(name, name), value)
         if abstract:
             return
-        check_name(cls, Policy.known)
+        check_name(PolicyDefinitionError, "policy", cls, Policy.known)
         refuse_shadowing(cls, Policy)
         # A dataclass with slots is made twice, the second time without its class line but with all it led to.
-        given = {"state": state, "select": select, "update": update}
         if "_kernel" not in vars(cls) or any(given.values()):
             own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given, cls.maps_rewards)
             cls.State, cls._kernel = own, kernel
-            register_kernel(own, kernel)
+            register(own, kernel)
         assert cls._kernel is not None
         check_traits(cls, cls.State, cls._kernel, Policy)
         Policy.known[cls.__name__] = cls

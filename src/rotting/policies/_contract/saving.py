@@ -148,18 +148,12 @@ def _check_values(policy: Policy, state: Any, template: Any) -> None:
     """Refuse values with which compiled code could not work."""
     if state.pulls.min() < 0 or sum(state.pulls.tolist()) > MOST_PULLS:
         raise DamagedFile(f"its pulls are {state.pulls.min()} to {state.pulls.max()}")
-    for name, value in zip(state._fields, state, strict=True):
-        constant = name == "settings" or isinstance(value, CurveArrays)
-        if constant and any(
-            mine[1].tobytes() != fresh[1].tobytes()
-            for mine, fresh in zip(_parts(value), _parts(getattr(template, name)), strict=True)
-        ):
-            raise DamagedFile(f"its {name} are not those of {policy}")
+    for (name, mine), (_, fresh) in zip(leaves(state), leaves(template), strict=True):
+        field = name.split(".")[1]
+        constant = field == "settings" or isinstance(getattr(template, field), CurveArrays)
+        if constant and mine.tobytes() != fresh.tobytes():
+            raise DamagedFile(f"its {field} are not those of {policy}")
     policy.check_state(state)
-
-
-def _parts(value: Any) -> list[tuple[str, np.ndarray]]:
-    return list(leaves(value)) if isinstance(value, tuple) else [("", value)]
 
 
 def _rebuilt(template: Any, chosen: dict[int, np.ndarray]) -> Any:

@@ -41,8 +41,25 @@ def room_in_band(state, left, h, end, theta):
         high, low, high_later, low_later = _range_of_sums(history, state.active[place], h, end)
         high_here, low_here = max(high_here, high), min(low_here, low)
         high_there, low_there = max(high_there, high_later), min(low_there, low_later)
-    here = JUST_BELOW * theta * math.sqrt(h) - (high_here - low_here)
-    return min(here, JUST_BELOW * theta * math.sqrt(end) - (high_there - low_there)) - rounding(history)
+    return _room(history, high_here - low_here, high_there - low_there, h, end, theta)
+
+
+@outlined
+def rooms_of_pair(state, h, end, theta):
+    """Return how far the one of two active arms, the other, and both are at least from being dropped at h and `end`."""
+    history = state.history
+    high, low, high_later, low_later = _range_of_sums(history, state.active[0], h, end)
+    high_other, low_other, high_other_later, low_other_later = _range_of_sums(history, state.active[1], h, end)
+    one = _room(history, high_other - low, high_other_later - low_later, h, end, theta)
+    other = _room(history, high - low_other, high_later - low_other_later, h, end, theta)
+    return one, other, min(one, other)
+
+
+@helper
+def _room(history, here, there, h, end, theta):
+    """Return how far two distances between sums, at windows h and `end`, are at least below their thresholds."""
+    room = JUST_BELOW * theta * math.sqrt(h) - here
+    return min(room, JUST_BELOW * theta * math.sqrt(end) - there) - rounding(history)
 
 
 @helper

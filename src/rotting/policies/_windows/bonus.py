@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from rotting._core.compiling import helper, outlined
+from rotting._core.compiling import INLINED, helper, outlined
 from rotting._core.parameters import Parameters, parameter
 
 RECENT = 128  # windows that the table is for
@@ -29,16 +30,28 @@ SHAVE = 2.0**-40  # more than rounding can be worth in ln q
 MISSING = 2.0**-19  # the most by which `low_log` is less than ln x
 _FRACTION, _ONE, _LOG_2 = np.int64((1 << 52) - 1), np.int64(1023 << 52), math.log(2.0)  # of a float64's bits
 
-# Slots of `numbers`. The first ones are a policy's settings; SHARED is 1.0 if x falls with h. WIDTH is the bonus times
-# sqrt(h) if x does not, and no less than that if it does. MADE is the round of the table.
-ALPHA, SIGMA, RATIO, SHARED, ROUND, ARMS, WIDTH, SCALE, LOW_SHARE, MADE = range(10)
+# Slots of `numbers`. The first ones are a policy's settings. WIDTH is the bonus times sqrt(h) if x does not fall with
+# h, and no less than that if it does; WEIGHT is what `recent` is multiplied by. MADE is the round of the table.
+ALPHA, SIGMA, RATIO, SHARED, ROUND, ARMS, WIDTH, SCALE, LOW_SHARE, WEIGHT, MADE = range(11)
 
 
 class Bonus(NamedTuple):
-    """The bonus in a round."""
+    """The bonus in a round, where x is t. Its class says what compiled code need not know of the others."""
 
-    numbers: np.ndarray  # float64 (10,)
-    recent: np.ndarray  # float64 (RECENT,): if shared, no more than h times the bonus at h = RECENT, ..., 2, 1
+    numbers: np.ndarray  # float64 (11,)
+    recent: np.ndarray  # float64 (RECENT,): no more than h times the bonus at h = RECENT, ..., 2, 1, but for WEIGHT
+
+
+class SharedBonus(Bonus):
+    """The bonus where x falls with h, and r is 0."""
+
+    __slots__ = ()
+
+
+class RaisedBonus(SharedBonus):
+    """The bonus where x falls with h, and r is not 0."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -52,26 +65,61 @@ class ShareParameters(Parameters):
         """Return the settings of a policy with this bonus; one of RAW-UCB's has the first two."""
         return np.array([alpha, sigma, self.beta / alpha, float(self.shared)])
 
+    def new_bonus(self) -> Bonus:
+        """Return the bonus before the first round."""
+        if not self.shared:
+            return new_bonus()
+        return new_bonus(RaisedBonus if self.beta > 0 else SharedBonus)
 
-def new_bonus() -> Bonus:
-    """Return the bonus before the first round."""
-    return Bonus(np.zeros(10), np.zeros(RECENT))
+
+def new_bonus(kind: type[Bonus] = Bonus) -> Bonus:
+    """Return a bonus before the first round."""
+    return kind(np.zeros(11), np.sqrt(np.arange(RECENT, 0, -1.0)))
+
+
+def low_share(bonus):
+    """Return no more than ln(t / K) if x falls with h; else None: what needs it is then left out of compiled code."""
+    return bonus.numbers[LOW_SHARE] if isinstance(bonus, SharedBonus) else None
+
+
+def ratio(bonus):
+    """Return r if x falls with h and r is not 0; else None."""
+    return bonus.numbers[RATIO] if isinstance(bonus, RaisedBonus) else None
+
+
+@overload(low_share, jit_options=INLINED)
+def _low_share(bonus):
+    if issubclass(bonus.instance_class, SharedBonus):
+        return lambda bonus: bonus.numbers[LOW_SHARE]
+    return lambda bonus: None
+
+
+@overload(ratio, jit_options=INLINED)
+def _ratio(bonus):
+    if issubclass(bonus.instance_class, RaisedBonus):
+        return lambda bonus: bonus.numbers[RATIO]
+    return lambda bonus: None
 
 
 @helper
 def begin_round(bonus, settings, t, n_arms):
     """Make it the bonus of round t."""
-    numbers = bonus.numbers
     for slot in range(len(settings)):
-        numbers[slot] = settings[slot]
-    if numbers[SHARED] == 0.0:
-        numbers[WIDTH] = width_of(settings, float(t))
+        bonus.numbers[slot] = settings[slot]
+    _begin(bonus, low_share(bonus), settings, t, n_arms)
+
+
+@helper
+def _begin(bonus, share, settings, t, n_arms):
+    numbers = bonus.numbers
+    if share is None:
+        numbers[WIDTH] = numbers[SCALE] = numbers[WEIGHT] = width_of(settings, float(t))
         return
     if numbers[ARMS] != n_arms:
         numbers[ARMS], numbers[MADE] = n_arms, 0.0
     numbers[ROUND], numbers[LOW_SHARE] = t, math.log(t / float(n_arms)) - SHAVE - MISSING
     numbers[SCALE] = numbers[SIGMA] * math.sqrt(2.0 * numbers[ALPHA])
-    numbers[WIDTH] = (1.0 + MISSING) * bonus_at(bonus, 1.0)
+    numbers[WIDTH], numbers[WEIGHT] = (1.0 + MISSING) * bonus_at(bonus, 1.0), 1.0
     if not (numbers[MADE] <= t <= numbers[MADE] * (1.0 + AGE)):
         numbers[MADE] = t
         _make_table(bonus)
@@ -96,49 +144,50 @@ def width_of(settings, x):
 @helper
 def bonus_at(bonus, h):
     """Return the bonus at window h."""
-    numbers, root = bonus.numbers, math.sqrt(h)
-    if numbers[SHARED] == 0.0:
-        return numbers[WIDTH] / root
-    return width_of(numbers, numbers[ROUND] / (numbers[ARMS] * float(h))) / root
+    return _bonus_at(bonus.numbers, low_share(bonus), h)
+
+
+@helper
+def _bonus_at(numbers, share, h):
+    if share is None:
+        return numbers[WIDTH] / math.sqrt(h)
+    return width_of(numbers, numbers[ROUND] / (numbers[ARMS] * float(h))) / math.sqrt(h)
 
 
 @helper
 def add_bonuses(bonus, means, windows, bounds):
     """Write no less than means + bonuses at windows to `bounds`, and hardly more."""
-    numbers = bonus.numbers
-    width, scale, low_share, ratio = numbers[WIDTH], numbers[SCALE], numbers[LOW_SHARE], numbers[RATIO]
-    if numbers[SHARED] == 0.0:
-        for place in range(len(bounds)):
-            bounds[place] = means[place] + width / math.sqrt(windows[place])
-    else:
-        for place in range(len(bounds)):
-            h = windows[place]
-            u = max(low_share - low_log(h) + 2.0 * MISSING, 0.0) + MISSING
-            if ratio > 0.0:
-                u += ratio * (low_log(1.0 + u) + MISSING)
+    _add(bonus.numbers[SCALE], low_share(bonus), ratio(bonus), means, windows, bounds)
+
+
+@helper
+def _add(scale, share, power, means, windows, bounds):
+    for place in range(len(bounds)):
+        h = windows[place]
+        if share is None:
+            bounds[place] = means[place] + scale / math.sqrt(h)
+        else:
+            u = max(share - low_log(h) + 2.0 * MISSING, 0.0) + MISSING
+            if power is not None:
+                u += power * (low_log(1.0 + u) + MISSING)
             bounds[place] = means[place] + scale * math.sqrt(u / h)
 
 
 @helper
 def rises(bonus, h, g):
     """Return no more than h and g times the bonus at windows h >= g, with a straight line that is safe in between."""
-    numbers = bonus.numbers
-    if numbers[SHARED] == 0.0:
-        return rises_of(numbers[WIDTH], None, None, h, g)
-    if numbers[RATIO] == 0.0:
-        return rises_of(numbers[SCALE], numbers[LOW_SHARE], None, h, g)
-    return rises_of(numbers[SCALE], numbers[LOW_SHARE], numbers[RATIO], h, g)
+    return rises_of(bonus.numbers[SCALE], low_share(bonus), ratio(bonus), h, g)
 
 
 @helper
-def rises_of(scale, low_share, ratio, h, g):
-    """Return the same, of a bonus that is not shared or has no ratio where that is None: a loop has no branch then."""
-    if low_share is None:
+def rises_of(scale, share, power, h, g):
+    """Return the same, given SCALE, `low_share` and `ratio`: in a loop, they are looked up before it."""
+    if share is None:
         return scale * math.sqrt(h), scale * math.sqrt(g)
-    u = max(low_share - low_log(h), 0.0)
-    v = max(low_share - low_log(g), 0.0) if u > 0.0 else 0.0
-    if ratio is not None:
-        u, v = u + ratio * low_log(1.0 + u), v + ratio * low_log(1.0 + v)
+    u = max(share - low_log(h), 0.0)
+    v = max(share - low_log(g), 0.0) if u > 0.0 else 0.0
+    if power is not None:
+        u, v = u + power * low_log(1.0 + u), v + power * low_log(1.0 + v)
     return scale * math.sqrt(h * u), scale * math.sqrt(g * v)
 
 

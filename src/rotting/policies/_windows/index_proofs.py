@@ -22,7 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rotting._core.compiling import helper, outlined
-from rotting.policies._windows.bonus import LOW_SHARE, RATIO, RECENT, SCALE, SHARED, WIDTH, bonus_at, rises, rises_of
+from rotting.policies._windows.bonus import (
+    RECENT,
+    SCALE,
+    WEIGHT,
+    WIDTH,
+    bonus_at,
+    low_share,
+    ratio,
+    rises,
+    rises_of,
+)
 from rotting.policies._windows.history import (
     ROUNDING,
     ROW,
@@ -59,12 +69,11 @@ class IndexProofs(NamedTuple):
 
     roofs: np.ndarray  # float64 (K, 4, STRETCHES): where each roof begins and ends, its heights there; in no order
     notes: np.ndarray  # int64 (K, 5 + ROWS)
-    tables: np.ndarray  # float64 (2, RECENT): 0, 1, 2, ...; the square roots of RECENT, ..., 2, 1
+    steps: np.ndarray  # float64 (RECENT,): 0, 1, 2, ...
 
 
 FIRST, LAST_START, HEIGHT, LAST_HEIGHT = range(4)  # of `roofs`
 COUNT, ROW_COUNT, LAST, RENEWED, RETRY, FIRST_ROW = range(6)  # of `notes`
-STEPS, ROOTS = range(2)  # of `tables`
 
 
 def no_index_proofs(n_arms: int) -> IndexProofs:
@@ -72,42 +81,29 @@ def no_index_proofs(n_arms: int) -> IndexProofs:
     return IndexProofs(
         roofs=np.zeros((n_arms, 4, STRETCHES)),
         notes=np.zeros((n_arms, FIRST_ROW + ROWS), np.int64),
-        tables=np.stack([np.arange(RECENT, dtype=float), np.sqrt(np.arange(RECENT, 0, -1.0))]),
+        steps=np.arange(RECENT, dtype=float),
     )
 
 
 @helper
 def all_above(history, proofs, arm, bonus, level):
     """Say whether the upper confidence bounds of an arm surely lie above `level`, at every window."""
-    n, notes, numbers = history.pulls[arm], proofs.notes, bonus.numbers
-    width = numbers[WIDTH]
+    n, notes, width = history.pulls[arm], proofs.notes, bonus.numbers[WIDTH]
     if n - notes[arm, LAST] > RECENT or not width < MOST_WIDTH:
         return False
     total, steep = total_of(history, arm) - rounding(history), steeper(level, width)
-    # Three loops of one text: without branches, they are vectorised.
-    if numbers[SHARED] == 0.0:
-        above = _roofs_above(proofs, arm, n, total, steep, width, None, None)
-    elif numbers[RATIO] == 0.0:
-        above = _roofs_above(proofs, arm, n, total, steep, numbers[SCALE], numbers[LOW_SHARE], None)
-    else:
-        above = _roofs_above(proofs, arm, n, total, steep, numbers[SCALE], numbers[LOW_SHARE], numbers[RATIO])
-    if not above:
+    roofs, below = proofs.roofs, False
+    scale, share, power = bonus.numbers[SCALE], low_share(bonus), ratio(bonus)
+    for stretch in range(np.uint64(notes[arm, COUNT])):  # without branches, so that it is vectorised
+        h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
+        below |= not _above_ends(roofs, arm, stretch, total, steep, h, g, *rises_of(scale, share, power, h, g))
+    if below:
         return False
     for piece in range(_pieces(notes, arm, n)):
         longest, size = _piece_of(notes, arm, n, piece)
-        if not _row_above(history, proofs.tables, arm, longest, size, bonus, level):
+        if not _row_above(history, proofs.steps, arm, longest, size, bonus, level):
             return False
     return True
-
-
-@helper
-def _roofs_above(proofs, arm, n, total, steep, scale, low_share, ratio):
-    """Say whether all roofs are in order, for a bonus as `rises_of` knows it."""
-    roofs, below = proofs.roofs, False
-    for stretch in range(np.uint64(proofs.notes[arm, COUNT])):
-        h, g = n - roofs[arm, FIRST, stretch], n - roofs[arm, LAST_START, stretch]
-        below |= not _above_ends(roofs, arm, stretch, total, steep, h, g, *rises_of(scale, low_share, ratio, h, g))
-    return not below
 
 
 @helper
@@ -140,7 +136,7 @@ def _piece_of(notes, arm, n, piece):
 
 
 @helper
-def _row_above(history, tables, arm, longest, size, bonus, level):
+def _row_above(history, steps, arm, longest, size, bonus, level):
     """Say whether the bounds at windows `longest`, `longest` - 1, ..., `size` <= ROW of them, surely lie above `level`.
 
     What the bonus is worth comes from a table; for windows too long for it, from a straight line that lies below.
@@ -148,7 +144,7 @@ def _row_above(history, tables, arm, longest, size, bonus, level):
     high, first = history.high, np.uint64(place_of(history, arm, history.pulls[arm] - longest + size - 1) + 1 - size)
     base = total_of(history, arm) - rounding(history) - steeper(level, bonus.numbers[WIDTH]) * longest
     table, step = np.uint64(0), level
-    recent, weight = (tables[ROOTS], bonus.numbers[WIDTH]) if bonus.numbers[SHARED] == 0.0 else (bonus.recent, 1.0)
+    recent, weight = bonus.recent, bonus.numbers[WEIGHT]
     if longest <= RECENT:
         table = np.uint64(RECENT - longest)
     else:
@@ -158,7 +154,7 @@ def _row_above(history, tables, arm, longest, size, bonus, level):
         step -= (rise - last_rise) / max(size - 1, 1)
     below = False
     for j in range(np.uint64(size)):
-        below |= not (base + step * tables[STEPS, j] + weight * recent[table + j] - high[first + j] > 0.0)
+        below |= not (base + step * steps[j] + weight * recent[table + j] - high[first + j] > 0.0)
     return not below
 
 
@@ -173,7 +169,7 @@ def lowest_window(history, proofs, arm, bonus, level, lowest):
     best, best_mean = 0, 0.0
     for piece in range(_pieces(notes, arm, n)):
         longest, size = _piece_of(notes, arm, n, piece)
-        if most < MOST_WIDTH and _row_above(history, proofs.tables, arm, longest, size, bonus, level):
+        if most < MOST_WIDTH and _row_above(history, proofs.steps, arm, longest, size, bonus, level):
             continue
         for h in range(longest - size + 1, longest + 1):
             rise, _ = rises(bonus, h, h)

@@ -11,26 +11,33 @@ only grow with t.
 Two things are proved, both from LONG windows on:
 
 * about a row of 64 windows, every one of which is compared;
-* where the threshold leaves a margin for it, about a stretch of windows of any length, by `bands`.
+* where the threshold leaves a margin for it, about a stretch of windows of any length, by `bands`: until when it surely
+  keeps the one arm, and until when the other.
+
+Settling from afar. Where one arm is far ahead, finding the first window that drops the other is most of the work, and
+needless: if a later window surely drops it, and none before can drop the arm ahead, only the latter is left either way.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from rotting._core.compiling import helper
-from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, room_in_band
-from rotting.policies._windows.history import ROW, TRAVEL
-from rotting.policies._windows.rows import INVERSES, JUST_BELOW, pair_of, thresholds
+from rotting.policies._windows.bands import BAND_MINIMUM, band_reach, rooms_of_pair
+from rotting.policies._windows.history import ROW, TRAVEL, rounding
+from rotting.policies._windows.rows import INVERSES, JUST_BELOW, below_in_row, pair_of, thresholds
 
 LONG = 256  # windows (a multiple of ROW) from which on proofs are kept: those about shorter windows would not last
 ROWS = 32  # the most rows that proofs are kept of ...
-STRETCHES = 64  # ... and stretches
+STRETCHES = 128  # ... and stretches
 RENEW_AFTER = 1024  # pulls after which all proofs are dropped: stretches were split where that is no longer needed
 RETRY_AFTER = 16  # pulls after which to try again what could not be proved
 PARTS = 1024  # parts that a threshold is divided into, see _largest_share
+AFAR = 4096  # windows behind which to settle from afar: what lies before is soon looked through
+BOTH = np.int64(2)  # in place of an arm, 0 or 1
 
 
 class PairProofs(NamedTuple):
@@ -45,28 +52,29 @@ class PairProofs(NamedTuple):
     | SINCE | the pulls of both arms when the proofs were begun |
     | ONE, OTHER | the two arms |
     | STRETCH | in this round: the stretch to look at next |
+    | LOUD | a window that dropped one of two arms lately, or may have; 0: none; -1: `dropped` is to be the first |
 
     A row of `stretches` has these:
 
     | slot | content |
     |---|---|
-    | QUIET_UNTIL | how far the arms may travel while the stretch surely drops neither |
+    | 0, 1, BOTH | how far the arms may travel while the stretch surely keeps the one, the other, both |
     | END | the last window; the next stretch begins after it |
     | RETRY | the pulls of both arms before which nothing more can be proved |
     """
 
-    notes: np.ndarray  # int64 (6,)
-    stretches: np.ndarray  # float64 (STRETCHES, 3)
+    notes: np.ndarray  # int64 (7,)
+    stretches: np.ndarray  # float64 (STRETCHES, 5)
     row_limits: np.ndarray  # float64 (ROWS + 1,): travel until each row may drop an arm; last, the largest |S| at SINCE
 
 
-COUNT, FIRST, SINCE, ONE, OTHER, STRETCH = range(6)
-QUIET_UNTIL, END, RETRY = range(3)
+COUNT, FIRST, SINCE, ONE, OTHER, STRETCH, LOUD = range(7)
+END, RETRY = 3, 4
 
 
 def no_proofs() -> PairProofs:
     """Return proofs of nothing, about no arms."""
-    return PairProofs(np.array([0, 0, 0, -1, -1, 0]), np.zeros((STRETCHES, 3)), np.zeros(ROWS + 1))
+    return PairProofs(np.array([0, 0, 0, -1, -1, 0, 0]), np.zeros((STRETCHES, 5)), np.zeros(ROWS + 1))
 
 
 @helper
@@ -90,13 +98,60 @@ def begin(state):
 
 @helper
 def advance(state, h, shortest, theta):
-    """Return the first window, from h on, of which it is not proved that its filter drops neither active arm."""
-    ratio = band_reach(state.settings, theta)
+    """Return a window before which the filters from h on surely drop neither active arm, and False.
+
+    Or one that drops the arm that one before it may drop, too, and True.
+    """
+    notes, ratio = state.proofs.notes, band_reach(state.settings, theta)
     if shortest - h >= BAND_MINIMUM and ratio * h > BAND_MINIMUM:
-        after = _pass_over(state, h, shortest, theta, ratio)
+        if notes[LOUD] > max(h, AFAR):
+            notes[LOUD] = _settled_at(state, h, shortest, theta, ratio)
+            if notes[LOUD] > 0:
+                return notes[LOUD], True
+        after = _pass_over(state, BOTH, h, shortest, theta, ratio)
         if after > h:
-            return after
-    return _pass_rows(state, h, shortest, theta)
+            return after, False
+    return _pass_rows(state, h, shortest, theta), False
+
+
+@helper
+def _settled_at(state, h, shortest, theta, ratio):
+    """Return a window that surely drops one arm while those from h up to it surely keep the other; 0 if none is found.
+
+    Tried are the one that did so last, some a little longer, which do so by more, and the longest.
+    """
+    last = state.proofs.notes[LOUD]
+    for window in (last, last + last // 16, last + last // 4, shortest):
+        if h < window <= shortest:
+            ahead = _ahead_at(state, window, theta)
+            if ahead >= 0 and _is_kept(state, ahead, h, window, theta, ratio):
+                return window
+    state.proofs.notes[STRETCH] = 0
+    return np.int64(0)
+
+
+@helper
+def _ahead_at(state, h, theta):
+    """Return which of the two arms, 0 or 1, surely drops the other at window h; -1 if none does or it is close."""
+    between, mine, theirs = pair_of(state, h, 1)
+    gap = between - (state.history.high[mine] - state.history.high[theirs])
+    if abs(gap) - rounding(state.history) <= theta * math.sqrt(h) / JUST_BELOW:
+        return np.int64(-1)
+    return np.int64(gap < 0.0)
+
+
+@helper
+def _is_kept(state, arm, h, end, theta, ratio):
+    """Say whether the filters at windows h..end surely keep one of the two arms, 0 or 1."""
+    state.proofs.notes[STRETCH] = 0
+    while h <= end:
+        after = _pass_over(state, arm, h, end, theta, ratio)
+        if after == h:
+            after = min(h + ROW, end + 1)
+            if below_in_row(state, arm, h, after - h, theta):
+                return False
+        h = after
+    return True
 
 
 @helper
@@ -152,8 +207,8 @@ def _pulled(state):
 
 
 @helper
-def _pass_over(state, h, shortest, theta, ratio):
-    """Return the window after the stretch that h lies in, if its filters surely drop neither arm; otherwise h."""
+def _pass_over(state, arm, h, shortest, theta, ratio):
+    """Return the window after the stretch that h lies in, if its filters surely keep an arm (or BOTH); otherwise h."""
     proofs, pulled, travelled = state.proofs, _pulled(state), _travelled(state)
     facts, notes = proofs.stretches, proofs.notes
     stretch = notes[STRETCH]
@@ -164,11 +219,11 @@ def _pass_over(state, h, shortest, theta, ratio):
         return h
     if h < _start_of(proofs, stretch):
         return h
-    while travelled >= facts[stretch, QUIET_UNTIL]:
+    while travelled >= facts[stretch, arm]:
         if pulled < facts[stretch, RETRY]:
             return h
         _prove(state, stretch, theta)
-        if travelled >= facts[stretch, QUIET_UNTIL]:
+        if travelled >= facts[stretch, arm]:
             if not _split(proofs, stretch):
                 facts[stretch, RETRY] = pulled + RETRY_AFTER
             elif h > _end_of(proofs, stretch):
@@ -206,8 +261,8 @@ def _add_stretch(proofs, h, shortest, ratio):
 @helper
 def _write(proofs, stretch, end):
     """Write a stretch of which nothing is proved yet."""
-    facts = proofs.stretches
-    facts[stretch, QUIET_UNTIL], facts[stretch, END], facts[stretch, RETRY] = 0.0, end, 0.0
+    for fact in range(5):
+        proofs.stretches[stretch, fact] = end if fact == END else 0.0
 
 
 @helper
@@ -217,7 +272,7 @@ def _split(proofs, stretch):
     if count == STRETCHES or end - start < 2 * BAND_MINIMUM:
         return False
     for later in range(count, stretch, -1):
-        for fact in range(3):
+        for fact in range(5):
             proofs.stretches[later, fact] = proofs.stretches[later - 1, fact]
     _write(proofs, stretch, (start + end) // 2)
     _write(proofs, stretch + 1, end)
@@ -227,7 +282,8 @@ def _split(proofs, stretch):
 
 @helper
 def _prove(state, stretch, theta):
-    """Find out how long the filters of a stretch surely drop neither of the two arms."""
+    """Find out how long the filters of a stretch surely keep each of the two arms."""
     proofs = state.proofs
-    room = room_in_band(state, np.int64(2), _start_of(proofs, stretch), _end_of(proofs, stretch), theta)
-    proofs.stretches[stretch, QUIET_UNTIL] = JUST_BELOW * _travelled(state) + room
+    rooms = rooms_of_pair(state, _start_of(proofs, stretch), _end_of(proofs, stretch), theta)
+    for arm in range(3):
+        proofs.stretches[stretch, arm] = JUST_BELOW * _travelled(state) + rooms[arm]

@@ -47,28 +47,57 @@ def row_size(h, shortest):
 def quiet_in_row(state, left, h, size, theta):
     """Return how many windows of a row, h, h + 1, ..., `size` <= ROW of them, surely drop nobody."""
     if left == 2:
-        return _quiet_for_pair(state, h, size, theta)
+        return _quiet_for_few(state, None, None, h, size, theta)
     if left <= ONE_PASS:
-        return _quiet_for_few(state, left, h, size, theta)
+        c, d = _sums_of(state, 2, h, size), _sums_of(state, left - 1, h, size)
+        return _quiet_for_few(state, c, d, h, size, theta)
     return _quiet_for_many(state, left, h, size, theta)
 
 
 @helper
-def _quiet_for_pair(state, h, size, theta):
-    """Return it for two arms."""
-    between, mine, theirs = pair_of(state, h, size)
-    root, below = thresholds(state.history, h, size, theta)
+def _quiet_for_few(state, c, d, h, size, theta):
+    """Return it for two arms, or four (the last two perhaps the same), in one pass that writes nothing down."""
     high, roots = state.history.high, state.roots
+    root, below = thresholds(state.history, h, size, theta)
+    a, b = _sums_of(state, 0, h, size), _sums_of(state, 1, h, size)
     far = False
     for j in range(np.uint64(size)):  # no early exit, so that it is vectorised
-        far |= abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
+        far |= _spread(high, j, a, b, c, d) > below * roots[root + j]
     if not far:
         return size
     loud = np.int64(-1)  # the place of the shortest window that may drop one of them
     for j in range(np.uint64(size)):
-        if abs(between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]:
+        if _spread(high, j, a, b, c, d) > below * roots[root + j]:
             loud = np.int64(j)
     return size - 1 - loud
+
+
+@helper
+def _sums_of(state, place, h, size):
+    """Return S[n] of an active arm, and where its prefix sums of a row are."""
+    arm = state.active[place]
+    return total_of(state.history, arm), row_of(state.history, arm, h, size)
+
+
+@helper
+def _spread(high, j, a, b, c, d):
+    """Return how far the largest window sum is from the smallest, at a place in a row, of two arms or of four."""
+    if c is None:
+        return abs((a[0] - b[0]) - (high[a[1] + j] - high[b[1] + j]))
+    w, x, y, z = a[0] - high[a[1] + j], b[0] - high[b[1] + j], c[0] - high[c[1] + j], d[0] - high[d[1] + j]
+    return max(max(w, x), max(y, z)) - min(min(w, x), min(y, z))
+
+
+@helper
+def below_in_row(state, arm, h, size, theta):
+    """Say whether a row of windows may drop one of two arms, 0 or 1."""
+    between, mine, theirs = pair_of(state, h, size)
+    root, below = thresholds(state.history, h, size, theta)
+    high, roots, sign = state.history.high, state.roots, 2.0 * arm - 1.0
+    far = False
+    for j in range(np.uint64(size)):
+        far |= sign * (between - (high[mine + j] - high[theirs + j])) > below * roots[root + j]
+    return far
 
 
 @helper
@@ -77,38 +106,6 @@ def pair_of(state, h, size):
     history, one, other = state.history, state.active[0], state.active[1]
     between = total_of(history, one) - total_of(history, other)
     return between, row_of(history, one, h, size), row_of(history, other, h, size)
-
-
-@helper
-def _quiet_for_few(state, left, h, size, theta):
-    """Return it for three or four arms, in one pass that writes nothing down."""
-    history, high, roots = state.history, state.history.high, state.roots
-    root, below = thresholds(history, h, size, theta)
-    a, b, c, d = state.active[0], state.active[1], state.active[2], state.active[left - 1]
-    total_a, total_b = total_of(history, a), total_of(history, b)
-    total_c, total_d = total_of(history, c), total_of(history, d)
-    row_a, row_b = row_of(history, a, h, size), row_of(history, b, h, size)
-    row_c, row_d = row_of(history, c, h, size), row_of(history, d, h, size)
-    apart = False
-    for j in range(np.uint64(size)):
-        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
-        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
-        apart |= _spread(w, x, y, z) > below * roots[root + j]
-    if not apart:
-        return size
-    loud = np.int64(-1)
-    for j in range(np.uint64(size)):
-        w, x = total_a - high[row_a + j], total_b - high[row_b + j]
-        y, z = total_c - high[row_c + j], total_d - high[row_d + j]
-        if _spread(w, x, y, z) > below * roots[root + j]:
-            loud = np.int64(j)
-    return size - 1 - loud
-
-
-@helper
-def _spread(w, x, y, z):
-    """Return how far the largest of four numbers is from the smallest."""
-    return max(max(w, x), max(y, z)) - min(min(w, x), min(y, z))
 
 
 @outlined
