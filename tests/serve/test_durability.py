@@ -218,7 +218,7 @@ def limit_room(*stores):
 
 def test_a_full_disk_is_said_and_survived(client, caplog):
     client.post("/v1/bandits/hero/decisions")
-    store = client.service.writer.bandits._commits[0].store
+    store = client.service.bandits._commits[0].store
     room = limit_room(store)
     replies = [client.post("/v1/bandits/hero/decisions", json={"n": 1000}) for _ in range(3)]
     full = [reply for reply in replies if reply.status_code != 201]
@@ -239,7 +239,7 @@ def test_readiness_ends_when_the_disk_is_full(client):
     ask = {"url": "/v1/bandits/hero/decisions", "json": {"n": 20}}
     service = client.service
     assert (client.post(**ask).status_code, client.get("/readyz").status_code) == (201, 200)
-    limit_room(service.writer.bandits._commits[0].store, service.probing.store)
+    limit_room(service.bandits._commits[0].store, service.probing.store)
     assert 503 in (client.post(**ask).status_code for _ in range(200))
     service.shared.forget()
     assert client.get("/readyz").json() == {"status": "failing"}

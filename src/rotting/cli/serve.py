@@ -61,7 +61,7 @@ def run(
 
     with _needs_extra():
         from rotting.serve import running
-        from rotting.serve.app import Options
+        from rotting.serve.service import Options
 
     if url is None and not demo:
         raise InputError("expected the address of a database, for example sqlite:///fatigue.db, or --demo")
@@ -111,9 +111,9 @@ def list_keys(url: Url) -> None:
     from rotting.serve.keys import read_keys
 
     with _store(url) as store:
-        ring = read_keys(store)
+        found = read_keys(store)
     table = make_table("id", "role", "bandit", "label", "made", "revoked")
-    for key in ring.keys.values():
+    for key in found.values():
         add_row(table, key.id, key.role, key.bandit or "all", key.label, _day(key.created), _day(key.revoked))
     make_console().print(table)
 

@@ -13,7 +13,7 @@ from rotting.errors import RottingError
 from rotting.policies import EffFEWA
 
 if TYPE_CHECKING:
-    from rotting.serve.app import Service
+    from rotting.serve.service import Service
 
 NAME = "demo"
 PAST = 3000  # decisions that are there from the start
@@ -46,7 +46,7 @@ async def live(service: Service) -> None:
     """Let visitors come until the server stops."""
     visitors = Visitors()
     await service.in_thread(lambda: _begin(service.options.url, visitors))
-    await service.refresh(at_once=True)
+    await service.directory.refresh(at_once=True)
     service.follower.want(NAME)
     async with asyncio.TaskGroup() as visits:
         while True:
@@ -64,7 +64,7 @@ def _begin(url: str, visitors: Visitors) -> None:
 
 async def _visit(service: Service, visitors: Visitors) -> None:
     with contextlib.suppress(RottingError):  # somebody who comes in vain
-        (outcome,) = await service.writer.exchange(NAME, (Decide(1),))
+        (outcome,) = await service.exchange(NAME, (Decide(1),))
         if isinstance(outcome, list):
             await asyncio.sleep(visitors.chance.lognormvariate(0.3, 0.9))
-            await service.writer.exchange(NAME, (Reward(outcome[0].id, visitors.clicks(outcome[0].arm)),))
+            await service.exchange(NAME, (Reward(outcome[0].id, visitors.clicks(outcome[0].arm)),))

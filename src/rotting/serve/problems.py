@@ -1,8 +1,9 @@
-"""Errors as replies: RFC 9457 problem details, with the texts and the fields of the library's errors."""
+"""Replies, and errors as replies: RFC 9457 problem details, with texts and fields of the library's errors."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -10,9 +11,9 @@ from starlette.responses import Response
 from rotting import bandit
 from rotting.errors import BadValue, RottingError
 from rotting.serve.errors import ServiceError
-from rotting.serve.requests import Problem
-from rotting.serve.routing import reply
+from rotting.serve.requests import Problem, encode
 
+JSON, HTML = "application/json", "text/html"
 RETRY = {"retry-after": "1"}  # seconds
 
 log = logging.getLogger("rotting.serve")
@@ -37,6 +38,11 @@ _HEADERS = {
 }
 
 
+def reply(status: int, body: object, kind: str = JSON, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response that sends a body as JSON."""
+    return Response(encode(body), status, headers, kind)
+
+
 def status_of(error: Exception) -> HTTPStatus:
     """Return the status of the reply that an error becomes."""
     if isinstance(error, ServiceError):
@@ -45,10 +51,13 @@ def status_of(error: Exception) -> HTTPStatus:
     return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def problem_of(error: Exception) -> Problem:
-    """Return an error as problem details.
+def _is_secret(error: Exception) -> bool:
+    """Say whether an error concerns the operator rather than the client: addresses of databases, bugs."""
+    return not isinstance(error, ServiceError) and status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR
 
-    What concerns the operator rather than the client (addresses of databases, bugs) goes to the log only.
+
+def problem_of(error: Exception) -> Problem:
+    """Return an error as problem details, without what concerns the operator alone.
 
     Examples
     --------
@@ -61,13 +70,12 @@ def problem_of(error: Exception) -> Problem:
     if not isinstance(error, RottingError):
         return Problem(type="about:blank", title=status.phrase, status=status, detail=_BUG)
     title = (kind.__doc__ or status.phrase).strip().splitlines()[0].rstrip(".")
-    where = f"/reference#{kind.__name__}"
-    if status == HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, ServiceError):
-        return Problem(type=where, title=title, status=status, detail=_UNAVAILABLE)
-    detail, hint = error.text(_plain), error.hint and RottingError(hint=error.hint).text(_plain)
-    return Problem(
-        type=where, title=title, status=status, detail=detail, name=error.name, expected=error.expected, hint=hint
-    )
+    problem = Problem(type=f"/reference#{kind.__name__}", title=title, status=status, detail=_UNAVAILABLE)
+    if not _is_secret(error):
+        problem.detail = error.text(_plain)
+        problem.name, problem.expected = error.name, error.expected
+        problem.hint = error.hint and RottingError(hint=error.hint).text(_plain)
+    return problem
 
 
 def _plain(name: str) -> str:
@@ -75,7 +83,7 @@ def _plain(name: str) -> str:
     return name
 
 
-def problem_reply(error: Exception) -> Response:
+def problem_reply(error: Exception, request: object = None) -> Response:
     """Return the reply that an error becomes."""
     problem = problem_of(error)
     return reply(problem.status, problem, "application/problem+json", _HEADERS.get(HTTPStatus(problem.status)))
@@ -85,5 +93,5 @@ def note(error: Exception, where: str) -> None:
     """Write what the client must not see to the log."""
     if not isinstance(error, RottingError):
         log.error("%s: a bug in rotting", where, exc_info=error)
-    elif not isinstance(error, ServiceError) and status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif _is_secret(error):
         log.error("%s: %s: %s", where, type(error).__name__, error)

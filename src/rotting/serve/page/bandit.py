@@ -39,8 +39,7 @@ def bandit_page(found: Overview, changeable: bool, leave: bool) -> bytes:
         "decisions": _decisions(found),
         "health": _health(found),
     }
-    live = {each: "" if each == "add" else ' class="live"' for each in sections}
-    body = "\n".join(f'<section{live[each]} id="{each}">{inside}</section>' for each, inside in sections.items())
+    body = "\n".join(f'<section class="live" id="{each}">{inside}</section>' for each, inside in sections.items())
     return page(f"{name} · rotting", body, live=True, leave=leave)
 
 
@@ -111,8 +110,7 @@ def _shares(found: Overview) -> str:
     tally, names = found.tally, [arm.name for arm in found.arms]
     if not tally.decided:
         return "<h2>Shares over time</h2><p>No decisions yet.</p>"
-    counts, seconds = tally.shares.sums, tally.shares.step
-    counts = np.pad(counts, ((0, 0), (0, len(names) - counts.shape[1])))
+    counts, seconds = tally.shares.table(len(names)), tally.shares.step
     legend = "".join(
         f'<li><span class="swatch {charts.colour(place)}"></span><span>{escape(name)}</span></li>'
         for place, name in enumerate(names)
