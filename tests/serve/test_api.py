@@ -114,6 +114,13 @@ def test_bandits_are_made_shown_and_changed(client):
     assert (forged.status_code, forged.json()["type"]) == (422, "/reference#RewardOutOfRange")
 
 
+def test_rewards_may_be_without_bounds(client):
+    made = client.put("/v1/bandits/wide", json={"arms": ["a", "b"], "reward_range": "any"})
+    assert (made.status_code, made.json()["settings"]["reward_range"]) == (201, [-1e100, 1e100])
+    changed = [client.patch("/v1/bandits/wide", json={"reward_range": each}) for each in ([0, 1], "any", "all")]
+    assert [each.status_code for each in changed] == [200, 200, 422]
+
+
 def test_one_of_those_who_make_a_bandit_at_once_has_made_it(client):
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(client.put, "/v1/bandits/new", json={"arms": ["a", "b"]}) for _ in range(8)]

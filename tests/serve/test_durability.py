@@ -234,6 +234,20 @@ def test_a_full_disk_is_said_and_survived(client, caplog):
         assert bandit.verify().decisions == 1 + 1000 * (1 + sum(reply.status_code == 201 for reply in replies))
 
 
+def test_a_fallback_is_given_while_the_database_cannot_be_used(client):
+    path = "/v1/bandits/hero/decisions"
+    limit_room(client.service.bandits._commits[0].store)
+    for _ in range(20):
+        reply = client.post(path, json={"n": 1000, "fallback": "green"})
+        if reply.status_code == 200:
+            break
+    instead = {"id": "", "arm": "green", "probability": None}
+    instead["why"] = "fallback: the database cannot be used now: the server's log says why"
+    assert reply.json()["decisions"] == [instead] * 1000
+    assert client.post(path, json={"n": 1000}).status_code == 503
+    assert 'rotting_refused_total{reason="StorageError"}' in client.get("/metrics").text
+
+
 def test_readiness_ends_when_the_disk_is_full(client):
     """The probe needs the room that a decision needs, not a row that is there already."""
     ask = {"url": "/v1/bandits/hero/decisions", "json": {"n": 20}}

@@ -12,11 +12,22 @@ from msgspec import to_builtins
 from starlette.responses import Response, StreamingResponse
 
 from rotting import bandit as library
-from rotting.bandit import Bandit, BanditError, Choice, LogRow, SettingsConflict, Shown, UnknownArm, warm_up
+from rotting.bandit import (
+    Bandit,
+    BanditError,
+    Choice,
+    LogRow,
+    SettingsConflict,
+    Shown,
+    StorageError,
+    UnknownArm,
+    warm_up,
+)
 from rotting.errors import RottingError, quoted
 from rotting.policies import parse_policy
 from rotting.serve import requests as bodies
 from rotting.serve.access import check_bandit
+from rotting.serve.errors import Busy
 from rotting.serve.problems import JSON, problem_of
 from rotting.serve.requests import BanditName, Decision, encode
 from rotting.serve.routing import Request, checked, route
@@ -29,11 +40,18 @@ _KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
 _ONE = bodies.Decide()
 
 
-@route("POST", DECISIONS, "client", HTTPStatus.CREATED, example={"n": 1}, takes_key=True)
-async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ONE) -> bodies.Decisions:
+@route("POST", DECISIONS, "client", HTTPStatus.CREATED, HTTPStatus.OK, example={"n": 1}, takes_key=True)
+async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ONE) -> tuple[int, bodies.Decisions]:
     """Decide which arm to show."""
     wanted = library.Decide(int(body.n), body.among, request.only_header(b"idempotency-key"))
-    return bodies.Decisions(decisions=await choices(request, bandit, wanted))
+    try:
+        return HTTPStatus.CREATED, bodies.Decisions(decisions=await choices(request, bandit, wanted))
+    except (StorageError, Busy) as error:
+        if body.fallback is None:
+            raise
+        request.service.refused(error, DECISIONS)
+        instead = Choice("", body.fallback, f"fallback: {problem_of(error).detail}", None)
+        return HTTPStatus.OK, bodies.Decisions(decisions=[instead] * int(body.n))
 
 
 async def choices(request: Request, bandit: str, wanted: library.Decide) -> list[Choice]:

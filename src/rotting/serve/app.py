@@ -33,6 +33,7 @@ class Application:
     def __init__(self, service: Service, started: Callable[[], None] = lambda: None):
         self.service = service
         self._say_started = started
+        self._prefix = f"{service.options.prefix}/".encode()
         endpoints = [Endpoint(service, each, _REFUSALS[each.style]) for each in ROUTES]
         origins = service.options.origins
         self._starlette = Starlette(
@@ -50,6 +51,8 @@ class Application:
             await self._live(receive, send)
         elif scope["type"] == "http":
             path: bytes = scope["raw_path"]
+            if path.startswith(self._prefix):
+                path = path[len(self._prefix) - 1 :]
             found = _DECISIONS.fullmatch(path) if self._decide and scope["method"] == "POST" else None
             if found and self._decide:
                 scope["path_params"] = {"bandit": found[1].decode("latin-1")}

@@ -68,11 +68,11 @@ async def metrics(request: Request) -> Response:
 
 
 @lru_cache(maxsize=1)
-def _description() -> bytes:
-    return encode(describe(ROUTES))
+def _description(prefix: str) -> bytes:
+    return encode(describe(ROUTES, prefix))
 
 
 @route("GET", "/openapi.json", None)
 async def openapi(request: Request) -> Response:
     """Return the description of the API."""
-    return Response(_description(), media_type=JSON)
+    return Response(_description(request.service.options.prefix), media_type=JSON)

@@ -19,7 +19,7 @@ _SECURITY = {
 }
 
 
-def describe(routes: Iterable[Route]) -> dict[str, Any]:
+def describe(routes: Iterable[Route], prefix: str = "") -> dict[str, Any]:
     """Return the OpenAPI document."""
     listed = [route for route in routes if route.is_described]
     kinds = {Problem, NotEvaluated, EvaluationFailed}
@@ -33,6 +33,7 @@ def describe(routes: Iterable[Route]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "rotting", "version": __version__, "description": _DESCRIPTION},
+        "servers": [{"url": prefix or "/"}],
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": _SECURITY},
     }

@@ -44,10 +44,14 @@ class Body(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True)
 
 
 class Decide(Body):
-    """Choose an arm, or `n` times one, of all that are available or of those in `among`."""
+    """Choose an arm, or `n` times one, of all that are available or of those in `among`.
+
+    If the database cannot be used now, the reply has `fallback` with an empty id; without a fallback, it is a problem.
+    """
 
     n: Annotated[float, Meta(ge=1, le=LARGEST_BATCH, multiple_of=1)] = 1  # to JSON, 3.0 is a whole number, too
     among: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)] | None = None
+    fallback: ArmName | None = None
 
 
 class Reward(Body):
@@ -93,7 +97,7 @@ _SETTING_TYPES: dict[Kind, Any] = {
     "period": Seconds,
     "reward": RewardValue,
     "seed": Annotated[int, Meta(ge=0, le=2**63 - 1)],
-    "range": tuple[RewardValue, RewardValue],
+    "range": tuple[RewardValue, RewardValue] | Literal["any"],
     "arm": ArmName,
     "limit": Limit,
 }

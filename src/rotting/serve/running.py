@@ -125,6 +125,7 @@ def greeting(options: Options, address: str) -> str:
         is_ready = store.condition() == "ready"
         names = sorted(row.name for row in store.bandits()) if is_ready else []
         needs_key = is_ready and bool(store.access_keys())
+    address += options.prefix
     key = ' -H "Authorization: Bearer $ROTTING_KEY"' if needs_key else ""
     if options.demo or names:
         name = quote("demo" if options.demo else names[0], safe="")

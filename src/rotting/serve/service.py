@@ -52,6 +52,7 @@ class Options:
     open_to_all: bool = True
     origins: tuple[str, ...] = ()
     rate_limit: float = 1000.0
+    prefix: str = ""  # of all paths: such as /bandits
     demo: bool = False
     workers: int = 1
     patience: float = 10.0  # seconds in which the head of a request must arrive, and its body

@@ -29,13 +29,15 @@ _BANDIT = "/bandits/{bandit}"
 _page = partial(route, style="page")
 
 
-def _sent(content: bytes, status: int = HTTPStatus.OK) -> Response:
-    return Response(content, status, media_type=HTML)
+def _sent(request: Request, content: bytes, status: int = HTTPStatus.OK) -> Response:
+    """Send a page. Its addresses begin with the prefix: what users wrote has no quotation marks, which are escaped."""
+    start = f'="{request.service.options.prefix}/'
+    return Response(content.replace(b'="/', start.encode()), status, media_type=HTML)
 
 
-def _redirect(where: str) -> Response:
+def _redirect(request: Request, where: str) -> Response:
     """Send a browser elsewhere, to GET it."""
-    return RedirectResponse(where, HTTPStatus.SEE_OTHER)
+    return RedirectResponse(request.service.options.prefix + where, HTTPStatus.SEE_OTHER)
 
 
 def _live(request: Request, content: bytes) -> Response:
@@ -43,7 +45,7 @@ def _live(request: Request, content: bytes) -> Response:
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     if request.header(b"if-none-match") == tag:
         return Response(status_code=HTTPStatus.NOT_MODIFIED)
-    response = _sent(content)
+    response = _sent(request, content)
     response.headers["etag"] = tag
     return response
 
@@ -54,7 +56,7 @@ async def index(request: Request) -> Response:
     names = await request.service.names(request.key)
     items = [await _listed(request.service, name) for name in names[:LISTED_BANDITS]]
     items += [f"<li>{html.link(html.bandit_path(name), name)}</li>" for name in names[LISTED_BANDITS:]]
-    empty = "<p>There are none yet. The <a href='/reference#make_bandit'>reference</a> says how to make one.</p>"
+    empty = '<p>There are none yet. The <a href="/reference#make_bandit">reference</a> says how to make one.</p>'
     shown = f'<ul class="cards">{"".join(items)}</ul>' if items else empty
     body = f'<h1>Bandits</h1><section class="live" id="bandits">{shown}</section>'
     return _live(request, html.page("Bandits · rotting", body, live=True, leave=request.key is not None))
@@ -87,13 +89,13 @@ async def show_bandit(request: Request, bandit: str) -> Response:
 async def change_arm(request: Request, bandit: str, body: ArmForm) -> Response:
     """Change an arm, as a form says."""
     await change(request.service, bandit, ArmChanges(**{body.action: [body.arm.strip()]}))
-    return _redirect(html.bandit_path(bandit))
+    return _redirect(request, html.bandit_path(bandit))
 
 
 @_page("GET", "/login", None)
 async def login(request: Request, query: Login) -> Response:
     """Ask for a key."""
-    return _sent(_login_page(query.next))
+    return _sent(request, _login_page(query.next))
 
 
 def _login_page(following: str, problem: str = "") -> bytes:
@@ -111,35 +113,38 @@ def _login_page(following: str, problem: str = "") -> bytes:
 @_page("POST", "/login", None)
 async def log_in(request: Request, body: LoginForm) -> Response:
     """Keep a key in a cookie that scripts and other sites cannot use."""
-    secret, following = body.key.strip(), body.next
+    prefix = request.service.options.prefix
+    secret, following = body.key.strip(), body.next.removeprefix(prefix)
     key = find_key(request.service.access.keys, secret)
     if key is None or not may(key, "reader"):
-        return _sent(_login_page(following, "This is not a valid key of a reader or an admin."), HTTPStatus.FORBIDDEN)
+        return _sent(
+            request, _login_page(following, "This is not a valid key of a reader or an admin."), HTTPStatus.FORBIDDEN
+        )
     if not following.startswith("/") or following.startswith(("//", "/\\")):
         following = "/"
     if key.bandit is not None and following == "/":
         following = html.bandit_path(key.bandit)
-    response = _redirect(following)
+    response = _redirect(request, following)
     secure = "https" in (request.header(b"x-forwarded-proto"), request.scope["scheme"])
-    response.set_cookie(COOKIE, secret, httponly=True, samesite="strict", secure=secure)
+    response.set_cookie(COOKIE, secret, path=prefix or "/", httponly=True, samesite="strict", secure=secure)
     return response
 
 
 @_page("POST", "/logout", None)
 async def log_out(request: Request) -> Response:
     """Forget the key."""
-    response = _redirect("/login")
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    response = _redirect(request, "/login")
+    response.delete_cookie(COOKIE, request.service.options.prefix or "/", httponly=True, samesite="strict")
     return response
 
 
 def error_reply(error: Exception, request: Request) -> Response:
     """Return the page that shows an error."""
     if isinstance(error, NotAuthenticated) and request.method == "GET":
-        return _redirect(f"/login?next={quote(request.scope['path'], safe='/%')}")
+        return _redirect(request, f"/login?next={quote(request.scope['path'], safe='/%')}")
     problem = problem_of(error)
     body = f"<h1>{escape(problem.title)}</h1><p>{escape(problem.detail)}</p><p>{html.link('/', 'All bandits')}</p>"
-    return _sent(html.page(f"{problem.status:d} {HTTPStatus(problem.status).phrase}", body), problem.status)
+    return _sent(request, html.page(f"{problem.status:d} {HTTPStatus(problem.status).phrase}", body), problem.status)
 
 
 # What does not change.
@@ -148,7 +153,7 @@ def error_reply(error: Exception, request: Request) -> Response:
 @_page("GET", "/reference", None)
 async def reference(request: Request) -> Response:
     """Describe the API, for people."""
-    return _sent(reference_page(tuple(ROUTES)))
+    return _sent(request, reference_page(tuple(ROUTES)))
 
 
 @route("GET", "/static/style.css", None)
