@@ -228,6 +228,6 @@ def test_health_and_description_need_no_key_and_metrics_count(client):
     assert f"rotting_request_seconds_count{{{route}}} 1.0" in metrics
     assert 'rotting_refused_total{reason="UnknownBandit"} 1.0' in metrics
     assert "rotting_commit_requests_sum 1.0" in metrics
-    client.wait_for(client.service.follower.show("hero", lambda tally: tally.seq))
+    client.wait_for(client.service.follower.look())
     assert 'rotting_decisions_total{arm="red",bandit="hero"}' in client.get("/metrics").text
     assert "/v1/bandits/{bandit}/decisions" in client.get("/openapi.json").json()["paths"]

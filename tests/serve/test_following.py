@@ -179,11 +179,11 @@ async def _make_again(url):
     directory = Directory(lane)
     follower = Follower(lane, directory)
     await directory.refresh(at_once=True)
-    assert await follower.show("hero", names) == ["old"]
+    assert await follower.show(directory.by_name["hero"], names) == ["old"]
     Bandit.delete(url, "hero")
     Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["red", "blue"]).close()
     await directory.refresh(at_once=True)
-    assert await follower.show("hero", names) == ["red", "blue"]
+    assert await follower.show(directory.by_name["hero"], names) == ["red", "blue"]
     Bandit.delete(url, "hero")
     await directory.refresh(at_once=True)
     await follower.look()

@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rotting.bandit import Key
 from rotting.errors import quoted
 from rotting.serve.errors import NotAllowed, NotAuthenticated, TooManyRequests
-from rotting.serve.keys import Key, Keys, find_key, may
+from rotting.serve.keys import Keys, find_key, may
 
 if TYPE_CHECKING:
     from rotting.serve.routing import Request

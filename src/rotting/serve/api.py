@@ -219,10 +219,9 @@ async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> b
     if is_page:
         following = first[-1].seq if len(first) == size else None
         return bodies.LogPage(events=[bodies.LoggedEvent(*row) for row in first], next=following)
-    make = _as_csv if query.format == "csv" else _as_lines
-    head = _as_csv([LogRow._fields]) if query.format == "csv" else b""
-    written = itertools.chain([head + make(first)], map(make, portions))  # ... not in the middle
-    return StreamingResponse(written, media_type=_KINDS[query.format])
+    is_csv = query.format == "csv"
+    rows = itertools.chain([[LogRow._fields, *first] if is_csv else first], portions)  # ... not in the middle
+    return StreamingResponse(map(_as_csv if is_csv else _as_lines, rows), media_type=_KINDS[query.format])
 
 
 def _portions(url: str, name: str, after: int | None, limit: int | None) -> Iterator[list[LogRow]]:

@@ -156,13 +156,12 @@ class Follower:
         self._wanted.add(bandit)
 
     async def show(
-        self, bandit: str, make: Callable[[Tally], Result], names: Iterable[str] = (), most: int = PORTION
+        self, row: BanditRow, make: Callable[[Tally], Result], names: Iterable[str] = (), most: int = PORTION
     ) -> Result:
         """Return what is made of a bandit's tally with the next events added, so many at most; the rest comes soon.
 
         `names` are those of its arms, as far as they are known.
         """
-        row = await self._directory.entry(bandit)
 
         def read(store: Store) -> Result:
             tally = self._read(store, row, most)

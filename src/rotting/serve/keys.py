@@ -15,7 +15,6 @@ from rotting.errors import quoted
 Role = Literal["client", "reader", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 Keys = Mapping[str, Key]  # by their ids
-__all__ = ["ROLES", "Key", "Keys", "Role", "add_key", "find_key", "may", "read_keys", "revoke_key"]
 _NOBODY = secrets.token_hex(32)  # the digest of no key
 
 

@@ -68,14 +68,14 @@ class Overview:
 
 async def show(service: Service, bandit: str, make: Callable[[Overview], Result]) -> Result:
     """Return what is made of all that there is to say of a bandit now."""
-    await service.directory.entry(bandit)
+    row = await service.directory.entry(bandit)
     found = await service.call(bandit, Bandit.standing)
     reasons = {choice.id: choice.why for choice in service.reasons.get(bandit, ())}
 
     def shown(tally: Tally) -> Result:
         return make(overview(tally, found, reasons))
 
-    return await service.follower.show(bandit, shown, found.available, READ_AT_ONCE)
+    return await service.follower.show(row, shown, found.available, READ_AT_ONCE)
 
 
 def overview(tally: Tally, found: Standing, reasons: Mapping[str, str]) -> Overview:

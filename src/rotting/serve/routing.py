@@ -20,9 +20,10 @@ from starlette import requests
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rotting.bandit import Key
 from rotting.errors import literal, quoted
 from rotting.serve.errors import BadBody, BadRequest, TooLarge, TooSlow, WrongContentType
-from rotting.serve.keys import Key, Role
+from rotting.serve.keys import Role
 from rotting.serve.problems import JSON, reply
 from rotting.serve.requests import LARGEST_BODY
 from rotting.serve.service import Service

@@ -18,6 +18,7 @@ from rotting.bandit import (
     Bandits,
     Choice,
     DamagedLog,
+    Key,
     Measurement,
     Outcome,
     Request,
@@ -30,7 +31,7 @@ from rotting.serve.access import Access
 from rotting.serve.bandits import Directory
 from rotting.serve.errors import Busy
 from rotting.serve.following import Follower
-from rotting.serve.keys import Key, read_keys
+from rotting.serve.keys import read_keys
 from rotting.serve.lanes import Lane, Shared
 from rotting.serve.metrics import Metrics
 from rotting.serve.problems import note
