@@ -164,7 +164,7 @@ def test_a_compacted_log_is_followed_from_where_it_begins(sqlite, tmp_path):
     assert [arm.name for arm in found.arms] == ["a", "b"]
     assert sum(arm.decisions for arm in found.arms) == 64
     assert tally.decided == 4
-    assert found.found.sealed > 0
+    assert found.standing.sealed > 0
     bandit.close()
 
 

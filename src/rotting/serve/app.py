@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from rotting.bandit import BanditError
 from rotting.serve import api, health, ofrep  # noqa: F401 - health has routes, too
-from rotting.serve.errors import NoSuchPage, WrongMethod
+from rotting.serve.errors import NoSuchPage, ServiceError, WrongMethod
 from rotting.serve.page import pages
 from rotting.serve.problems import problem_reply
 from rotting.serve.routing import ROUTES, Endpoint, finished
@@ -82,12 +82,12 @@ class Application:
         """Answer where there is nothing, or not for this method."""
         found: Endpoint | None = request.scope.get("endpoint")
         allowed = ", ".join(sorted(each.method for each in ROUTES if found and each.path == found.route.path))
-        lost = NoSuchPage("there is nothing at this address", hint="see /reference")
-        wrong = WrongMethod("this method is not allowed here", expected=allowed)
-        self.service.refused(wrong if allowed else lost, "unknown")
-        response = finished(problem_reply(wrong if allowed else lost))
+        lost: ServiceError = NoSuchPage("there is nothing at this address", hint="see /reference")
         if allowed:
-            response.headers["allow"] = allowed
+            lost = WrongMethod("this method is not allowed here", expected=allowed)
+        self.service.refused(lost, "unknown")
+        response = finished(problem_reply(lost))
+        response.headers.update({"allow": allowed} if allowed else {})
         return response
 
 

@@ -46,8 +46,6 @@ async def live(service: Service) -> None:
     """Let visitors come until the server stops."""
     visitors = Visitors()
     await service.in_thread(lambda: _begin(service.options.url, visitors))
-    await service.directory.refresh(at_once=True)
-    service.follower.want(NAME)
     async with asyncio.TaskGroup() as visits:
         while True:
             visits.create_task(_visit(service, visitors))

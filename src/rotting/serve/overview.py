@@ -60,7 +60,7 @@ class Overview:
     """Everything that the page of a bandit shows. `reasons` are those of decisions, by their ids."""
 
     tally: Tally
-    found: Standing
+    standing: Standing
     arms: Sequence[ArmOverview]
     reasons: Mapping[str, str]
     needs: Sequence[str]

@@ -44,7 +44,7 @@ def bandit_page(found: Overview, changeable: bool, leave: bool) -> bytes:
 
 
 def _summary(found: Overview) -> str:
-    tally, sealed = found.tally, found.found.sealed
+    tally, sealed = found.tally, found.standing.sealed
     needs = "".join(f"<li>{escape(need)}</li>" for need in found.needs)
     rest = f'<ul class="needs">{needs}</ul>' if needs else '<p class="calm">Nothing needs you.</p>'
     if not tally.is_complete:
@@ -131,7 +131,7 @@ def _shares(found: Overview) -> str:
 
 
 def _rewards(found: Overview) -> str:
-    said, delays = f"{found.found.pending:,} decisions wait for a reward.", found.tally.delays
+    said, delays = f"{found.standing.pending:,} decisions wait for a reward.", found.tally.delays
     if not delays:
         return f"<h2>Rewards that wait</h2><p>{said}</p>"
     parts = (0.1, 0.5, 0.9, 0.99)
@@ -159,8 +159,8 @@ def _decisions(found: Overview) -> str:
 
 def _health(found: Overview) -> str:
     pairs = {
-        "policy": found.found.policy,
-        "an exposure counts once": found.found.settings.count,
+        "policy": found.standing.policy,
+        "an exposure counts once": found.standing.settings.count,
         "events in the log": f"{found.tally.seq:,}",
         "last event": charts.clock(found.tally.at) if found.tally.at else "never",
     }

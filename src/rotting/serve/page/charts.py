@@ -80,18 +80,16 @@ def wear(arm: ArmOverview, place: int, limits: tuple[float, float]) -> Html:
 def shares(counts: np.ndarray, start: float, seconds: float) -> Html:
     """Draw which part of the decisions each arm had, over time."""
     filled = np.flatnonzero(counts.sum(axis=1))  # periods without a decision are bridged
-    heights = np.cumsum(counts[filled], axis=1) / counts[filled].sum(axis=1, keepdims=True)
-    across = (filled + 0.5).tolist()
-    if len(across) == 1:
-        across, heights = [0.0, float(len(counts))], np.repeat(heights, 2, axis=0)
+    parts = np.cumsum(counts[filled], axis=1) / counts[filled].sum(axis=1, keepdims=True)
+    heights = np.pad(parts, ((1, 1), (0, 0)), mode="edge")
+    across = np.array([0.0, *(filled + 0.5), len(counts)])
     lower, shapes = np.zeros(len(across)), []
     for arm, upper in enumerate(heights.T):
-        there, back = (list(zip(across, edge.tolist(), strict=True)) for edge in (upper, lower))
-        shapes.append(("polygon", f"area {colour(arm)}", [*there, *back[::-1]]))
+        outline = np.stack([np.append(across, across[::-1]), np.append(upper, lower[::-1])], axis=1)
+        shapes.append(("polygon", f"area {colour(arm)}", outline.tolist()))
         lower = upper
-    label, times = f"Shares of {counts.shape[1]} arms over time.", (start, start + len(counts) * seconds)
-    first, last = map(clock, times)
-    return _plot(label, "", (900.0, 220.0), len(counts), (0.0, 1.0), ".0%", (first, last), shapes)
+    label, times = f"Shares of {counts.shape[1]} arms over time.", (clock(start), clock(start + len(counts) * seconds))
+    return _plot(label, "", (900.0, 220.0), len(counts), (0.0, 1.0), ".0%", times, shapes)
 
 
 def clock(at: float) -> str:

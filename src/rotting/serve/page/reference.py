@@ -42,18 +42,17 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], schemas: Ma
         return dict(schemas.get(name, {}).get("properties", {}))
 
     summary, asked = operation["summary"], operation.get("requestBody", {}).get("content", {}).get("application/json")
-    given = [(each["name"], each["in"], each["description"], each["schema"]) for each in operation["parameters"]]
-    for name, schema in fields(asked).items() if asked else ():
-        given.append((name, "body", schema.get("description", ""), schema))
-    rows = [[name, where, _meaning(says, schema)] for name, where, says, schema in given]
+    rows = [[each["name"], each["in"], _meaning(each)] for each in operation["parameters"]]
+    rows += [[name, "body", _meaning(schema)] for name, schema in fields(asked).items()] if asked else []
     sent = table(f"{summary}: what to send", ["name", "where", "meaning"], rows) if rows else ""
     good: list[str] = []
     bad: list[str] = []
     for status, response in operation["responses"].items():
-        contents = [", ".join(fields(each)) for each in response.get("content", {}).values()]
-        shape = f"<code>{{{escape(contents[0])}}}</code>" if contents else "without a body"
-        good += [f"{status} {shape}"] if status < "400" else []
-        bad += [status] if status >= "400" else []
+        said = [f"<code>{{{escape(', '.join(fields(each)))}}}</code>" for each in response.get("content", {}).values()]
+        if status < "400":
+            good.append(f"{status} {said[0] if said else 'without a body'}")
+        else:
+            bad.append(status)
     command = escape(_curl(method, path, "security" in operation, asked))
     return (
         f'<section id="{operation["operationId"]}"><h2>{escape(summary)}</h2>'
@@ -63,10 +62,10 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], schemas: Ma
     )
 
 
-def _meaning(says: str, schema: Mapping[str, Any]) -> Html:
+def _meaning(field: Mapping[str, Any]) -> Html:
     """Return what is said of a parameter or field, and its schema as it is."""
-    rest = {name: each for name, each in schema.items() if name != "description"}
-    return Html(f"{escape(says)} <code>{escape(json.dumps(rest))}</code>")
+    schema = {name: each for name, each in field.get("schema", field).items() if name != "description"}
+    return Html(f"{escape(field.get('description', ''))} <code>{escape(json.dumps(schema))}</code>")
 
 
 def _curl(method: str, path: str, needs_key: bool, asked: Mapping[str, Any] | None) -> str:
