@@ -16,14 +16,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rotting.bandit import BanditError
-from rotting.serve import api, health, ofrep  # noqa: F401 - health has routes, too
+from rotting.serve import api, health, ofrep  # noqa: F401 - all have routes
 from rotting.serve.errors import NoSuchPage, ServiceError, WrongMethod
-from rotting.serve.page import pages
+from rotting.serve.page import pages  # noqa: F401 - so do these
 from rotting.serve.problems import problem_reply
-from rotting.serve.routing import ROUTES, Endpoint, finished
+from rotting.serve.routing import ROUTES, Route, finished
 from rotting.serve.service import Service
 
-_REFUSALS = {"problem": problem_reply, "ofrep": ofrep.error_reply, "page": pages.error_reply}
 _DECISIONS = re.compile(api.DECISIONS.replace("{bandit}", "([^/]+)").encode())
 
 
@@ -34,15 +33,14 @@ class Application:
         self.service = service
         self._say_started = started
         self._prefix = f"{service.options.prefix}/".encode()
-        endpoints = [Endpoint(service, each, _REFUSALS[each.style]) for each in ROUTES]
         origins = service.options.origins
         self._starlette = Starlette(
-            routes=[routing.Route(each.route.path, each, methods=[each.route.method]) for each in endpoints],
+            routes=[routing.Route(each.path, each, methods=[each.method]) for each in ROUTES],
             middleware=[_sharing(origins)] if origins else [],
             exception_handlers={HTTPException: self._lost},
         )
         self._starlette.router.redirect_slashes = False
-        decide = next(each for each in endpoints if each.route.path == api.DECISIONS)
+        decide = next(each for each in ROUTES if each.path == api.DECISIONS)
         self._decide = None if origins else decide  # else, Starlette's CORS must see it
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,7 +48,7 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            path: bytes = scope["raw_path"]
+            scope["service"], path = self.service, scope["raw_path"]
             if path.startswith(self._prefix):
                 path = path[len(self._prefix) - 1 :]
             found = _DECISIONS.fullmatch(path) if self._decide and scope["method"] == "POST" else None
@@ -80,8 +78,8 @@ class Application:
 
     async def _lost(self, request: Request, error: Exception) -> Response:
         """Answer where there is nothing, or not for this method."""
-        found: Endpoint | None = request.scope.get("endpoint")
-        allowed = ", ".join(sorted(each.method for each in ROUTES if found and each.path == found.route.path))
+        found: Route | None = request.scope.get("endpoint")
+        allowed = ", ".join(sorted(each.method for each in ROUTES if found and each.path == found.path))
         lost: ServiceError = NoSuchPage("there is nothing at this address", hint="see /reference")
         if allowed:
             lost = WrongMethod("this method is not allowed here", expected=allowed)

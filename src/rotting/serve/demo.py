@@ -54,7 +54,9 @@ async def live(service: Service) -> None:
 
 def _begin(url: str, visitors: Visitors) -> None:
     """Make the bandit, with a past."""
-    with Bandit.open(url, NAME, EffFEWA(sigma=0.4), ARMS, epsilon=0.02, reward_wait=3600.0) as bandit:
+    with Bandit.open(
+        url, NAME, EffFEWA(sigma=0.4), ARMS, epsilon=0.02, reward_wait=3600.0, reward_range=(0, 1)
+    ) as bandit:
         visitors.seen.update(bandit.standing().decided)  # in an earlier demonstration with the same database
         for _ in range(PAST // 50):
             bandit.reward_many([(choice.id, visitors.clicks(choice.arm)) for choice in bandit.decide(50)])

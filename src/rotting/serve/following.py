@@ -178,15 +178,6 @@ class Follower:
             self.want(row.name)
         return tally
 
-    async def keep_reading(self) -> None:
-        """Look again and again."""
-        while True:
-            try:
-                await self.look()
-            except BanditError as error:
-                note(error, "reading the logs")
-            await asyncio.sleep(PAUSE)
-
     async def look(self) -> None:
         """Read the logs that are new or have changed, and forget those of bandits that were deleted."""
         await self._directory.refresh()

@@ -26,10 +26,40 @@ from rotting.serve.requests import Evaluated, Evaluation, FlagKey, NotEvaluated
 from rotting.serve.routing import Request, route
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9._~-]+")  # clients do not always percent-encode names
+
+# Errors, in the protocol's own words. Clients know 400, 401, 403, 404, 429 and 500 only.
+
+_CODES: dict[HTTPStatus, bodies.ErrorCode] = {
+    HTTPStatus.NOT_FOUND: "FLAG_NOT_FOUND",
+    HTTPStatus.BAD_REQUEST: "PARSE_ERROR",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "PARSE_ERROR",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "PARSE_ERROR",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "INVALID_CONTEXT",
+}
+
+
+def _refusal(name: str, error: Exception) -> NotEvaluated:
+    code = _CODES.get(status_of(error), "GENERAL")
+    return NotEvaluated(key=name, error_code=code, error_details=problem_of(error).detail)
+
+
+def error_reply(error: Exception, request: Request) -> Response:
+    """Return the reply for an error."""
+    status, failed = status_of(error), bodies.EvaluationFailed(error_details=problem_of(error).detail)
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return Response(status_code=status)
+    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
+        return reply(HTTPStatus.TOO_MANY_REQUESTS, failed, headers=RETRY)
+    if isinstance(error, RottingError):
+        known = status if status == HTTPStatus.NOT_FOUND else HTTPStatus.BAD_REQUEST
+        return reply(known, _refusal(request.params.get("key", ""), error))
+    return reply(HTTPStatus.INTERNAL_SERVER_ERROR, failed)
+
+
 _FLAGS = "/ofrep/v1/evaluate/flags"
 _CONTEXT = {"targetingKey": "visitor 17"}
 _NO_CONTEXT = Evaluation()
-_ask = partial(route, "POST", style="ofrep")
+_ask = partial(route, "POST", style="ofrep", refuse=error_reply)
 
 
 @_ask(f"{_FLAGS}/{{key}}", "client", example={"context": _CONTEXT})
@@ -72,32 +102,3 @@ async def _evaluated(request: Request, name: str) -> Evaluated:
     if choice.probability is not None:
         metadata["probability"] = choice.probability
     return Evaluated(key=name, reason="SPLIT", variant=choice.arm, value=choice.arm, metadata=metadata)
-
-
-# Errors, in the protocol's own words. Clients know 400, 401, 403, 404, 429 and 500 only.
-
-_CODES: dict[HTTPStatus, bodies.ErrorCode] = {
-    HTTPStatus.NOT_FOUND: "FLAG_NOT_FOUND",
-    HTTPStatus.BAD_REQUEST: "PARSE_ERROR",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "PARSE_ERROR",
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "PARSE_ERROR",
-    HTTPStatus.UNPROCESSABLE_ENTITY: "INVALID_CONTEXT",
-}
-
-
-def _refusal(name: str, error: Exception) -> NotEvaluated:
-    code = _CODES.get(status_of(error), "GENERAL")
-    return NotEvaluated(key=name, error_code=code, error_details=problem_of(error).detail)
-
-
-def error_reply(error: Exception, request: Request) -> Response:
-    """Return the reply for an error."""
-    status, failed = status_of(error), bodies.EvaluationFailed(error_details=problem_of(error).detail)
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return Response(status_code=status)
-    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
-        return reply(HTTPStatus.TOO_MANY_REQUESTS, failed, headers=RETRY)
-    if isinstance(error, RottingError):
-        known = status if status == HTTPStatus.NOT_FOUND else HTTPStatus.BAD_REQUEST
-        return reply(known, _refusal(request.params.get("key", ""), error))
-    return reply(HTTPStatus.INTERNAL_SERVER_ERROR, failed)

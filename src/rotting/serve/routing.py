@@ -24,7 +24,7 @@ from rotting.bandit import Key
 from rotting.errors import literal, quoted
 from rotting.serve.errors import BadBody, BadRequest, TooLarge, TooSlow, WrongContentType
 from rotting.serve.keys import Role
-from rotting.serve.problems import JSON, reply
+from rotting.serve.problems import JSON, problem_reply, reply
 from rotting.serve.requests import LARGEST_BODY
 from rotting.serve.service import Service
 
@@ -39,78 +39,15 @@ _ALWAYS = [
 ]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Route:
-    """One method of one path.
-
-    `role` is what a key must allow (None: no key is needed). The handler is called with the request, with the parts of
-    the path and, where it has arguments of these names, with `body` (which may be absent if it has a default) and the
-    parameters after the `?` as `query`; both are of the kinds that its annotations say. It returns a body, which is
-    sent with the first of `statuses`, a pair of one of them and a body, or a response. One that returns nothing but
-    responses is not in the API's description. `style` says how errors are shown, and that the body of a page is a form.
-    """
-
-    method: str
-    path: str
-    role: Role | None
-    handler: Callable[..., Awaitable[Any]]
-    statuses: tuple[int, ...] = (HTTPStatus.OK,)
-    example: object = None  # of the body
-    described_body: Any = None  # where it is described otherwise than it is read
-    takes_key: bool = False  # the header Idempotency-Key
-    kinds: tuple[str, ...] = (JSON,)  # media types of replies
-    style: Style = "problem"
-
-    @cached_property
-    def types(self) -> dict[str, Any]:
-        """What the handler's annotations say, by the names of its arguments and `return`."""
-        return get_type_hints(self.handler, include_extras=True)
-
-    @property
-    def is_described(self) -> bool:
-        """Whether it is in the API's description."""
-        return self.types["return"] is not Response
-
-    @property
-    def body(self) -> Any:
-        """The kind of its body, as it is described."""
-        return self.described_body or self.types.get("body")
-
-    @property
-    def body_is_optional(self) -> bool:
-        """Whether its body may be absent."""
-        return bool(self.handler.__defaults__)
-
-    @property
-    def reply(self) -> Any:
-        """The kind of its replies, None where they have no body."""
-        returned = self.types["return"]
-        kinds = (each for each in (returned, *get_args(returned)) if hasattr(each, "__struct_fields__"))
-        return next(kinds, None)
-
-
-ROUTES: list[Route] = []
-
-
-def route(method: str, path: str, role: Role | None, *statuses: int, **options: Any) -> Callable[[Handler], Handler]:
-    """Add a route to all of them: to that of the function below."""
-
-    def add(handler: Handler) -> Handler:
-        ROUTES.append(Route(method, path, role, handler, statuses or (HTTPStatus.OK,), **options))
-        return handler
-
-    return add
-
-
 class Request(requests.Request):
     """A request that has found its route. `params` are the parts of its path."""
 
     key: Key | None = None  # None: nobody needs one
     content = b""
 
-    def __init__(self, scope: Scope, receive: Receive, service: Service, route: Route):
+    def __init__(self, scope: Scope, receive: Receive, route: Route):
         super().__init__(scope, receive)
-        self.service = service
+        self.service: Service = scope["service"]
         self.route = route
         self.params: dict[str, str] = scope["path_params"]
         self._given: dict[bytes, bytes] = dict(scope["headers"])
@@ -160,45 +97,98 @@ class Request(requests.Request):
         return checked(kind, self.content)
 
 
-class Endpoint:
-    """Answers the requests of one route: checks the key, reads the body, calls the handler, shows errors."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Route:
+    """One method of one path, as an ASGI application: checks the key, reads the body, calls the handler, shows errors.
 
-    def __init__(self, service: Service, route: Route, refusal: Callable[[Exception, Request], Response]):
-        self.service = service
-        self.route = route
-        self._refusal = refusal
-        self._body, self._query = route.types.get("body"), route.types.get("query")
+    `role` is what a key must allow (None: no key is needed). The handler is called with the request, with the parts of
+    the path and, where it has arguments of these names, with `body` (which may be absent if it has a default) and the
+    parameters after the `?` as `query`; both are of the kinds that its annotations say. It returns a body, which is
+    sent with the first of `statuses`, a pair of one of them and a body, or a response. One that returns nothing but
+    responses is not in the API's description. `refuse` shows errors in its `style`; the body
+    of a page is a form.
+    """
+
+    method: str
+    path: str
+    role: Role | None
+    handler: Callable[..., Awaitable[Any]]
+    statuses: tuple[int, ...] = (HTTPStatus.OK,)
+    example: object = None  # of the body
+    described_body: Any = None  # where it is described otherwise than it is read
+    takes_key: bool = False  # the header Idempotency-Key
+    kinds: tuple[str, ...] = (JSON,)  # media types of replies
+    style: Style = "problem"
+    refuse: Callable[[Exception, Request], Response] = problem_reply
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        """What the handler's annotations say, by the names of its arguments and `return`."""
+        return get_type_hints(self.handler, include_extras=True)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether it is in the API's description."""
+        return self.types["return"] is not Response
+
+    @property
+    def body(self) -> Any:
+        """The kind of its body, as it is described."""
+        return self.described_body or self.types.get("body")
+
+    @property
+    def body_is_optional(self) -> bool:
+        """Whether its body may be absent."""
+        return bool(self.handler.__defaults__)
+
+    @property
+    def reply(self) -> Any:
+        """The kind of its replies, None where they have no body."""
+        returned = self.types["return"]
+        kinds = (each for each in (returned, *get_args(returned)) if hasattr(each, "__struct_fields__"))
+        return next(kinds, None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        began, service, path = time.perf_counter(), self.service, self.route.path
-        request = Request(scope, receive, service, self.route)
+        began, request = time.perf_counter(), Request(scope, receive, self)
         try:
-            response = self._response(await self._called(request))
+            response = await self._response(request)
         except Exception as error:
-            service.refused(error, path)
-            response = self._refusal(error, request)
+            request.service.refused(error, self.path)
+            response = self.refuse(error, request)
         await finished(response)(scope, receive, send)
-        service.metrics.replied(path, scope["method"], response.status_code, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        request.service.metrics.replied(self.path, request.method, response.status_code, seconds)
 
-    async def _called(self, request: Request) -> Any:
-        """Return what the handler returns."""
+    async def _response(self, request: Request) -> Response:
+        """Return what the handler makes of a request."""
         request.params = {name: _unquoted(part) for name, part in request.params.items()}
-        self.service.access.check(request)
+        request.service.access.check(request)
         given: dict[str, Any] = dict(request.params)
         if request.method not in ("GET", "HEAD"):
-            await request.read(self.service.options.patience)
-        if self._body is not None and (request.content or not self.route.body_is_optional):
-            given["body"] = request.decoded(self._body)
-        if self._query is not None:
-            given["query"] = _converted(f"?{request.url.query}", request.scope["query_string"], self._query)
-        return await self.route.handler(request, **given)
-
-    def _response(self, found: Any) -> Response:
+            await request.read(request.service.options.patience)
+        if "body" in self.types and (request.content or not self.body_is_optional):
+            given["body"] = request.decoded(self.types["body"])
+        if "query" in self.types:
+            given["query"] = _converted(f"?{request.url.query}", request.scope["query_string"], self.types["query"])
+        found = await self.handler(request, **given)
         if isinstance(found, Response):
             return found
-        status, body = found if isinstance(found, tuple) else (self.route.statuses[0], found)
+        status, body = found if isinstance(found, tuple) else (self.statuses[0], found)
         return Response(status_code=status) if body is None else reply(status, body)
+
+
+ROUTES: list[Route] = []
+
+
+def route(method: str, path: str, role: Role | None, *statuses: int, **options: Any) -> Callable[[Handler], Handler]:
+    """Add a route to all of them: to that of the function below."""
+
+    def add(handler: Handler) -> Handler:
+        ROUTES.append(Route(method, path, role, handler, statuses or (HTTPStatus.OK,), **options))
+        return handler
+
+    return add
 
 
 def finished(response: Response) -> Response:

@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -30,7 +30,7 @@ from rotting.bandit import (
 from rotting.serve.access import Access
 from rotting.serve.bandits import Directory
 from rotting.serve.errors import Busy
-from rotting.serve.following import Follower
+from rotting.serve.following import PAUSE, Follower
 from rotting.serve.keys import read_keys
 from rotting.serve.lanes import Lane, Shared
 from rotting.serve.metrics import Metrics
@@ -94,7 +94,7 @@ class Service:
         for name in list(self.directory.by_name)[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
                 await self.call(name, lambda bandit: warm_up(bandit.policy))
-        works = [self._keep_reading_keys(), self.follower.keep_reading()]
+        works = [_repeated(self._read_keys, self.options.keys_seconds), _repeated(self.follower.look, PAUSE)]
         if self.options.demo:
             from rotting.serve.demo import live
 
@@ -110,14 +110,6 @@ class Service:
         for each in (self.bandits, self.quick, self.probing, self.following):
             await asyncio.to_thread(each.close)
         await asyncio.to_thread(self._threads.shutdown)
-
-    async def _keep_reading_keys(self) -> None:
-        while True:
-            await asyncio.sleep(self.options.keys_seconds)
-            try:
-                await self._read_keys()
-            except BanditError as error:
-                note(error, "reading the keys")
 
     async def _read_keys(self) -> None:
         self.access.keys = await self.quick.run(read_keys)
@@ -172,3 +164,13 @@ class Service:
         """Note that a request was refused."""
         note(error, where)
         self.metrics.refused(type(error).__name__)
+
+
+async def _repeated(work: Callable[[], Awaitable[None]], pause: float) -> None:
+    """Do something again and again."""
+    while True:
+        try:
+            await work()
+        except BanditError as error:
+            note(error, "reading keys or logs")
+        await asyncio.sleep(pause)

@@ -26,7 +26,6 @@ from rotting.serve.service import Service
 
 LISTED_BANDITS = 50  # with their sentence; of the others only the name is shown
 _BANDIT = "/bandits/{bandit}"
-_page = partial(route, style="page")
 
 
 def _sent(request: Request, content: bytes, status: int = HTTPStatus.OK) -> Response:
@@ -38,6 +37,18 @@ def _sent(request: Request, content: bytes, status: int = HTTPStatus.OK) -> Resp
 def _redirect(request: Request, where: str) -> Response:
     """Send a browser elsewhere, to GET it."""
     return RedirectResponse(request.service.options.prefix + where, HTTPStatus.SEE_OTHER)
+
+
+def error_reply(error: Exception, request: Request) -> Response:
+    """Return the page that shows an error."""
+    if isinstance(error, NotAuthenticated) and request.method == "GET":
+        return _redirect(request, f"/login?next={quote(request.scope['path'], safe='/%')}")
+    problem = problem_of(error)
+    body = f"<h1>{escape(problem.title)}</h1><p>{escape(problem.detail)}</p><p>{html.link('/', 'All bandits')}</p>"
+    return _sent(request, html.page(f"{problem.status:d} {HTTPStatus(problem.status).phrase}", body), problem.status)
+
+
+_page = partial(route, style="page", refuse=error_reply)
 
 
 def _live(request: Request, content: bytes) -> Response:
@@ -136,15 +147,6 @@ async def log_out(request: Request) -> Response:
     response = _redirect(request, "/login")
     response.delete_cookie(COOKIE, request.service.options.prefix or "/", httponly=True, samesite="strict")
     return response
-
-
-def error_reply(error: Exception, request: Request) -> Response:
-    """Return the page that shows an error."""
-    if isinstance(error, NotAuthenticated) and request.method == "GET":
-        return _redirect(request, f"/login?next={quote(request.scope['path'], safe='/%')}")
-    problem = problem_of(error)
-    body = f"<h1>{escape(problem.title)}</h1><p>{escape(problem.detail)}</p><p>{html.link('/', 'All bandits')}</p>"
-    return _sent(request, html.page(f"{problem.status:d} {HTTPStatus(problem.status).phrase}", body), problem.status)
 
 
 # What does not change.
