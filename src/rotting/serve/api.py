@@ -8,13 +8,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 
-from msgspec import to_builtins
+import msgspec
 from starlette.responses import Response, StreamingResponse
 
 from rotting import bandit as library
 from rotting.bandit import (
     Bandit,
-    BanditError,
     Choice,
     LogRow,
     SettingsConflict,
@@ -57,11 +56,8 @@ async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ON
 async def choices(request: Request, bandit: str, wanted: library.Decide) -> list[Choice]:
     """Return decisions of a bandit, once they are durable."""
     await request.service.directory.entry(bandit)
-    (outcome,) = await request.service.exchange(bandit, (wanted,))
-    if isinstance(outcome, BanditError):
-        raise outcome
-    assert isinstance(outcome, list)
-    return outcome
+    found: list[Choice] = await request.service.ask(bandit, wanted)
+    return found
 
 
 @route("POST", f"{DECISION}/shown", "client", HTTPStatus.NO_CONTENT)
@@ -80,10 +76,7 @@ async def reward(request: Request, decision: Decision, body: bodies.Reward) -> t
 async def _report(request: Request, event: Shown | library.Reward) -> bool:
     """Log what became of a decision; say whether that is new."""
     bandit = await _bandit_of(request, event.decision)
-    (outcome,) = await request.service.exchange(bandit, (event,))
-    if isinstance(outcome, BanditError):
-        raise outcome
-    return bool(outcome)
+    return bool(await request.service.ask(bandit, event))
 
 
 async def _bandit_of(request: Request, decision: str) -> str:
@@ -147,7 +140,7 @@ _NEW = {"arms": ["red", "green"], "policy": "EffFEWA(sigma=0.5)"}
 @route("PUT", BANDIT, "admin", HTTPStatus.CREATED, HTTPStatus.OK, example=_NEW)
 async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBandit) -> tuple[int, bodies.BanditReply]:
     """Make a bandit; again with the same arms and settings, nothing changes."""
-    service, settings = request.service, to_builtins(body)
+    service, settings = request.service, msgspec.to_builtins(body)
     arms, policy = settings.pop("arms"), parse_policy(settings.pop("policy", body.policy))
 
     def make() -> None:
@@ -181,7 +174,7 @@ async def change_arms(request: Request, bandit: BanditName, body: bodies.ArmChan
 
 async def change(service: Service, bandit: str, changes: bodies.ArmChanges) -> None:
     """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
-    await service.with_own(bandit, lambda opened: opened.change_arms(**to_builtins(changes)))
+    await service.with_own(bandit, lambda opened: opened.change_arms(**msgspec.to_builtins(changes)))
     service.follower.want(bandit)
     service.shared.forget()
 
@@ -189,7 +182,7 @@ async def change(service: Service, bandit: str, changes: bodies.ArmChanges) -> N
 @route("PATCH", BANDIT, "admin", example={"epsilon": 0.05})
 async def change_settings(request: Request, bandit: BanditName, body: bodies.Settings) -> bodies.BanditReply:
     """Change settings of a bandit."""
-    given = to_builtins(body)
+    given = msgspec.to_builtins(body)
     if "policy" in given:
         given["policy"] = parse_policy(given["policy"])
     await request.service.with_own(bandit, lambda opened: opened.change(**given))
@@ -203,7 +196,7 @@ async def change_settings(request: Request, bandit: BanditName, body: bodies.Set
 async def report(request: Request, bandit: BanditName) -> bodies.Report:
     """Say how the arms are doing."""
     found = await request.service.with_own(bandit, Bandit.report)
-    return bodies.Report(**{field: getattr(found, field) for field in bodies.Report.__struct_fields__})
+    return msgspec.convert(found, bodies.Report, from_attributes=True)
 
 
 @route("GET", f"{BANDIT}/events", "reader", kinds=tuple(_KINDS.values()))
@@ -211,7 +204,7 @@ async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> b
     """Read the log: a page of it as JSON, or all of the rest as lines."""
     service, is_page = request.service, query.format == "json"
     await service.directory.entry(bandit)
-    given = to_builtins(query)
+    given = msgspec.to_builtins(query)
     after, limit = given.get("after"), given.get("limit")
     size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
     portions = _portions(service.options.url, bandit, after, size if is_page else limit)

@@ -64,7 +64,6 @@ def _begin(url: str, visitors: Visitors) -> None:
 
 async def _visit(service: Service, visitors: Visitors) -> None:
     with contextlib.suppress(RottingError):  # somebody who comes in vain
-        (outcome,) = await service.exchange(NAME, (Decide(1),))
-        if isinstance(outcome, list):
-            await asyncio.sleep(visitors.chance.lognormvariate(0.3, 0.9))
-            await service.exchange(NAME, (Reward(outcome[0].id, visitors.clicks(outcome[0].arm)),))
+        [choice] = await service.ask(NAME, Decide(1))
+        await asyncio.sleep(visitors.chance.lognormvariate(0.3, 0.9))
+        await service.ask(NAME, Reward(choice.id, visitors.clicks(choice.arm)))

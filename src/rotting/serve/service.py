@@ -9,7 +9,7 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit import (
@@ -136,6 +136,13 @@ class Service:
             if isinstance(outcome, list):
                 self.reasons.setdefault(bandit, deque(maxlen=REMEMBERED_REASONS)).extend(outcome)
         return outcomes
+
+    async def ask(self, bandit: str, request: Request) -> Any:
+        """Return the outcome of a request, once it is durable."""
+        (outcome,) = await self.exchange(bandit, (request,))
+        if isinstance(outcome, BanditError):
+            raise outcome
+        return outcome
 
     async def in_thread(self, work: Callable[[], Result]) -> Result:
         """Return what a function returns that may take long."""
