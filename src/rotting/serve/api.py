@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator, Sequence
-from http import HTTPStatus
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
@@ -39,18 +38,18 @@ _KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
 _ONE = bodies.Decide()
 
 
-@route("POST", DECISIONS, "client", HTTPStatus.CREATED, HTTPStatus.OK, example={"n": 1}, takes_key=True)
+@route("POST", DECISIONS, "client", 201, 200, example={"n": 1}, takes_key=True)
 async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ONE) -> tuple[int, bodies.Decisions]:
     """Decide which arm to show."""
     wanted = library.Decide(int(body.n), body.among, request.only_header(b"idempotency-key"))
     try:
-        return HTTPStatus.CREATED, bodies.Decisions(decisions=await choices(request, bandit, wanted))
+        return 201, bodies.Decisions(decisions=await choices(request, bandit, wanted))
     except (StorageError, Busy) as error:
         if body.fallback is None:
             raise
         request.service.refused(error, DECISIONS)
         instead = Choice("", body.fallback, f"fallback: {problem_of(error).detail}", None)
-        return HTTPStatus.OK, bodies.Decisions(decisions=[instead] * int(body.n))
+        return 200, bodies.Decisions(decisions=[instead] * int(body.n))
 
 
 async def choices(request: Request, bandit: str, wanted: library.Decide) -> list[Choice]:
@@ -60,17 +59,17 @@ async def choices(request: Request, bandit: str, wanted: library.Decide) -> list
     return found
 
 
-@route("POST", f"{DECISION}/shown", "client", HTTPStatus.NO_CONTENT)
+@route("POST", f"{DECISION}/shown", "client", 204)
 async def shown(request: Request, decision: Decision) -> None:
     """Log that a decision was shown."""
     await _report(request, Shown(decision))
 
 
-@route("PUT", f"{DECISION}/reward", "client", HTTPStatus.CREATED, HTTPStatus.OK, example={"value": 1.0})
+@route("PUT", f"{DECISION}/reward", "client", 201, 200, example={"value": 1.0})
 async def reward(request: Request, decision: Decision, body: bodies.Reward) -> tuple[int, bodies.Accepted]:
     """Log the reward of a decision."""
     new = await _report(request, library.Reward(decision, body.value))
-    return HTTPStatus.CREATED if new else HTTPStatus.OK, bodies.Accepted(new=new)
+    return 201 if new else 200, bodies.Accepted(new=new)
 
 
 async def _report(request: Request, event: Shown | library.Reward) -> bool:
@@ -137,7 +136,7 @@ async def show_bandit(request: Request, bandit: BanditName) -> bodies.BanditRepl
 _NEW = {"arms": ["red", "green"], "policy": "EffFEWA(sigma=0.5)"}
 
 
-@route("PUT", BANDIT, "admin", HTTPStatus.CREATED, HTTPStatus.OK, example=_NEW)
+@route("PUT", BANDIT, "admin", 201, 200, example=_NEW)
 async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBandit) -> tuple[int, bodies.BanditReply]:
     """Make a bandit; again with the same arms and settings, nothing changes."""
     service, settings = request.service, msgspec.to_builtins(body)
@@ -162,7 +161,7 @@ async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBand
         is_new = bandit not in service.directory.by_name
         await service.in_thread(make)
         await service.directory.refresh(at_once=True)
-    return HTTPStatus.CREATED if is_new else HTTPStatus.OK, await show_bandit(request, bandit)
+    return 201 if is_new else 200, await show_bandit(request, bandit)
 
 
 @route("PATCH", f"{BANDIT}/arms", "admin", example={"add": ["blue"], "retire": ["red"]})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from functools import lru_cache
-from http import HTTPStatus
 
 from starlette.responses import Response
 
@@ -28,13 +27,13 @@ async def livez(request: Request) -> Health:
     return Health(status="ok")
 
 
-@route("GET", "/readyz", None, HTTPStatus.OK, HTTPStatus.SERVICE_UNAVAILABLE)
+@route("GET", "/readyz", None, 200, 503)
 async def readyz(request: Request) -> tuple[int, Health]:
     """Say whether the database can be written."""
     service = request.service
     if service.closing or not await service.shared.get("readyz", lambda: _can_write(service)):
-        return HTTPStatus.SERVICE_UNAVAILABLE, Health(status="failing")
-    return HTTPStatus.OK, Health(status="ok")
+        return 503, Health(status="failing")
+    return 200, Health(status="ok")
 
 
 async def _can_write(service: Service) -> bool:

@@ -76,7 +76,7 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 def _responses(route: Route, refer: dict[Any, Any]) -> dict[str, Any]:
     found: dict[int, dict[str, Any]] = {}
     for status in route.statuses:
-        is_empty = route.reply is None or status == HTTPStatus.NOT_MODIFIED
+        is_empty = route.reply is None or status == 304
         first, *others = route.kinds
         content = {first: {"schema": refer.get(route.reply)}} | {
             each: {"schema": {"type": "string"}} for each in others

@@ -19,22 +19,21 @@ RETRY = {"retry-after": "1"}  # seconds
 log = logging.getLogger("rotting.serve")
 
 # The first that an error is an instance of.
-_STATUS: tuple[tuple[HTTPStatus, tuple[type[Exception], ...]], ...] = (
-    (HTTPStatus.NOT_FOUND, (bandit.UnknownBandit, bandit.UnknownArm, bandit.UnknownDecision)),
-    (HTTPStatus.CONFLICT, (bandit.RewardConflict, bandit.KeyConflict, bandit.SettingsConflict)),
-    (HTTPStatus.CONFLICT, (bandit.RetiredArm, bandit.NoArms)),
-    (HTTPStatus.SERVICE_UNAVAILABLE, (bandit.StorageError, bandit.ClosedBandit)),
-    (HTTPStatus.UNPROCESSABLE_ENTITY, (BadValue,)),
-    (HTTPStatus.SERVICE_UNAVAILABLE, (RottingError,)),  # damaged logs, foreign tables: for the operator to put right
-)
+_STATUS: dict[int, tuple[type[Exception], ...]] = {
+    404: (bandit.UnknownBandit, bandit.UnknownArm, bandit.UnknownDecision),
+    409: (bandit.RewardConflict, bandit.KeyConflict, bandit.SettingsConflict, bandit.RetiredArm, bandit.NoArms),
+    422: (BadValue,),
+    503: (RottingError,),  # no connection, damaged logs, foreign tables: for the operator to put right
+    500: (Exception,),
+}
 _UNAVAILABLE = "the database cannot be used now: the server's log says why"
 _BUG = "the server failed: its log says why"
 _HEADERS = {
-    HTTPStatus.UNAUTHORIZED: {"www-authenticate": 'Bearer realm="rotting"'},
-    HTTPStatus.REQUEST_TIMEOUT: {"connection": "close"},  # the rest of the body is not waited for
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: {"connection": "close"},
-    HTTPStatus.SERVICE_UNAVAILABLE: RETRY,
-    HTTPStatus.TOO_MANY_REQUESTS: RETRY,
+    401: {"www-authenticate": 'Bearer realm="rotting"'},
+    408: {"connection": "close"},  # the rest of the body is not waited for
+    413: {"connection": "close"},
+    503: RETRY,
+    429: RETRY,
 }
 
 
@@ -47,13 +46,12 @@ def status_of(error: Exception) -> HTTPStatus:
     """Return the status of the reply that an error becomes."""
     if isinstance(error, ServiceError):
         return error.status
-    found = (status for status, kinds in _STATUS if isinstance(error, kinds))
-    return next(found, HTTPStatus.INTERNAL_SERVER_ERROR)
+    return HTTPStatus(next(status for status, kinds in _STATUS.items() if isinstance(error, kinds)))
 
 
 def _is_secret(error: Exception) -> bool:
     """Say whether an error concerns the operator rather than the client: addresses of databases, bugs."""
-    return not isinstance(error, ServiceError) and status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return not isinstance(error, ServiceError) and status_of(error) >= 500
 
 
 def problem_of(error: Exception) -> Problem:
@@ -86,7 +84,7 @@ def _plain(name: str) -> str:
 def problem_reply(error: Exception, request: object = None) -> Response:
     """Return the reply that an error becomes."""
     problem = problem_of(error)
-    return reply(problem.status, problem, "application/problem+json", _HEADERS.get(HTTPStatus(problem.status)))
+    return reply(problem.status, problem, "application/problem+json", _HEADERS.get(problem.status))
 
 
 def note(error: Exception, where: str) -> None:

@@ -11,7 +11,6 @@ import dataclasses
 import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property, lru_cache
-from http import HTTPStatus
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 from urllib.parse import parse_qsl, unquote
 
@@ -113,7 +112,7 @@ class Route:
     path: str
     role: Role | None
     handler: Callable[..., Awaitable[Any]]
-    statuses: tuple[int, ...] = (HTTPStatus.OK,)
+    statuses: tuple[int, ...] = (200,)
     example: object = None  # of the body
     described_body: Any = None  # where it is described otherwise than it is read
     takes_key: bool = False  # the header Idempotency-Key
@@ -185,7 +184,7 @@ def route(method: str, path: str, role: Role | None, *statuses: int, **options: 
     """Add a route to all of them: to that of the function below."""
 
     def add(handler: Handler) -> Handler:
-        ROUTES.append(Route(method, path, role, handler, statuses or (HTTPStatus.OK,), **options))
+        ROUTES.append(Route(method, path, role, handler, statuses or (200,), **options))
         return handler
 
     return add

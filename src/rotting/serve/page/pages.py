@@ -28,7 +28,7 @@ LISTED_BANDITS = 50  # with their sentence; of the others only the name is shown
 _BANDIT = "/bandits/{bandit}"
 
 
-def _sent(request: Request, content: bytes, status: int = HTTPStatus.OK) -> Response:
+def _sent(request: Request, content: bytes, status: int = 200) -> Response:
     """Send a page. Its addresses begin with the prefix: what users wrote has no quotation marks, which are escaped."""
     start = f'="{request.service.options.prefix}/'
     return Response(content.replace(b'="/', start.encode()), status, media_type=HTML)
@@ -36,7 +36,7 @@ def _sent(request: Request, content: bytes, status: int = HTTPStatus.OK) -> Resp
 
 def _redirect(request: Request, where: str) -> Response:
     """Send a browser elsewhere, to GET it."""
-    return RedirectResponse(request.service.options.prefix + where, HTTPStatus.SEE_OTHER)
+    return RedirectResponse(request.service.options.prefix + where, 303)
 
 
 def error_reply(error: Exception, request: Request) -> Response:
@@ -55,7 +55,7 @@ def _live(request: Request, content: bytes) -> Response:
     """Send a page, unless the script of one that is open has the same already."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
     if request.header(b"if-none-match") == tag:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED)
+        return Response(status_code=304)
     response = _sent(request, content)
     response.headers["etag"] = tag
     return response
@@ -128,9 +128,7 @@ async def log_in(request: Request, body: LoginForm) -> Response:
     secret, following = body.key.strip(), body.next.removeprefix(prefix)
     key = find_key(request.service.access.keys, secret)
     if key is None or not may(key, "reader"):
-        return _sent(
-            request, _login_page(following, "This is not a valid key of a reader or an admin."), HTTPStatus.FORBIDDEN
-        )
+        return _sent(request, _login_page(following, "This is not a valid key of a reader or an admin."), 403)
     if not following.startswith("/") or following.startswith(("//", "/\\")):
         following = "/"
     if key.bandit is not None and following == "/":
