@@ -25,11 +25,12 @@ class Lane:
 
     async def run(self, work: Callable[[Store], Result]) -> Result:
         """Return what a function returns that talks to the database."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._locked, work)
 
-    def _locked(self, work: Callable[[Store], Result]) -> Result:
-        with self.store.lock:
-            return work(self.store)
+        def locked() -> Result:
+            with self.store.lock:
+                return work(self.store)
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, locked)
 
     def close(self) -> None:
         """Finish what was begun."""

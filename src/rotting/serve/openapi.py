@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +16,14 @@ _DESCRIPTION = "Decide what to show next when everything wears out as you show i
 _SECURITY = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
+_OFREP_ERRORS = {
+    400: NotEvaluated,
+    401: None,
+    403: None,
+    404: NotEvaluated,
+    429: EvaluationFailed,
+    500: EvaluationFailed,
 }
 
 
@@ -74,32 +82,27 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _responses(route: Route, refer: dict[Any, Any]) -> dict[str, Any]:
-    found: dict[int, dict[str, Any]] = {}
-    for status in route.statuses:
-        is_empty = route.reply is None or status == 304
-        first, *others = route.kinds
-        content = {first: {"schema": refer.get(route.reply)}} | {
-            each: {"schema": {"type": "string"}} for each in others
-        }
-        found[status] = {} if is_empty else {"content": content}
-    for status in sorted(_errors(route) - set(found)):
-        found[status] = _error(route, status, refer)
-    return {str(status): {"description": HTTPStatus(status).phrase, **each} for status, each in found.items()}
+    found = {status: (None if status == 304 else route.reply, route.kinds) for status in route.statuses}
+    media = "application/json" if route.style == "ofrep" else "application/problem+json"
+    for status, kind in sorted(_errors(route).items()):
+        found.setdefault(status, (kind, (media,)))
+    return {str(status): _response(status, kind, media, refer) for status, (kind, media) in found.items()}
 
 
-def _errors(route: Route) -> set[int]:
-    """Return the statuses of errors that such a route may have."""
+def _response(status: int, kind: Any, media: Sequence[str], refer: dict[Any, Any]) -> dict[str, Any]:
+    """Return the description of a reply of a kind, or of none; of the media types, those after the first are text."""
+    first, *others = media
+    content = {first: {"schema": refer.get(kind)}} | {each: {"schema": {"type": "string"}} for each in others}
+    return {"description": HTTPStatus(status).phrase} | ({} if kind is None else {"content": content})
+
+
+def _errors(route: Route) -> dict[int, Any]:
+    """Return the statuses of errors that such a route may have, and what says so."""
     if route.style == "ofrep":
-        return {400, 401, 403, 404, 429, 500}
+        return _OFREP_ERRORS
     is_named, has_body = "{" in route.path, route.body is not None
     statuses = {400} | ({401, 403, 429, 503} if route.role else set())
     statuses |= {408, 413, 415, 422} if has_body else set()
     statuses |= {404, 422} if is_named else set()
-    return statuses | ({409} if is_named and has_body else set())
-
-
-def _error(route: Route, status: int, refer: dict[Any, Any]) -> dict[str, Any]:
-    if route.style != "ofrep":
-        return {"content": {"application/problem+json": {"schema": refer[Problem]}}}
-    kind = NotEvaluated if status in (400, 404) else EvaluationFailed
-    return {} if status in (401, 403) else {"content": {"application/json": {"schema": refer[kind]}}}
+    statuses |= {409} if is_named and has_body else set()
+    return dict.fromkeys(statuses, Problem)
