@@ -59,12 +59,12 @@ class Access:
     def check(self, request: Request) -> None:
         """Refuse a request that is not allowed; set its key."""
         role, is_page = request.route.role, request.route.style == "page"
-        if (is_page and request.method == "POST") or (role is not None and self.is_open):
+        is_open = role is not None and self.is_open
+        if is_open or (is_page and request.method == "POST"):
             self._check_origin(request)
-        if role is None:
-            return
-        if self.is_open:
+        if is_open:
             _check_host(request.header(b"host") or "localhost")
+        if is_open or role is None:
             return
         key = find_key(self.keys, _secret(request) or (is_page and request.cookies.get(COOKIE)) or "")
         if key is None:

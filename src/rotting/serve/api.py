@@ -43,20 +43,13 @@ async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ON
     """Decide which arm to show."""
     wanted = library.Decide(int(body.n), body.among, request.only_header(b"idempotency-key"))
     try:
-        return 201, bodies.Decisions(decisions=await choices(request, bandit, wanted))
+        return 201, bodies.Decisions(decisions=await request.service.ask(bandit, wanted))
     except (StorageError, Busy) as error:
         if body.fallback is None:
             raise
         request.service.refused(error, DECISIONS)
         instead = Choice("", body.fallback, f"fallback: {problem_of(error).detail}", None)
         return 200, bodies.Decisions(decisions=[instead] * int(body.n))
-
-
-async def choices(request: Request, bandit: str, wanted: library.Decide) -> list[Choice]:
-    """Return decisions of a bandit, once they are durable."""
-    await request.service.directory.entry(bandit)
-    found: list[Choice] = await request.service.ask(bandit, wanted)
-    return found
 
 
 @route("POST", f"{DECISION}/shown", "client", 204)

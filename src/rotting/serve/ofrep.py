@@ -19,7 +19,6 @@ from rotting.bandit import BanditError, Decide
 from rotting.errors import RottingError
 from rotting.serve import requests as bodies
 from rotting.serve.access import check_bandit
-from rotting.serve.api import choices
 from rotting.serve.problems import RETRY, problem_of, reply, status_of
 from rotting.serve.requests import Evaluated, Evaluation, FlagKey, NotEvaluated
 from rotting.serve.routing import Request, route
@@ -96,7 +95,7 @@ async def evaluate_all(request: Request, body: Evaluation = _NO_CONTEXT) -> bodi
 
 
 async def _evaluated(request: Request, name: str) -> Evaluated:
-    [choice] = await choices(request, name, Decide(1))
+    [choice] = await request.service.ask(name, Decide(1))
     metadata: dict[str, bool | str | float] = {"decisionId": choice.id, "why": choice.why}
     if choice.probability is not None:
         metadata["probability"] = choice.probability

@@ -64,10 +64,11 @@ class Request(requests.Request):
 
     async def read(self, seconds: float) -> None:
         """Read the body, if it is small enough and arrives in time."""
-        declared, content, more = int(self.header(b"content-length") or 0), bytearray(), True
+        declared, content = int(self.header(b"content-length") or 0), bytearray()
+        more = declared <= LARGEST_BODY
         try:
             async with asyncio.timeout(seconds):
-                while more and max(declared, len(content)) <= LARGEST_BODY:
+                while more and len(content) <= LARGEST_BODY:
                     message = await self.receive()
                     if message["type"] == "http.disconnect":
                         raise TooSlow("the client has gone")
@@ -75,7 +76,7 @@ class Request(requests.Request):
                     more = message.get("more_body", False)
         except TimeoutError:
             raise TooSlow(f"the body took longer than {seconds:g} s") from None
-        if max(declared, len(content)) > LARGEST_BODY:
+        if declared > LARGEST_BODY or len(content) > LARGEST_BODY:
             raise TooLarge("the body is too large", expected=f"at most {LARGEST_BODY} bytes")
         self.content = bytes(content)
 
@@ -149,28 +150,26 @@ class Route:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        began, request = time.perf_counter(), Request(scope, receive, self)
+        began, request, method = time.perf_counter(), Request(scope, receive, self), scope["method"]
+        service, given = request.service, {}
         try:
-            response = await self._response(request)
+            request.params = {name: _unquoted(part) for name, part in request.params.items()}
+            service.access.check(request)
+            if method not in ("GET", "HEAD"):
+                await request.read(service.options.patience)
+            if "body" in self.types and (request.content or not self.body_is_optional):
+                given["body"] = request.decoded(self.types["body"])
+            if "query" in self.types:
+                given["query"] = _converted(f"?{request.url.query}", scope["query_string"], self.types["query"])
+            response = self._response(await self.handler(request, **request.params, **given))
         except Exception as error:
-            request.service.refused(error, self.path)
+            service.refused(error, self.path)
             response = self.refuse(error, request)
         await finished(response)(scope, receive, send)
-        seconds = time.perf_counter() - began
-        request.service.metrics.replied(self.path, request.method, response.status_code, seconds)
+        service.metrics.replied(self.path, method, response.status_code, time.perf_counter() - began)
 
-    async def _response(self, request: Request) -> Response:
-        """Return what the handler makes of a request."""
-        request.params = {name: _unquoted(part) for name, part in request.params.items()}
-        request.service.access.check(request)
-        given: dict[str, Any] = dict(request.params)
-        if request.method not in ("GET", "HEAD"):
-            await request.read(request.service.options.patience)
-        if "body" in self.types and (request.content or not self.body_is_optional):
-            given["body"] = request.decoded(self.types["body"])
-        if "query" in self.types:
-            given["query"] = _converted(f"?{request.url.query}", request.scope["query_string"], self.types["query"])
-        found = await self.handler(request, **given)
+    def _response(self, found: Any) -> Response:
+        """Return the response that a handler returned, or that sends the body that it did."""
         if isinstance(found, Response):
             return found
         status, body = found if isinstance(found, tuple) else (self.statuses[0], found)

@@ -139,6 +139,7 @@ class Service:
 
     async def ask(self, bandit: str, request: Request) -> Any:
         """Return the outcome of a request, once it is durable."""
+        await self.directory.entry(bandit)
         (outcome,) = await self.exchange(bandit, (request,))
         if isinstance(outcome, BanditError):
             raise outcome
