@@ -39,7 +39,10 @@ def bandit_page(found: Overview, changeable: bool, leave: bool) -> bytes:
         "decisions": _decisions(found),
         "health": _health(found),
     }
-    body = "\n".join(f'<section class="live" id="{each}">{inside}</section>' for each, inside in sections.items())
+    body = ""
+    for each, inside in sections.items():
+        live = "" if each == "add" else ' class="live"'  # what somebody has begun to write there stays
+        body += f'<section{live} id="{each}">{inside}</section>\n'
     return page(f"{name} · rotting", body, live=True, leave=leave)
 
 
