@@ -70,15 +70,10 @@ def problem_of(error: Exception) -> Problem:
     title = (kind.__doc__ or status.phrase).strip().splitlines()[0].rstrip(".")
     problem = Problem(type=f"/reference#{kind.__name__}", title=title, status=status, detail=_UNAVAILABLE)
     if not _is_secret(error):
-        problem.detail = error.text(_plain)
+        problem.detail = error.text(str)  # arguments are called as in a body
         problem.name, problem.expected = error.name, error.expected
-        problem.hint = error.hint and RottingError(hint=error.hint).text(_plain)
+        problem.hint = error.hint and RottingError(hint=error.hint).text(str)
     return problem
-
-
-def _plain(name: str) -> str:
-    """Call an argument by its name in a body."""
-    return name
 
 
 def problem_reply(error: Exception, request: object = None) -> Response:
