@@ -85,7 +85,7 @@ class Request(requests.Request):
         if self.route.style == "page":
             return _converted("the form", self.content, kind)
         content_type = self.header(b"content-type") or ""
-        if content_type.partition(";")[0].strip().lower() != JSON:
+        if content_type != JSON and content_type.partition(";")[0].strip().lower() != JSON:
             raise WrongContentType(f"the content type {quoted(content_type)} is not JSON", expected=JSON)
         encoding = self.header(b"content-encoding") or "identity"
         if encoding.lower() != "identity":

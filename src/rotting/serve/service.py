@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import os
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -76,7 +76,7 @@ class Service:
         process = str(os.getpid()) if options.workers > 1 else ""
         self.metrics = Metrics(lambda: self.waiting, self.follower, process)
         self.shared = Shared()
-        self.reasons: dict[str, deque[Choice]] = {}
+        self.reasons: dict[str, deque[Choice]] = defaultdict(lambda: deque(maxlen=REMEMBERED_REASONS))
         self.waiting = 0  # requests that have not been answered
         self.making = asyncio.Lock()  # of whoever makes a bandit
         self.closing = False
@@ -134,7 +134,7 @@ class Service:
             self.waiting -= len(requests)
         for outcome in outcomes:
             if isinstance(outcome, list):
-                self.reasons.setdefault(bandit, deque(maxlen=REMEMBERED_REASONS)).extend(outcome)
+                self.reasons[bandit].extend(outcome)
         return outcomes
 
     async def ask(self, bandit: str, request: Request) -> Any:
