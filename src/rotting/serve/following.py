@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -37,16 +37,15 @@ class Bins:
     def __init__(self, most: int):
         self.step = 1.0
         self._most = most
-        self._sums: dict[tuple[int, int], float] = {}  # of a step and a column
+        self._sums: dict[tuple[int, int], float] = defaultdict(float)  # of a step and a column
 
     def add(self, place: float, column: int, value: float = 1.0) -> None:
         """Add a value."""
         while place >= self._most * self.step:
-            finer, self._sums, self.step = self._sums, {}, 2 * self.step
+            finer, self._sums, self.step = self._sums, defaultdict(float), 2 * self.step
             for (step, each), total in finer.items():
-                self._sums[step // 2, each] = self._sums.get((step // 2, each), 0.0) + total
-        where = int(place // self.step), column
-        self._sums[where] = self._sums.get(where, 0.0) + value
+                self._sums[step // 2, each] += total
+        self._sums[int(place // self.step), column] += value
 
     def table(self, columns: int) -> np.ndarray:
         """Return the sums, a row for each step."""
@@ -116,9 +115,7 @@ class Tally:
 
     def _add(self, event: Event) -> None:
         kind, self.seq, self.at = event.kind, event.seq, event.at
-        while event.arm >= len(self.arms):
-            self.arms.append(ArmTally(f"arm {len(self.arms)}"))
-        arm = self.arms[event.arm] if event.arm >= 0 else ArmTally("")
+        arm = self._arm(event.arm) if event.arm >= 0 else ArmTally("")
         if kind == "added":
             arm.name = str(event.name)
         elif kind == "decided":
@@ -137,9 +134,12 @@ class Tally:
     def know_names(self, names: Iterable[str]) -> None:
         """Take over the names of arms: those that were added before a log was compacted are not in it."""
         for number, name in enumerate(names):
-            if number == len(self.arms):
-                self.arms.append(ArmTally(name))
-            self.arms[number].name = name
+            self._arm(number).name = name
+
+    def _arm(self, number: int) -> ArmTally:
+        while number >= len(self.arms):
+            self.arms.append(ArmTally(f"arm {len(self.arms)}"))
+        return self.arms[number]
 
 
 class Follower:
