@@ -30,6 +30,9 @@ RequestKey = Annotated[
 ]
 
 ArmName = Annotated[str, Meta(min_length=1, max_length=200, description="The name of an arm.")]
+Fallback = Annotated[
+    str, Meta(min_length=1, max_length=200, description="The arm to reply with, without an id, if the database fails.")
+]
 DecisionId = Annotated[str, Meta(max_length=100, description="The `id` of a decision.")]
 RewardValue = Annotated[float, Meta(ge=-LARGEST_REWARD, le=LARGEST_REWARD)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -44,14 +47,11 @@ class Body(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True)
 
 
 class Decide(Body):
-    """Choose an arm, or `n` times one, of all that are available or of those in `among`.
-
-    If the database cannot be used now, the reply has `fallback` with an empty id; without a fallback, it is a problem.
-    """
+    """Choose an arm, or `n` times one, of all that are available or of those in `among`."""
 
     n: Annotated[float, Meta(ge=1, le=LARGEST_BATCH, multiple_of=1)] = 1  # to JSON, 3.0 is a whole number, too
     among: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)] | None = None
-    fallback: ArmName | None = None
+    fallback: Fallback | None = None
 
 
 class Reward(Body):
