@@ -24,6 +24,9 @@ from typing import NamedTuple
 from bar import Bar
 from busy import started_server
 
+from rotting.serve import requests
+from rotting.serve.routing import Request, route
+
 CONNECTIONS = 64
 SECONDS = 5
 PORT = 8765
@@ -119,21 +122,19 @@ def serve(url: str, mode: str) -> None:
     """Serve a bandit, and an endpoint that parses the same body and answers at once."""
     from rotting import Bandit, EffFEWA
     from rotting.bandit import Choice, commit
-    from rotting.serve import app, requests, running
-    from rotting.serve.routing import Request, Route
+    from rotting.serve import running
+    from rotting.serve.service import Options
 
-    async def echo(service: app.Service, request: Request) -> requests.Decisions:
+    @route("POST", ECHO, "client", 201)
+    async def echo(request: Request, body: requests.Decide) -> requests.Decisions:
         """Answer at once."""
-        body = request.decoded(requests.Decide)
         choice = Choice("440a0f7bce-3-c1266a17a539", "red", "never tried", 1.0)
         return requests.Decisions(decisions=[choice] * int(body.n))
 
-    replies = {201: requests.Decisions}
-    app.ROUTES = (*app.ROUTES, Route("POST", ECHO, echo, "client", requests.Decide, replies))
     if mode == "one commit per request":
         commit.LARGEST_TRANSACTION = 1
     Bandit.open(url, "bench", EffFEWA(sigma=0.5), [f"arm {number}" for number in range(10)], reward_wait=60.0).close()
-    running.serve(app.Options(url=url), "127.0.0.1", PORT, lambda text: None)
+    running.serve(Options(url=url), "127.0.0.1", PORT, lambda text: None)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Servers for the tests of the service: real ones, on a port of their own; and fixtures, which tests import."""
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -12,7 +13,8 @@ from bandit.conftest import postgres, postgres_server, sqlite  # noqa: F401 - fi
 from rotting import Bandit, EffFEWA
 from rotting.bandit.store.addresses import open_store
 from rotting.serve import keys, running
-from rotting.serve.app import Options, Service
+from rotting.serve.app import Application
+from rotting.serve.service import Options, Service
 
 ARMS = ["red", "green", "blue"]
 
@@ -21,8 +23,14 @@ ARMS = ["red", "green", "blue"]
 def serving(url, **options):
     """Yield a client of a server that runs in a thread of this process."""
     started = threading.Event()
-    service = Service(Options(url=url, **options), started.set)
-    server = running.make_server(service)
+    service = Service(Options(url=url, **options))
+    loops = []
+
+    def note_loop():
+        loops.append(asyncio.get_running_loop())
+        started.set()
+
+    server = running.make_server(Application(service, note_loop))
     with running.listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -32,6 +40,7 @@ def serving(url, **options):
             address = f"http://127.0.0.1:{listening.getsockname()[1]}"
             with httpx.Client(base_url=address, timeout=30.0) as client:
                 client.service = service
+                client.wait_for = lambda work: asyncio.run_coroutine_threadsafe(work, loops[0]).result()
                 yield client
         finally:
             server.should_exit = True

@@ -218,7 +218,7 @@ def limit_room(*stores):
 
 def test_a_full_disk_is_said_and_survived(client, caplog):
     client.post("/v1/bandits/hero/decisions")
-    store = client.service.writer.bandits._commits[0].store
+    store = client.service.bandits._commits[0].store
     room = limit_room(store)
     replies = [client.post("/v1/bandits/hero/decisions", json={"n": 1000}) for _ in range(3)]
     full = [reply for reply in replies if reply.status_code != 201]
@@ -234,12 +234,26 @@ def test_a_full_disk_is_said_and_survived(client, caplog):
         assert bandit.verify().decisions == 1 + 1000 * (1 + sum(reply.status_code == 201 for reply in replies))
 
 
+def test_a_fallback_is_given_while_the_database_cannot_be_used(client):
+    path = "/v1/bandits/hero/decisions"
+    limit_room(client.service.bandits._commits[0].store)
+    for _ in range(20):
+        reply = client.post(path, json={"n": 1000, "fallback": "green"})
+        if reply.status_code == 200:
+            break
+    instead = {"id": "", "arm": "green", "probability": None}
+    instead["why"] = "fallback: the database cannot be used now: the server's log says why"
+    assert reply.json()["decisions"] == [instead] * 1000
+    assert client.post(path, json={"n": 1000}).status_code == 503
+    assert 'rotting_refused_total{reason="StorageError"}' in client.get("/metrics").text
+
+
 def test_readiness_ends_when_the_disk_is_full(client):
     """The probe needs the room that a decision needs, not a row that is there already."""
     ask = {"url": "/v1/bandits/hero/decisions", "json": {"n": 20}}
     service = client.service
     assert (client.post(**ask).status_code, client.get("/readyz").status_code) == (201, 200)
-    limit_room(service.writer.bandits._commits[0].store, service.probing.store)
+    limit_room(service.bandits._commits[0].store, service.probing.store)
     assert 503 in (client.post(**ask).status_code for _ in range(200))
     service.shared.forget()
     assert client.get("/readyz").json() == {"status": "failing"}

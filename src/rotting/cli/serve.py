@@ -54,6 +54,9 @@ def run(
     rate_limit: Annotated[
         int, typer.Option(**whole_option("--rate-limit", 0), help="Requests per second and key; 0: any number.")
     ] = 1000,
+    prefix: Annotated[
+        str, typer.Option(help="What all paths begin with, behind a proxy: /bandits.", show_default=False)
+    ] = "",
     demo: Annotated[bool, typer.Option("--demo", help="Serve a bandit that lives: its arms wear out.")] = False,
 ) -> None:
     """Serve the bandits of a database over HTTP: an API, OpenFeature, metrics, and a page that shows wear-out."""
@@ -61,7 +64,7 @@ def run(
 
     with _needs_extra():
         from rotting.serve import running
-        from rotting.serve.app import Options
+        from rotting.serve.service import Options
 
     if url is None and not demo:
         raise InputError("expected the address of a database, for example sqlite:///fatigue.db, or --demo")
@@ -75,6 +78,7 @@ def run(
             open_to_all=running.is_loopback(host),
             origins=tuple(_origin(each) for each in allow_origin or ()),
             rate_limit=rate_limit,
+            prefix=_prefix(prefix),
             demo=demo,
             workers=workers,
         )
@@ -89,6 +93,14 @@ def _origin(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
         raise InputError(name="allow_origin", value=text, expected="a scheme and a host: https://example.org")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _prefix(text: str) -> str:
+    from urllib.parse import urlsplit
+
+    if text and (not text.startswith("/") or text.endswith("/") or urlsplit(text).path != text or not text.isascii()):
+        raise InputError(name="prefix", value=text, expected="a path such as /bandits")
+    return text
 
 
 @keys.command()
@@ -111,9 +123,9 @@ def list_keys(url: Url) -> None:
     from rotting.serve.keys import read_keys
 
     with _store(url) as store:
-        ring = read_keys(store)
+        found = read_keys(store)
     table = make_table("id", "role", "bandit", "label", "made", "revoked")
-    for key in ring.keys.values():
+    for key in found.values():
         add_row(table, key.id, key.role, key.bandit or "all", key.label, _day(key.created), _day(key.revoked))
     make_console().print(table)
 

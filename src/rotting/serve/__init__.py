@@ -1,12 +1,12 @@
 """Bandits over HTTP: an API, OpenFeature's remote evaluation, and a page that shows wear-out.
 
-`rotting.serve.app.Service` is the ASGI application, `rotting.serve.running` listens. Needs `rotting[serve]`.
+`rotting.serve.app.Application` is the ASGI application, `rotting.serve.running` listens. Needs `rotting[serve]`.
 
 | module | what |
 |---|---|
 | `access` | who may do what: keys, roles, rates, and requests that a browser sends for somebody else |
 | `api` | the API: decisions, exposures, rewards, bandits, arms, reports, logs |
-| `app` | the ASGI application: Starlette, the table of routes, and everything that a running server holds |
+| `app` | the ASGI application: Starlette with all routes, around one hot path |
 | `bandits` | which bandits a database has |
 | `demo` | a bandit that lives: visitors come, its arms wear out, rewards arrive late. For `rotting serve --demo` |
 | `errors` | what the service itself refuses, before the library sees it |
@@ -18,10 +18,10 @@
 | `ofrep` | OpenFeature's remote evaluation protocol (OFREP): a bandit is a flag whose variants are its arms |
 | `openapi` | the description of the API (OpenAPI 3.1), made of the routes and of the bodies that check requests |
 | `overview` | what the page says of a bandit: which arms are worn, what is shown instead, what needs somebody |
-| `problems` | errors as replies: RFC 9457 problem details, with the texts and the fields of the library's errors |
+| `problems` | replies, and errors as replies: RFC 9457 problem details, with texts and fields of the library's errors |
 | `protocol` | HTTP connections that do not wait for ever: a request's head has limits of time and size |
 | `requests` | bodies of requests and replies: one definition that checks what arrives, and describes the API |
 | `routing` | routes: what is served where, to whom, and with which bodies. They answer requests and describe the API |
 | `running` | listening: uvicorn with our limits, one process or several, and what is said when it is ready |
-| `writer` | writing: requests of many clients, which the bandits' queue commits together; never answered before that |
+| `service` | everything that a running server holds, and its life from the start to the end |
 """

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ipaddress
 import time
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rotting.bandit import Key
 from rotting.errors import quoted
 from rotting.serve.errors import NotAllowed, NotAuthenticated, TooManyRequests
-from rotting.serve.keys import ALLOWS, Key, KeyRing
-from rotting.serve.routing import Request
+from rotting.serve.keys import Keys, find_key, may
+
+if TYPE_CHECKING:
+    from rotting.serve.routing import Request
 
 COOKIE = "rotting_key"
 BURST = 2.0  # seconds' worth of requests that may come at once
@@ -42,46 +46,37 @@ class Access:
     """
 
     def __init__(self, open_to_all: bool, rate_limit: float, origins: tuple[str, ...]):
-        self.ring = KeyRing()
-        self.needs_keys = not open_to_all
+        self.keys: Keys = {}  # read again and again
+        self._open_to_all = open_to_all
         self._origins = origins
         self._rates = RateLimit(rate_limit)
 
     @property
     def is_open(self) -> bool:
-        """Whether no key is needed."""
-        return self.ring.is_empty and not self.needs_keys
+        """Whether no key is needed: the database never had one."""
+        return self._open_to_all and not self.keys
 
     def check(self, request: Request) -> None:
         """Refuse a request that is not allowed; set its key."""
-        role = request.route.role
-        if role is None:
-            return
-        if self.is_open:
+        role, is_page = request.route.role, request.route.style == "page"
+        is_open = role is not None and self.is_open
+        if is_open or (is_page and request.method == "POST"):
+            self._check_origin(request)
+        if is_open:
             _check_host(request.header(b"host") or "localhost")
-            self.check_origin(request)
+        if is_open or role is None:
             return
-        key = self._identified(request)
+        key = find_key(self.keys, _secret(request) or (is_page and request.cookies.get(COOKIE)) or "")
         if key is None:
             raise NotAuthenticated("this needs a key", hint="send it as: Authorization: Bearer KEY")
         self._rates.take(key.id, time.monotonic())
-        if role not in ALLOWS[key.role]:
+        if not may(key, role):
             raise NotAllowed(f"a {key.role} key does not allow this", expected=f"a key with the role {role} or admin")
         request.key = key
         if "bandit" in request.params:
             check_bandit(key, request.params["bandit"])
 
-    def _identified(self, request: Request) -> Key | None:
-        """Return the key of a request: from its headers or, for pages, its cookie."""
-        secret = request.header(b"x-api-key")
-        if secret is None:
-            scheme, _, given = (request.header(b"authorization") or "").partition(" ")
-            secret = given.strip() if scheme.lower() == "bearer" else None
-        if secret is None and request.route.style == "page":
-            secret = request.cookies.get(COOKIE)
-        return None if not secret else self.ring.find(secret)
-
-    def check_origin(self, request: Request) -> None:
+    def _check_origin(self, request: Request) -> None:
         """Refuse a request that a page of another site has made."""
         origin = request.header(b"origin")
         if origin is not None and origin in self._origins:
@@ -91,9 +86,15 @@ class Access:
             raise NotAllowed("this request comes from a page of another site", hint="allow it with --allow-origin")
 
 
+def _secret(request: Request) -> str | None:
+    """Return the key that the headers of a request give, if they do."""
+    scheme, _, given = (request.header(b"authorization") or "").partition(" ")
+    return request.header(b"x-api-key") or (given.strip() if scheme.lower() == "bearer" else None)
+
+
 def check_bandit(key: Key | None, bandit: str) -> None:
     """Refuse a key that is for another bandit."""
-    if key is not None and key.bandit is not None and key.bandit != bandit:
+    if key is not None and key.bandit not in (None, bandit):
         raise NotAllowed("this key is for another bandit")
 
 

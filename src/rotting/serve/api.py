@@ -5,24 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Sequence
 
-from msgspec import to_builtins
-from starlette.responses import StreamingResponse
+import msgspec
+from starlette.responses import Response, StreamingResponse
 
+from rotting import bandit as library
 from rotting.bandit import (
     Bandit,
-    BanditError,
     Choice,
-    Decide,
     LogRow,
-    Outcome,
-    Request,
-    Reward,
     SettingsConflict,
     Shown,
+    StorageError,
     UnknownArm,
     warm_up,
 )
@@ -30,77 +25,80 @@ from rotting.errors import RottingError, quoted
 from rotting.policies import parse_policy
 from rotting.serve import requests as bodies
 from rotting.serve.access import check_bandit
-from rotting.serve.problems import problem_of
-from rotting.serve.requests import encode
-from rotting.serve.routing import JSON, Route, checked
-from rotting.serve.routing import Request as HttpRequest
+from rotting.serve.errors import Busy
+from rotting.serve.problems import JSON, problem_of
+from rotting.serve.requests import BanditName, Decision, encode
+from rotting.serve.routing import Request, checked, route
+from rotting.serve.service import Service
 
-if TYPE_CHECKING:
-    from rotting.serve.app import Service
-
+BANDIT, DECISION = "/v1/bandits/{bandit}", "/v1/decisions/{decision}"
+DECISIONS = f"{BANDIT}/decisions"
 LARGEST_PAGE = 1000  # events
-Result = TypeVar("Result")
+_KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
+_ONE = bodies.Decide()
 
 
-async def decide(service: Service, request: HttpRequest) -> bodies.Decisions:
+@route("POST", DECISIONS, "client", 201, 200, example={"n": 1}, takes_key=True)
+async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ONE) -> tuple[int, bodies.Decisions]:
     """Decide which arm to show."""
-    body = request.decoded(bodies.Decide)
-    among = None if body.among is None else tuple(body.among)
-    wanted = Decide(int(body.n), among, request.only_header(b"idempotency-key"))
-    return bodies.Decisions(decisions=await choices(service, request.params["bandit"], wanted))
+    wanted = library.Decide(int(body.n), body.among, request.only_header(b"idempotency-key"))
+    try:
+        return 201, bodies.Decisions(decisions=await request.service.ask(bandit, wanted))
+    except (StorageError, Busy) as error:
+        if body.fallback is None:
+            raise
+        request.service.refused(error, DECISIONS)
+        instead = Choice("", body.fallback, f"fallback: {problem_of(error).detail}", None)
+        return 200, bodies.Decisions(decisions=[instead] * int(body.n))
 
 
-async def choices(service: Service, bandit: str, wanted: Decide) -> list[Choice]:
-    """Return decisions of a bandit, once they are durable."""
-    await service.entry(bandit)
-    (outcome,) = await service.writer.exchange(bandit, (wanted,))
-    if isinstance(outcome, BanditError):
-        raise outcome
-    assert isinstance(outcome, list)
-    return outcome
-
-
-async def shown(service: Service, request: HttpRequest) -> None:
+@route("POST", f"{DECISION}/shown", "client", 204)
+async def shown(request: Request, decision: Decision) -> None:
     """Log that a decision was shown."""
-    await _report(service, request, Shown(request.params["decision"]))
+    await _report(request, Shown(decision))
 
 
-async def reward(service: Service, request: HttpRequest) -> tuple[int, bodies.Accepted]:
+@route("PUT", f"{DECISION}/reward", "client", 201, 200, example={"value": 1.0})
+async def reward(request: Request, decision: Decision, body: bodies.Reward) -> tuple[int, bodies.Accepted]:
     """Log the reward of a decision."""
-    value = request.decoded(bodies.Reward).value
-    new = bool(await _report(service, request, Reward(request.params["decision"], value)))
-    return HTTPStatus.CREATED if new else HTTPStatus.OK, bodies.Accepted(new=new)
+    new = await _report(request, library.Reward(decision, body.value))
+    return 201 if new else 200, bodies.Accepted(new=new)
 
 
-async def _report(service: Service, request: HttpRequest, outcome: Shown | Reward) -> Outcome:
-    entry = await service.entry_of(outcome.decision)
-    check_bandit(request.key, entry.name)
-    (result,) = await service.writer.exchange(entry.name, (outcome,))
-    if isinstance(result, BanditError):
-        raise result
-    return result
+async def _report(request: Request, event: Shown | library.Reward) -> bool:
+    """Log what became of a decision; say whether that is new."""
+    bandit = await _bandit_of(request, event.decision)
+    return bool(await request.service.ask(bandit, event))
 
 
-async def events(service: Service, request: HttpRequest) -> bodies.Results:
+async def _bandit_of(request: Request, decision: str) -> str:
+    """Return the bandit that took a decision, if it is for the key of the request."""
+    found = await request.service.directory.entry_of(decision)
+    check_bandit(request.key, found.name)
+    return found.name
+
+
+@route(
+    "POST", "/v1/events", "client",
+    example={"events": [{"kind": "reward", "decision": "ID", "value": 1.0}]}, described_body=bodies.Events,
+)  # fmt: skip
+async def events(request: Request, body: bodies.UncheckedEvents) -> bodies.Results:
     """Log many exposures and rewards."""
-    given = request.decoded(bodies.UncheckedEvents).events
-    results: list[object] = [None] * len(given)
-    waiting: dict[str, dict[int, Request]] = {}
-    for place, unchecked in enumerate(given):
+    outcomes: list[object] = [None] * len(body.events)
+    waiting: dict[str, dict[int, Shown | library.Reward]] = {}
+    for place, unchecked in enumerate(body.events):
         try:
             event = checked(bodies.Event, unchecked)
-            entry = await service.entry_of(event.decision)
-            check_bandit(request.key, entry.name)
-            is_shown = isinstance(event, bodies.ShownEvent)
-            wanted = Shown(event.decision) if is_shown else Reward(event.decision, event.value)
-            waiting.setdefault(entry.name, {})[place] = wanted
+            is_shown, bandit = isinstance(event, bodies.ShownEvent), await _bandit_of(request, event.decision)
+            wanted = Shown(event.decision) if is_shown else library.Reward(event.decision, event.value)
+            waiting.setdefault(bandit, {})[place] = wanted
         except RottingError as error:
-            results[place] = error
-    for name, group in waiting.items():
-        outcomes = await service.writer.exchange(name, list(group.values()))
-        for place, outcome in zip(group, outcomes, strict=True):
-            results[place] = outcome
-    return bodies.Results(results=[_result(each) for each in results])
+            outcomes[place] = error
+    for bandit, group in waiting.items():
+        found = await request.service.exchange(bandit, list(group.values()))
+        for place, outcome in zip(group, found, strict=True):
+            outcomes[place] = outcome
+    return bodies.Results(results=[_result(each) for each in outcomes])
 
 
 def _result(outcome: object) -> bodies.Result:
@@ -112,116 +110,103 @@ def _result(outcome: object) -> bodies.Result:
 # Bandits and arms.
 
 
-async def list_bandits(service: Service, request: HttpRequest) -> bodies.Bandits:
+@route("GET", "/v1/bandits", "reader")
+async def list_bandits(request: Request) -> bodies.Bandits:
     """List the bandits."""
-    return bodies.Bandits(bandits=await service.names(request.key))
+    return bodies.Bandits(bandits=await request.service.names(request.key))
 
 
-async def show_bandit(service: Service, request: HttpRequest) -> bodies.BanditReply:
+@route("GET", BANDIT, "reader")
+async def show_bandit(request: Request, bandit: BanditName) -> bodies.BanditReply:
     """Show a bandit and its settings."""
-    name = request.params["bandit"]
-    await service.entry(name)
-    return await service.call(name, _described)
-
-
-def _described(bandit: Bandit) -> bodies.BanditReply:
-    found = bandit.standing()
+    await request.service.directory.entry(bandit)
+    found = await request.service.call(bandit, Bandit.standing)
     arms = [bodies.Arm(arm=arm, available=available) for arm, available in found.available.items()]
     settings = found.settings.to_dict()
-    return bodies.BanditReply(
-        bandit=bandit.name, policy=found.policy, arms=arms, events=found.events, settings=settings
-    )
+    return bodies.BanditReply(bandit=bandit, policy=found.policy, arms=arms, events=found.events, settings=settings)
 
 
-async def make_bandit(service: Service, request: HttpRequest) -> tuple[int, bodies.BanditReply]:
+_NEW = {"arms": ["red", "green"], "policy": "EffFEWA(sigma=0.5)"}
+
+
+@route("PUT", BANDIT, "admin", 201, 200, example=_NEW)
+async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBandit) -> tuple[int, bodies.BanditReply]:
     """Make a bandit; again with the same arms and settings, nothing changes."""
-    body = request.decoded(bodies.NewBandit)
-    name = request.params["bandit"]
-    settings = {field: value for field, value in to_builtins(body).items() if field not in ("arms", "policy")}
-    policy = parse_policy(body.policy)
+    service, settings = request.service, msgspec.to_builtins(body)
+    arms, policy = settings.pop("arms"), parse_policy(settings.pop("policy", body.policy))
 
     def make() -> None:
         warm_up(policy)  # not in the thread that writes, which must not wait for a compiler
         try:
-            with Bandit.open(service.options.url, name, policy, body.arms, **settings) as bandit:
-                there = sorted(bandit.arms)
+            with Bandit.open(service.options.url, bandit, policy, arms, **settings) as opened:
+                there = sorted(opened.arms)
         except UnknownArm:
             there = []
         except SettingsConflict as error:
             error.hint = "leave it out, or change it: PATCH this address"
             raise
-        if there != sorted(body.arms):
+        if there != sorted(arms):
             hint = "give those that it has, or change them: PATCH .../arms"
-            raise SettingsConflict(
-                f"differ from those of bandit {quoted(name)}", name="arms", value=body.arms, hint=hint
-            )
+            raise SettingsConflict(f"differ from those of bandit {quoted(bandit)}", name="arms", value=arms, hint=hint)
 
     async with service.making:
-        await service.refresh(at_once=True)
-        is_new = name not in service.directory.by_name
+        await service.directory.refresh(at_once=True)
+        is_new = bandit not in service.directory.by_name
         await service.in_thread(make)
-        await service.refresh(at_once=True)
-    return HTTPStatus.CREATED if is_new else HTTPStatus.OK, await show_bandit(service, request)
+        await service.directory.refresh(at_once=True)
+    return 201 if is_new else 200, await show_bandit(request, bandit)
 
 
-async def change_arms(service: Service, request: HttpRequest) -> bodies.BanditReply:
+@route("PATCH", f"{BANDIT}/arms", "admin", example={"add": ["blue"], "retire": ["red"]})
+async def change_arms(request: Request, bandit: BanditName, body: bodies.ArmChanges) -> bodies.BanditReply:
     """Add, retire and restore arms."""
-    await change(service, request.params["bandit"], request.decoded(bodies.ArmChanges))
-    return await show_bandit(service, request)
+    await change(request.service, bandit, body)
+    return await show_bandit(request, bandit)
 
 
-async def change(service: Service, name: str, changes: bodies.ArmChanges) -> None:
+async def change(service: Service, bandit: str, changes: bodies.ArmChanges) -> None:
     """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
-    given = to_builtins(changes)
-    await _with_bandit(service, name, lambda bandit: bandit.change_arms(**given))
-    service.follower.want(name)
+    await service.with_own(bandit, lambda opened: opened.change_arms(**msgspec.to_builtins(changes)))
+    service.follower.want(bandit)
     service.shared.forget()
 
 
-async def change_settings(service: Service, request: HttpRequest) -> bodies.BanditReply:
+@route("PATCH", BANDIT, "admin", example={"epsilon": 0.05})
+async def change_settings(request: Request, bandit: BanditName, body: bodies.Settings) -> bodies.BanditReply:
     """Change settings of a bandit."""
-    given, name = to_builtins(request.decoded(bodies.Settings)), request.params["bandit"]
+    given = msgspec.to_builtins(body)
     if "policy" in given:
         given["policy"] = parse_policy(given["policy"])
-    await _with_bandit(service, name, lambda bandit: bandit.change(**given))
-    return await show_bandit(service, request)
-
-
-async def _with_bandit(service: Service, name: str, work: Callable[[Bandit], Result]) -> Result:
-    """Do something that may take long with a bandit, on a connection of its own and beside the thread that writes."""
-    await service.entry(name)
-
-    def with_bandit() -> Result:
-        with Bandit.open(service.options.url, name) as bandit:
-            return work(bandit)
-
-    return await service.in_thread(with_bandit)
+    await request.service.with_own(bandit, lambda opened: opened.change(**given))
+    return await show_bandit(request, bandit)
 
 
 # Reading.
 
 
-async def report(service: Service, request: HttpRequest) -> bodies.Report:
+@route("GET", f"{BANDIT}/report", "reader")
+async def report(request: Request, bandit: BanditName) -> bodies.Report:
     """Say how the arms are doing."""
-    found = await _with_bandit(service, request.params["bandit"], lambda bandit: bandit.report())
-    return bodies.Report(**{field: getattr(found, field) for field in bodies.Report.__struct_fields__})
+    found = await request.service.with_own(bandit, Bandit.report)
+    return msgspec.convert(found, bodies.Report, from_attributes=True)
 
 
-async def log(service: Service, request: HttpRequest) -> Any:
+@route("GET", f"{BANDIT}/events", "reader", kinds=tuple(_KINDS.values()))
+async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> bodies.LogPage | Response:
     """Read the log: a page of it as JSON, or all of the rest as lines."""
-    name = (await service.entry(request.params["bandit"])).name
-    query: bodies.LogQuery = request.query()
-    is_page = query.format == "json"
-    size = min(query.limit or LARGEST_PAGE, LARGEST_PAGE)
-    portions = _portions(service.options.url, name, query.after, size if is_page else query.limit)
+    service, is_page = request.service, query.format == "json"
+    await service.directory.entry(bandit)
+    given = msgspec.to_builtins(query)
+    after, limit = given.get("after"), given.get("limit")
+    size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
+    portions = _portions(service.options.url, bandit, after, size if is_page else limit)
     first = await service.in_thread(lambda: next(portions, []))  # what cannot be read is refused now, ...
     if is_page:
         following = first[-1].seq if len(first) == size else None
         return bodies.LogPage(events=[bodies.LoggedEvent(*row) for row in first], next=following)
-    make = _as_csv if query.format == "csv" else _as_lines
-    head = _as_csv([LogRow._fields]) if query.format == "csv" else b""
-    written = itertools.chain([head + make(first)], map(make, portions))  # ... not in the middle
-    return StreamingResponse(written, media_type=_KINDS[query.format])
+    is_csv = query.format == "csv"
+    rows = itertools.chain([[LogRow._fields, *first] if is_csv else first], portions)  # ... not in the middle
+    return StreamingResponse(map(_as_csv if is_csv else _as_lines, rows), media_type=_KINDS[query.format])
 
 
 def _portions(url: str, name: str, after: int | None, limit: int | None) -> Iterator[list[LogRow]]:
@@ -240,31 +225,3 @@ def _as_csv(rows: Sequence[Sequence[object]]) -> bytes:
 
 def _as_lines(rows: Sequence[Sequence[object]]) -> bytes:
     return b"".join(encode(bodies.LoggedEvent(*row)) + b"\n" for row in rows)
-
-
-_KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
-BANDIT, DECISION = "/v1/bandits/{bandit}", "/v1/decisions/{decision}"
-_BLUE = {"add": ["blue"], "retire": ["red"]}
-_EVENT = {"kind": "reward", "decision": "ID", "value": 1.0}
-_NEW = {"arms": ["red", "green"], "policy": "EffFEWA(sigma=0.5)"}
-_MADE, _NOTED = {201: bodies.BanditReply, 200: bodies.BanditReply}, {201: bodies.Accepted, 200: bodies.Accepted}
-_FOUND = {200: bodies.BanditReply}
-ROUTES = (
-    Route(
-        "POST", f"{BANDIT}/decisions", decide, "client", bodies.Decide, {201: bodies.Decisions}, {"n": 1},
-        body_is_optional=True, takes_key=True,
-    ),
-    Route("POST", f"{DECISION}/shown", shown, "client", None, {204: None}),
-    Route("PUT", f"{DECISION}/reward", reward, "client", bodies.Reward, _NOTED, {"value": 1.0}),
-    Route("POST", "/v1/events", events, "client", bodies.Events, {200: bodies.Results}, {"events": [_EVENT]}),
-    Route("GET", "/v1/bandits", list_bandits, "reader", None, {200: bodies.Bandits}),
-    Route("GET", BANDIT, show_bandit, "reader", None, _FOUND),
-    Route("PUT", BANDIT, make_bandit, "admin", bodies.NewBandit, _MADE, _NEW),
-    Route("PATCH", BANDIT, change_settings, "admin", bodies.Settings, _FOUND, {"epsilon": 0.05}),
-    Route("PATCH", f"{BANDIT}/arms", change_arms, "admin", bodies.ArmChanges, _FOUND, _BLUE),
-    Route("GET", f"{BANDIT}/report", report, "reader", None, {200: bodies.Report}),
-    Route(
-        "GET", f"{BANDIT}/events", log, "reader", None, {200: bodies.LogPage},
-        query=bodies.LogQuery, kinds=tuple(_KINDS.values()),
-    ),
-)  # fmt: skip

@@ -13,7 +13,7 @@ from rotting.errors import RottingError
 from rotting.policies import EffFEWA
 
 if TYPE_CHECKING:
-    from rotting.serve.app import Service
+    from rotting.serve.service import Service
 
 NAME = "demo"
 PAST = 3000  # decisions that are there from the start
@@ -46,8 +46,6 @@ async def live(service: Service) -> None:
     """Let visitors come until the server stops."""
     visitors = Visitors()
     await service.in_thread(lambda: _begin(service.options.url, visitors))
-    await service.refresh(at_once=True)
-    service.follower.want(NAME)
     async with asyncio.TaskGroup() as visits:
         while True:
             visits.create_task(_visit(service, visitors))
@@ -56,7 +54,9 @@ async def live(service: Service) -> None:
 
 def _begin(url: str, visitors: Visitors) -> None:
     """Make the bandit, with a past."""
-    with Bandit.open(url, NAME, EffFEWA(sigma=0.4), ARMS, epsilon=0.02, reward_wait=3600.0) as bandit:
+    with Bandit.open(
+        url, NAME, EffFEWA(sigma=0.4), ARMS, epsilon=0.02, reward_wait=3600.0, reward_range=(0, 1)
+    ) as bandit:
         visitors.seen.update(bandit.standing().decided)  # in an earlier demonstration with the same database
         for _ in range(PAST // 50):
             bandit.reward_many([(choice.id, visitors.clicks(choice.arm)) for choice in bandit.decide(50)])
@@ -64,7 +64,6 @@ def _begin(url: str, visitors: Visitors) -> None:
 
 async def _visit(service: Service, visitors: Visitors) -> None:
     with contextlib.suppress(RottingError):  # somebody who comes in vain
-        (outcome,) = await service.writer.exchange(NAME, (Decide(1),))
-        if isinstance(outcome, list):
-            await asyncio.sleep(visitors.chance.lognormvariate(0.3, 0.9))
-            await service.writer.exchange(NAME, (Reward(outcome[0].id, visitors.clicks(outcome[0].arm)),))
+        [choice] = await service.ask(NAME, Decide(1))
+        await asyncio.sleep(visitors.chance.lognormvariate(0.3, 0.9))
+        await service.ask(NAME, Reward(choice.id, visitors.clicks(choice.arm)))

@@ -5,43 +5,44 @@ from __future__ import annotations
 import asyncio
 import secrets
 from functools import lru_cache
-from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from rotting.bandit import BanditError, Event, Store
 from rotting.bandit.store import BanditRow
 from rotting.serve.errors import NotAllowed
-from rotting.serve.problems import note
+from rotting.serve.openapi import describe
+from rotting.serve.problems import JSON, note
 from rotting.serve.requests import Health, encode
-from rotting.serve.routing import JSON, Request, Route
-
-if TYPE_CHECKING:
-    from rotting.serve.app import Service
+from rotting.serve.routing import ROUTES, Request, route
+from rotting.serve.service import Service
 
 PATIENCE = 5.0  # seconds in which the database must be written
 _ROOM = " " * (1 << 15)  # so much that no room left over in the database is enough for it
 
 
-async def livez(service: Service, request: Request) -> Health:
+@route("GET", "/livez", None)
+async def livez(request: Request) -> Health:
     """Say whether the server is alive."""
     return Health(status="ok")
 
 
-async def readyz(service: Service, request: Request) -> tuple[int, Health]:
+@route("GET", "/readyz", None, 200, 503)
+async def readyz(request: Request) -> tuple[int, Health]:
     """Say whether the database can be written."""
+    service = request.service
     if service.closing or not await service.shared.get("readyz", lambda: _can_write(service)):
-        return HTTPStatus.SERVICE_UNAVAILABLE, Health(status="failing")
-    return HTTPStatus.OK, Health(status="ok")
+        return 503, Health(status="failing")
+    return 200, Health(status="ok")
 
 
 async def _can_write(service: Service) -> bool:
     try:
         await asyncio.wait_for(service.probing.run(write_and_forget), PATIENCE)
-    except (TimeoutError, BanditError) as error:
-        if isinstance(error, BanditError):
-            note(error, "readyz")
+    except TimeoutError:
+        return False
+    except BanditError as error:
+        note(error, "readyz")
         return False
     return True
 
@@ -56,29 +57,21 @@ def write_and_forget(store: Store) -> None:
     store.delete_rest(row.id)
 
 
-async def metrics(service: Service, request: Request) -> Response:
+@route("GET", "/metrics", "reader")
+async def metrics(request: Request) -> Response:
     """Return the metrics for Prometheus, of all bandits: a key for one of them does not allow it."""
     if request.key is not None and request.key.bandit is not None:
         raise NotAllowed("this key is for one bandit, the metrics are of all", expected="a reader key for all bandits")
-    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
-
-
-async def openapi(service: Service, request: Request) -> Response:
-    """Return the description of the API."""
-    return Response(_document(), media_type=JSON)
+    text = await request.service.following.run(lambda store: request.service.metrics.text())
+    return Response(text, media_type="text/plain; version=0.0.4")
 
 
 @lru_cache(maxsize=1)
-def _document() -> bytes:
-    from rotting.serve.app import ROUTES as ALL
-    from rotting.serve.openapi import describe
-
-    return encode(describe(ALL))
+def _description(prefix: str) -> bytes:
+    return encode(describe(ROUTES, prefix))
 
 
-ROUTES = (
-    Route("GET", "/livez", livez, None, replies={200: Health}),
-    Route("GET", "/readyz", readyz, None, replies={200: Health, 503: Health}),
-    Route("GET", "/metrics", metrics, "reader"),
-    Route("GET", "/openapi.json", openapi, None),
-)
+@route("GET", "/openapi.json", None)
+async def openapi(request: Request) -> Response:
+    """Return the description of the API."""
+    return Response(_description(request.service.options.prefix), media_type=JSON)

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 from rotting.bandit import BadSettings, Key, Store, good_name
@@ -14,48 +14,34 @@ from rotting.errors import quoted
 
 Role = Literal["client", "reader", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
-__all__ = ["ALLOWS", "ROLES", "Key", "KeyRing", "Role", "add_key", "digest_of", "read_keys", "revoke_key"]
-# What each role may do: clients decide and reward, readers look, admins do everything.
-ALLOWS: dict[str, frozenset[Role]] = {
-    "client": frozenset({"client"}),
-    "reader": frozenset({"reader"}),
-    "admin": frozenset(ROLES),
-}
+Keys = Mapping[str, Key]  # by their ids
+_NOBODY = secrets.token_hex(32)  # the digest of no key
 
 
-def digest_of(secret: str) -> str:
-    """Return what the database holds of a key."""
+def may(key: Key | None, role: Role) -> bool:
+    """Say what a key allows: clients decide and reward, readers look, admins do everything, as all do without keys."""
+    return key is None or key.role in (role, "admin")
+
+
+def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-class KeyRing:
-    """The keys of a database, read again by `refresh`.
+def find_key(keys: Keys, secret: str) -> Key | None:
+    """Return the key of a text, `rotting_ID_SECRET`, if it is valid. Takes the same time whether or not it exists."""
+    parts = secret.split("_", 2)
+    known = keys.get(parts[1]) if len(parts) == 3 else None
+    matches = hmac.compare_digest(_digest(secret), known.digest if known else _NOBODY)
+    return known if known is not None and matches and known.revoked is None else None
 
-    A key reads `rotting_ID_SECRET`. Keys that were revoked stay in the table, so that a database whose last key was
-    revoked does not become one without keys, which everybody on the machine may use.
+
+def read_keys(store: Store) -> Keys:
+    """Return the keys of a database, those that were revoked, too.
+
+    So a database whose last key was revoked does not become one without keys, which everybody on the machine may use.
     """
-
-    def __init__(self, keys: Sequence[Key] = ()):
-        self.keys = {key.id: key for key in keys}
-        self._nobody = digest_of(secrets.token_hex())
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the database never had a key."""
-        return not self.keys
-
-    def find(self, secret: str) -> Key | None:
-        """Return the key of that text, if it is valid. Takes the same time whether or not it exists."""
-        parts = secret.split("_", 2)
-        known = self.keys.get(parts[1]) if len(parts) == 3 else None
-        matches = hmac.compare_digest(digest_of(secret), known.digest if known else self._nobody)
-        return known if known is not None and matches and known.revoked is None else None
-
-
-def read_keys(store: Store) -> KeyRing:
-    """Return the keys of a database."""
     with store.lock, store.reading():
-        return KeyRing(store.access_keys())
+        return {key.id: key for key in store.access_keys()}
 
 
 def add_key(store: Store, role: str, bandit: str | None = None, label: str = "") -> str:
@@ -69,14 +55,14 @@ def add_key(store: Store, role: str, bandit: str | None = None, label: str = "")
     identifier = secrets.token_hex(4)
     secret = f"rotting_{identifier}_{secrets.token_urlsafe(32)}"
     with store.lock:
-        store.put_access_key(Key(identifier, digest_of(secret), role, bandit, label, time.time(), None))
+        store.put_access_key(Key(identifier, _digest(secret), role, bandit, label, time.time(), None))
     return secret
 
 
 def revoke_key(store: Store, identifier: str) -> bool:
     """Make a key invalid, given its id; False if it was."""
     with store.lock:
-        found = read_keys(store).keys.get(identifier)
+        found = read_keys(store).get(identifier)
         if found is None:
             raise BadSettings(
                 f"there is no key {quoted(identifier)}", value=identifier, hint="see: rotting serve keys list"

@@ -25,11 +25,12 @@ class Lane:
 
     async def run(self, work: Callable[[Store], Result]) -> Result:
         """Return what a function returns that talks to the database."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._locked, work)
 
-    def _locked(self, work: Callable[[Store], Result]) -> Result:
-        with self.store.lock:
-            return work(self.store)
+        def locked() -> Result:
+            with self.store.lock:
+                return work(self.store)
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, locked)
 
     def close(self) -> None:
         """Finish what was begun."""
@@ -42,17 +43,16 @@ class Shared:
 
     def __init__(self, fresh: float = FRESH) -> None:
         self._fresh = fresh
-        self._made: dict[Hashable, tuple[float, object, asyncio.Task[Any]]] = {}
+        self._made: dict[Hashable, tuple[float, asyncio.Task[Any]]] = {}
 
-    async def get(self, key: Hashable, make: Callable[[], Awaitable[Result]], version: object = None) -> Result:
-        """Return what is made for a key; it is made again after a second, or for a new version if there are any."""
-        at, known, task = self._made.get(key, (0.0, None, None))
-        is_old = time.monotonic() >= at + self._fresh if version is None else version != known
-        if task is None or (task.done() and is_old):
+    async def get(self, key: Hashable, make: Callable[[], Awaitable[Result]]) -> Result:
+        """Return what is made for a key."""
+        at, task = self._made.get(key, (0.0, None))
+        if task is None or (task.done() and time.monotonic() >= at + self._fresh):
             if len(self._made) >= MOST_MADE:
                 self.forget()
             task = asyncio.ensure_future(make())
-            self._made[key] = time.monotonic(), version, task
+            self._made[key] = time.monotonic(), task
         found: Result = await asyncio.shield(task)
         return found
 

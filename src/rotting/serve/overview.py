@@ -6,17 +6,19 @@ import dataclasses
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rotting._core.isotonic import non_increasing_fit
-from rotting.bandit import Standing
+from rotting.bandit import Bandit, Standing
 from rotting.serve.following import RECENT, Bins, Tally
 
 if TYPE_CHECKING:
-    from rotting.serve.app import Service
+    from rotting.serve.service import Service
+
+Result = TypeVar("Result")
 
 FEWEST_REWARDS = 40  # of an arm, before anything is said of its wear-out
 STANDARD_ERRORS = 2.5  # by which the slope of an arm's rewards must lie below zero
@@ -58,22 +60,22 @@ class Overview:
     """Everything that the page of a bandit shows. `reasons` are those of decisions, by their ids."""
 
     tally: Tally
-    found: Standing
+    standing: Standing
     arms: Sequence[ArmOverview]
     reasons: Mapping[str, str]
     needs: Sequence[str]
 
 
-async def make_overview(service: Service, bandit: str) -> Overview:
-    """Return what the page of a bandit shows now: the same for all who look within a second."""
-    await service.entry(bandit)
+async def show(service: Service, bandit: str, make: Callable[[Overview], Result]) -> Result:
+    """Return what is made of all that there is to say of a bandit now."""
+    row = await service.directory.entry(bandit)
+    found = await service.call(bandit, Bandit.standing)
+    reasons = {choice.id: choice.why for choice in service.reasons.get(bandit, ())}
 
-    def read() -> Overview:
-        found = service.writer.bandits.get(bandit).standing()
-        reasons = {choice.id: choice.why for choice in tuple(service.writer.reasons.get(bandit, ()))}
-        return overview(service.follower.read_now(bandit, found.available, READ_AT_ONCE), found, reasons)
+    def shown(tally: Tally) -> Result:
+        return make(overview(tally, found, reasons))
 
-    return await service.shared.get(("overview", bandit), lambda: service.in_thread(read))
+    return await service.follower.show(row, shown, found.available, READ_AT_ONCE)
 
 
 def overview(tally: Tally, found: Standing, reasons: Mapping[str, str]) -> Overview:
@@ -81,72 +83,70 @@ def overview(tally: Tally, found: Standing, reasons: Mapping[str, str]) -> Overv
     recent = Counter(tally.recent_arms)
     arms = []
     for number, arm in enumerate(tally.arms):
-        name, share = arm.name, recent[number] / max(1, len(tally.recent_arms))
+        curve = whole(arm.curve)
         arms.append(
             ArmOverview(
-                name=name,
-                available=found.available.get(name, False),
-                passes=found.passes.get(name),
-                decisions=found.decided.get(name, 0),
-                rewards=found.received.get(name, 0),
-                share=share,
-                worn=is_worn(arm.curve),
-                dots=_dots(arm.curve),
-                fit=fit_of(arm.curve),
+                name=arm.name,
+                available=found.available.get(arm.name, False),
+                passes=found.passes.get(arm.name),
+                decisions=found.decided.get(arm.name, 0),
+                rewards=found.received.get(arm.name, 0),
+                share=recent[number] / max(1, len(tally.recent_arms)),
+                worn=is_worn(curve),
+                dots=_dots(curve),
+                fit=fit_of(curve),
             )
         )
     return Overview(tally, found, arms, reasons, _needs(tally, found, arms))
 
 
-def is_worn(curve: Bins) -> bool:
+def whole(curve: Bins) -> np.ndarray:
+    """Return number, sum and squares of rewards in a row.
+
+    Without the last ones, if they are fewer than the others: these say little.
+    """
+    sums = curve.table(3)
+    found: np.ndarray = sums[sums[:, 0] == curve.step]
+    return found
+
+
+def is_worn(curve: np.ndarray) -> bool:
     """Say whether an arm's rewards fall with its exposures by more than chance explains.
 
     The test is that of a straight line's slope, which finds any shape of wear-out: it must lie so many standard errors
     below zero.
     """
-    whole = _whole(curve)
-    if whole[:, 0].sum() < FEWEST_REWARDS or len(whole) < 4:
+    number, total, squares = curve.sum(axis=0)
+    if number < FEWEST_REWARDS or len(curve) < 4:
         return False
-    number, total, squares = whole.sum(axis=0)
     variance = max(0.0, squares / number - (total / number) ** 2)  # of one reward
-    places = np.arange(len(whole)) - (len(whole) - 1) / 2
-    spread = float(places @ places)
-    slope = float(places @ whole[:, 1]) / curve.step / spread
-    return slope < -STANDARD_ERRORS * math.sqrt(variance / curve.step / spread)
+    places = np.arange(len(curve)) - (len(curve) - 1) / 2
+    step, spread = number / len(curve), float(places @ places)
+    slope = float(places @ curve[:, 1]) / step / spread
+    return bool(slope < -STANDARD_ERRORS * math.sqrt(variance / step / spread))
 
 
-def fit_of(curve: Bins) -> Points:
+def fit_of(curve: np.ndarray) -> Points:
     """Return the fit that never rises, as in `Bandit.report`: one step per block of about sqrt(n) rewards."""
-    if len(curve.sums) == 0:
-        return []
-    sizes, means = _blocks(curve, max(1, math.isqrt(int(curve.sums[:, 0].sum()))))
-    levels = non_increasing_fit(means, sizes)
-    ends = np.cumsum(sizes)
-    edges = np.flatnonzero(np.diff(levels, prepend=np.inf))  # where a level begins
-    starts, stops = (ends - sizes)[edges], ends[[*(edges[1:] - 1), -1]]
-    steps = zip(starts.tolist(), stops.tolist(), levels[edges].tolist(), strict=True)
-    return [point for start, stop, level in steps for point in ((start, level), (stop, level))]
+    sizes, means = _blocks(curve, math.isqrt(int(curve[:, 0].sum())))
+    levels, first, blocks = np.unique(-non_increasing_fit(means, sizes), return_index=True, return_counts=True)
+    edges = np.append(0.0, np.cumsum(sizes))
+    ends = np.stack([edges[first], edges[first + blocks]], axis=1)
+    return list(zip(ends.ravel().tolist(), np.repeat(-levels, 2).tolist(), strict=True))
 
 
-def _dots(curve: Bins) -> Points:
-    if len(curve.sums) == 0:
-        return []
+def _dots(curve: np.ndarray) -> Points:
     sizes, means = _blocks(curve, MOST_DOTS)
     return list(zip((np.cumsum(sizes) - sizes / 2).tolist(), means.tolist(), strict=True))
 
 
-def _blocks(curve: Bins, most: int) -> tuple[np.ndarray, np.ndarray]:
+def _blocks(curve: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return sizes and means of so many blocks of rewards in a row."""
-    whole = _whole(curve)
-    blocks = [block.sum(axis=0) for block in np.array_split(whole, min(most, len(whole)))]
+    if len(curve) == 0:
+        return np.zeros(0), np.zeros(0)
+    blocks = [block.sum(axis=0) for block in np.array_split(curve, min(most, len(curve)))]
     sizes, sums, _ = np.transpose(blocks)
     return sizes, sums / sizes
-
-
-def _whole(curve: Bins) -> np.ndarray:
-    """Return the curve without its last mean, if that is of fewer rewards than the others: it says little."""
-    whole: np.ndarray = curve.sums[curve.sums[:, 0] == curve.step]
-    return whole
 
 
 # Sentences.

@@ -67,5 +67,6 @@ class PatientForAWhile(HttpToolsProtocol):  # type: ignore[misc,unused-ignore]
     def _wait(self, begin: bool = True) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
-        service: Any = self.config.app
-        self._deadline = self.loop.call_later(service.options.patience, self.transport.close) if begin else None
+        application: Any = self.config.app
+        patience = application.service.options.patience
+        self._deadline = self.loop.call_later(patience, self.transport.close) if begin else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -14,7 +15,24 @@ from rotting.policies._contract.agent import LARGEST_REWARD
 LARGEST_BODY = 1 << 20  # bytes
 LARGEST_BATCH = 1000  # decisions or events in one request
 
+# Names in addresses, and the header of a request that may be repeated.
+BanditName = Annotated[str, Meta(min_length=1, max_length=200, description="The name of a bandit.")]
+Decision = Annotated[str, Meta(min_length=1, description="The id of a decision.")]
+FlagKey = Annotated[
+    str, Meta(pattern="^[A-Za-z0-9._~-]+$", description="The name of a bandit: letters, digits and ._~- only.")
+]
+RequestKey = Annotated[
+    str,
+    Meta(
+        pattern="^[!-~]{1,200}$",
+        description="The same key again gives the same decisions: a new one for each request, repeated on a retry.",
+    ),
+]
+
 ArmName = Annotated[str, Meta(min_length=1, max_length=200, description="The name of an arm.")]
+Fallback = Annotated[
+    str, Meta(min_length=1, max_length=200, description="The arm to reply with, without an id, if the database fails.")
+]
 DecisionId = Annotated[str, Meta(max_length=100, description="The `id` of a decision.")]
 RewardValue = Annotated[float, Meta(ge=-LARGEST_REWARD, le=LARGEST_REWARD)]
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
@@ -33,6 +51,7 @@ class Decide(Body):
 
     n: Annotated[float, Meta(ge=1, le=LARGEST_BATCH, multiple_of=1)] = 1  # to JSON, 3.0 is a whole number, too
     among: Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)] | None = None
+    fallback: Fallback | None = None
 
 
 class Reward(Body):
@@ -78,40 +97,45 @@ _SETTING_TYPES: dict[Kind, Any] = {
     "period": Seconds,
     "reward": RewardValue,
     "seed": Annotated[int, Meta(ge=0, le=2**63 - 1)],
-    "range": tuple[RewardValue, RewardValue],
+    "range": tuple[RewardValue, RewardValue] | Literal["any"],
     "arm": ArmName,
     "limit": Limit,
 }
 
 
-def _setting(name: str, kind: Any) -> Any:
-    return Annotated[kind, Meta(description=SETTINGS[name].meaning)]
+_CHANGE_TYPES = _SETTING_TYPES | {"sigma": float | Literal["auto"]}
 
 
-def _new_bandit() -> Any:
-    """Return the body that makes a bandit: null is as good as nothing."""
-    fields: list[Any] = [("arms", Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)])]
-    for name, setting in SETTINGS.items():
-        kind = _setting(name, _SETTING_TYPES[setting.kind])
-        fields.append((name, kind, DEFAULT_POLICY) if name == "policy" else (name, kind | None, None))
-    doc = "The settings of a bandit, as in `Bandit.open`."
-    return msgspec.defstruct("NewBandit", fields, bases=(Body,), namespace={"__doc__": doc}, module=__name__)
+def _setting(name: str, types: Mapping[Kind, Any] = _SETTING_TYPES) -> Any:
+    return Annotated[types[SETTINGS[name].kind], Meta(description=SETTINGS[name].meaning)]
 
 
-def _settings() -> Any:
-    """Return the body that changes settings: null switches off what can be switched off."""
-    fields = []
-    for name in CHANGEABLE:
-        kind = _SETTING_TYPES[SETTINGS[name].kind]
-        kind = float | kind if name == "sigma" else kind
-        kind = _setting(name, kind) | UnsetType
-        fields.append((name, kind | None if may_be_empty(name) else kind, UNSET))
-    doc = "New values of settings, as in `Bandit.change`; null switches off what can be switched off."
-    return msgspec.defstruct("Settings", fields, bases=(Body,), namespace={"__doc__": doc}, module=__name__)
+def _change(name: str) -> Any:
+    """Return the kind of a change: null switches off what can be switched off."""
+    kind = _setting(name, _CHANGE_TYPES) | UnsetType
+    return kind | None if may_be_empty(name) else kind
 
 
-NewBandit: Any = _new_bandit()
-Settings: Any = _settings()
+def _struct(name: str, says: str, fields: Iterable[Any], *bases: type[Struct]) -> Any:
+    return msgspec.defstruct(name, fields, bases=bases or None, namespace={"__doc__": says}, module=__name__)
+
+
+NewBandit: Any = _struct(
+    "NewBandit",
+    "The settings of a bandit, as in `Bandit.open`.",
+    [
+        ("arms", Annotated[list[ArmName], Meta(min_length=1, max_length=LARGEST_BATCH)]),
+        ("policy", _setting("policy"), DEFAULT_POLICY),
+        *((name, _setting(name) | None, None) for name in SETTINGS if name != "policy"),  # null is as good as nothing
+    ],
+    Body,
+)
+Settings: Any = _struct(
+    "Settings",
+    "New values of settings, as in `Bandit.change`; null switches off what can be switched off.",
+    [(name, _change(name), UNSET) for name in CHANGEABLE],
+    Body,
+)
 
 
 class ArmChanges(Body):
@@ -125,8 +149,8 @@ class ArmChanges(Body):
 class LogQuery(Body):
     """Which events, and how: JSON in pages, or all of the log as CSV or JSON lines."""
 
-    after: Annotated[int, Meta(ge=0, le=2**62, description="Only events after this number.")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=2**31, description="At most so many; as JSON, 1000.")] | None = None
+    after: Annotated[int, Meta(ge=0, le=2**62, description="Only events after this number.")] | UnsetType = UNSET
+    limit: Annotated[int, Meta(ge=1, le=2**31, description="At most so many; as JSON, 1000.")] | UnsetType = UNSET
     format: Annotated[Literal["json", "csv", "jsonl"], Meta(description="JSON in pages, or lines of all.")] = "json"
 
 
@@ -141,6 +165,12 @@ class Login(Body):
     """Where to go after logging in."""
 
     next: str = "/"
+
+
+class LoginForm(Login):
+    """A key to log in with."""
+
+    key: str = ""
 
 
 class EvaluationContext(Struct, rename="camel"):
@@ -235,9 +265,7 @@ class Report(Reply):
     holdout: Annotated[HoldoutReport | None, Meta(description="What the policy earns more than the holdout.")]
 
 
-LoggedEvent: Any = msgspec.defstruct(
-    "LoggedEvent", list(get_type_hints(LogRow).items()), namespace={"__doc__": "One event of the log."}, module=__name__
-)
+LoggedEvent: Any = _struct("LoggedEvent", "One event of the log.", get_type_hints(LogRow).items())
 
 
 class LogPage(Reply):

@@ -9,27 +9,26 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
-from urllib.parse import unquote
+from collections.abc import Awaitable, Callable
+from functools import cached_property, lru_cache
+from typing import Any, Literal, TypeVar, get_args, get_type_hints
+from urllib.parse import parse_qsl, unquote
 
 import msgspec
 from starlette import requests
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rotting.bandit import Key
 from rotting.errors import literal, quoted
 from rotting.serve.errors import BadBody, BadRequest, TooLarge, TooSlow, WrongContentType
-from rotting.serve.keys import Key, Role
-from rotting.serve.requests import LARGEST_BODY, encode
+from rotting.serve.keys import Role
+from rotting.serve.problems import JSON, problem_reply, reply
+from rotting.serve.requests import LARGEST_BODY
+from rotting.serve.service import Service
 
-if TYPE_CHECKING:
-    from rotting.serve.app import Service
-
-JSON, HTML = "application/json", "text/html"
-Parsed = TypeVar("Parsed")
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+Style = Literal["problem", "ofrep", "page"]
 _ALWAYS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),  # with "no-referrer", browsers hide where forms come from
@@ -39,45 +38,17 @@ _ALWAYS = [
 ]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Route:
-    """One method of one path.
-
-    `role` is what a key must allow (None: no key is needed). `replies` maps statuses to bodies, None for none; routes
-    without any are not in the API's description. A handler returns a body, which is sent with the first of these
-    statuses, a pair of a status and a body, or a response. `style` says how errors are shown. `query` has the
-    parameters after the `?`, and `example` is a body.
-    """
-
-    method: str
-    path: str
-    handler: Callable[[Service, Request], Awaitable[Any]]
-    role: Role | None
-    body: Any = None
-    replies: Mapping[int, Any] = dataclasses.field(default_factory=dict)
-    example: object = None
-    body_is_optional: bool = False
-    takes_key: bool = False  # the header Idempotency-Key
-    query: type[msgspec.Struct] | None = None
-    kinds: tuple[str, ...] = (JSON,)
-    style: Literal["problem", "ofrep", "page"] = "problem"
-
-    @property
-    def summary(self) -> str:
-        """What it does, in a few words."""
-        return (self.handler.__doc__ or "").partition("\n")[0].rstrip(".")
-
-
 class Request(requests.Request):
-    """A request that has found its route."""
+    """A request that has found its route. `params` are the parts of its path."""
 
     key: Key | None = None  # None: nobody needs one
     content = b""
 
     def __init__(self, scope: Scope, receive: Receive, route: Route):
         super().__init__(scope, receive)
+        self.service: Service = scope["service"]
         self.route = route
-        self.params = {name: _unquoted(part) for name, part in scope["path_params"].items()}
+        self.params: dict[str, str] = scope["path_params"]
         self._given: dict[bytes, bytes] = dict(scope["headers"])
 
     def header(self, name: bytes) -> str | None:
@@ -93,28 +64,28 @@ class Request(requests.Request):
 
     async def read(self, seconds: float) -> None:
         """Read the body, if it is small enough and arrives in time."""
-        length, parts, size, more = self.header(b"content-length") or "0", [], 0, True
+        declared, content = int(self.header(b"content-length") or 0), bytearray()
+        more = declared <= LARGEST_BODY
         try:
             async with asyncio.timeout(seconds):
-                while more:
-                    if size > LARGEST_BODY or not length.isdecimal() or int(length) > LARGEST_BODY:
-                        raise TooLarge("the body is too large", expected=f"at most {LARGEST_BODY} bytes")
+                while more and len(content) <= LARGEST_BODY:
                     message = await self.receive()
                     if message["type"] == "http.disconnect":
                         raise TooSlow("the client has gone")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    more = message.get("more_body", False) or size > LARGEST_BODY
+                    content += message.get("body", b"")
+                    more = message.get("more_body", False)
         except TimeoutError:
             raise TooSlow(f"the body took longer than {seconds:g} s") from None
-        self.content = b"".join(parts)
+        if declared > LARGEST_BODY or len(content) > LARGEST_BODY:
+            raise TooLarge("the body is too large", expected=f"at most {LARGEST_BODY} bytes")
+        self.content = bytes(content)
 
-    def decoded(self, kind: type[Parsed]) -> Parsed:
+    def decoded(self, kind: Any) -> Any:
         """Return the body, checked."""
-        if not self.content and self.route.body_is_optional:
-            return cast(Parsed, checked(kind, b"{}"))
+        if self.route.style == "page":
+            return _converted("the form", self.content, kind)
         content_type = self.header(b"content-type") or ""
-        if content_type.partition(";")[0].strip().lower() != JSON:
+        if content_type != JSON and content_type.partition(";")[0].strip().lower() != JSON:
             raise WrongContentType(f"the content type {quoted(content_type)} is not JSON", expected=JSON)
         encoding = self.header(b"content-encoding") or "identity"
         if encoding.lower() != "identity":
@@ -123,49 +94,99 @@ class Request(requests.Request):
             self.content.decode()  # the parser does not look at what it skips
         except UnicodeDecodeError:
             raise BadRequest("the body is not JSON: it is not UTF-8") from None
-        return cast(Parsed, checked(kind, self.content))
-
-    def query(self) -> Any:
-        """Return the parameters after the `?`, checked."""
-        try:
-            return msgspec.convert(dict(self.query_params), self.route.query, strict=False)
-        except msgspec.ValidationError as error:
-            raise BadBody(literal(f"?{self.url.query}: {error}")) from None
+        return checked(kind, self.content)
 
 
-class Endpoint:
-    """Answers the requests of one route: checks the key, reads the body, calls the handler, shows errors."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Route:
+    """One method of one path, as an ASGI application: checks the key, reads the body, calls the handler, shows errors.
 
-    def __init__(self, service: Service, route: Route):
-        self.service = service
-        self.route = route
-        self._status = next(iter(route.replies), HTTPStatus.OK)
+    `role` is what a key must allow (None: no key is needed). The handler is called with the request, with the parts of
+    the path and, where it has arguments of these names, with `body` (which may be absent if it has a default) and the
+    parameters after the `?` as `query`; both are of the kinds that its annotations say. It returns a body, which is
+    sent with the first of `statuses`, a pair of one of them and a body, or a response. One that returns nothing but
+    responses is not in the API's description. `refuse` shows errors in its `style`; the body
+    of a page is a form.
+    """
+
+    method: str
+    path: str
+    role: Role | None
+    handler: Callable[..., Awaitable[Any]]
+    statuses: tuple[int, ...] = (200,)
+    example: object = None  # of the body
+    described_body: Any = None  # where it is described otherwise than it is read
+    takes_key: bool = False  # the header Idempotency-Key
+    kinds: tuple[str, ...] = (JSON,)  # media types of replies
+    style: Style = "problem"
+    refuse: Callable[[Exception, Request], Response] = problem_reply
+
+    @cached_property
+    def types(self) -> dict[str, Any]:
+        """What the handler's annotations say, by the names of its arguments and `return`."""
+        return get_type_hints(self.handler, include_extras=True)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether it is in the API's description."""
+        return self.types["return"] is not Response
+
+    @property
+    def body(self) -> Any:
+        """The kind of its body, as it is described."""
+        return self.described_body or self.types.get("body")
+
+    @property
+    def body_is_optional(self) -> bool:
+        """Whether its body may be absent."""
+        return bool(self.handler.__defaults__)
+
+    @property
+    def reply(self) -> Any:
+        """The kind of its replies, None where they have no body."""
+        returned = self.types["return"]
+        kinds = (each for each in (returned, *get_args(returned)) if hasattr(each, "__struct_fields__"))
+        return next(kinds, None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        began, service, path = time.perf_counter(), self.service, self.route.path
-        request = None
+        began, request, method = time.perf_counter(), Request(scope, receive, self), scope["method"]
+        service, given = request.service, {}
         try:
-            request = Request(scope, receive, self.route)
+            request.params = {name: _unquoted(part) for name, part in request.params.items()}
             service.access.check(request)
-            if scope["method"] not in ("GET", "HEAD"):
+            if method not in ("GET", "HEAD"):
                 await request.read(service.options.patience)
-            response = self._response(await self.route.handler(service, request))
+            if "body" in self.types and (request.content or not self.body_is_optional):
+                given["body"] = request.decoded(self.types["body"])
+            if "query" in self.types:
+                given["query"] = _converted(f"?{request.url.query}", scope["query_string"], self.types["query"])
+            response = self._response(await self.handler(request, **request.params, **given))
         except Exception as error:
-            response = service.refusal(path, request, error)
+            service.refused(error, self.path)
+            response = self.refuse(error, request)
         await finished(response)(scope, receive, send)
-        service.metrics.replied(path, scope["method"], response.status_code, time.perf_counter() - began)
+        service.metrics.replied(self.path, method, response.status_code, time.perf_counter() - began)
 
     def _response(self, found: Any) -> Response:
+        """Return the response that a handler returned, or that sends the body that it did."""
         if isinstance(found, Response):
             return found
-        status, body = found if isinstance(found, tuple) else (self._status, found)
+        status, body = found if isinstance(found, tuple) else (self.statuses[0], found)
         return Response(status_code=status) if body is None else reply(status, body)
 
 
-def reply(status: int, body: object, kind: str = JSON, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response that sends a body as JSON."""
-    return Response(encode(body), status, headers, kind)
+ROUTES: list[Route] = []
+
+
+def route(method: str, path: str, role: Role | None, *statuses: int, **options: Any) -> Callable[[Handler], Handler]:
+    """Add a route to all of them: to that of the function below."""
+
+    def add(handler: Handler) -> Handler:
+        ROUTES.append(Route(method, path, role, handler, statuses or (200,), **options))
+        return handler
+
+    return add
 
 
 def finished(response: Response) -> Response:
@@ -174,20 +195,26 @@ def finished(response: Response) -> Response:
     return response
 
 
-@lru_cache
-def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Return what decodes a kind of body, made once."""
-    return msgspec.json.Decoder(kind)
+_decoder = lru_cache(msgspec.json.Decoder)
 
 
 def checked(kind: Any, content: bytes | msgspec.Raw) -> Any:
     """Return a body, or a part of one, as what it must be; whatever goes wrong is the mistake of its author."""
     try:
-        return decoder(kind).decode(content)
+        return _decoder(kind).decode(content)
     except msgspec.ValidationError as error:
         raise BadBody(literal(str(error))) from None
     except Exception as error:
         raise BadRequest(f"the body is not JSON: {literal(str(error))}") from None
+
+
+def _converted(where: str, content: bytes, kind: Any) -> Any:
+    """Return a form, or the parameters after a `?`, as what they must be."""
+    try:
+        found = dict(parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=20))
+        return msgspec.convert(found, kind, strict=False)
+    except ValueError as error:  # of which those of msgspec are some
+        raise BadBody(literal(f"{where}: {error}")) from None
 
 
 def _unquoted(part: str) -> str:

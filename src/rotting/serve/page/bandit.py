@@ -39,13 +39,15 @@ def bandit_page(found: Overview, changeable: bool, leave: bool) -> bytes:
         "decisions": _decisions(found),
         "health": _health(found),
     }
-    live = {each: "" if each == "add" else ' class="live"' for each in sections}
-    body = "\n".join(f'<section{live[each]} id="{each}">{inside}</section>' for each, inside in sections.items())
+    body = ""
+    for each, inside in sections.items():
+        live = "" if each == "add" else ' class="live"'  # what somebody has begun to write there stays
+        body += f'<section{live} id="{each}">{inside}</section>\n'
     return page(f"{name} · rotting", body, live=True, leave=leave)
 
 
 def _summary(found: Overview) -> str:
-    tally, sealed = found.tally, found.found.sealed
+    tally, sealed = found.tally, found.standing.sealed
     needs = "".join(f"<li>{escape(need)}</li>" for need in found.needs)
     rest = f'<ul class="needs">{needs}</ul>' if needs else '<p class="calm">Nothing needs you.</p>'
     if not tally.is_complete:
@@ -111,8 +113,7 @@ def _shares(found: Overview) -> str:
     tally, names = found.tally, [arm.name for arm in found.arms]
     if not tally.decided:
         return "<h2>Shares over time</h2><p>No decisions yet.</p>"
-    counts, seconds = tally.shares.sums, tally.shares.step
-    counts = np.pad(counts, ((0, 0), (0, len(names) - counts.shape[1])))
+    counts, seconds = tally.shares.table(len(names)), tally.shares.step
     legend = "".join(
         f'<li><span class="swatch {charts.colour(place)}"></span><span>{escape(name)}</span></li>'
         for place, name in enumerate(names)
@@ -133,7 +134,7 @@ def _shares(found: Overview) -> str:
 
 
 def _rewards(found: Overview) -> str:
-    said, delays = f"{found.found.pending:,} decisions wait for a reward.", found.tally.delays
+    said, delays = f"{found.standing.pending:,} decisions wait for a reward.", found.tally.delays
     if not delays:
         return f"<h2>Rewards that wait</h2><p>{said}</p>"
     parts = (0.1, 0.5, 0.9, 0.99)
@@ -161,8 +162,8 @@ def _decisions(found: Overview) -> str:
 
 def _health(found: Overview) -> str:
     pairs = {
-        "policy": found.found.policy,
-        "an exposure counts once": found.found.settings.count,
+        "policy": found.standing.policy,
+        "an exposure counts once": found.standing.settings.count,
         "events in the log": f"{found.tally.seq:,}",
         "last event": charts.clock(found.tally.at) if found.tally.at else "never",
     }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
 
-from rotting.serve.overview import ArmOverview
+from rotting.serve.overview import ArmOverview, Points
 from rotting.serve.page.html import Html
 
 COLOURS = 7  # classes c0, c1, ... in the style
 LEFT, TOP, BOTTOM = 40.0, 8.0, 20.0  # where an axis leaves room
+Shapes = Iterable[tuple[str, str, Points]]  # "circle" (for each point), "polyline" or "polygon"; their class
 
 
 def colour(place: int) -> str:
@@ -20,45 +21,36 @@ def colour(place: int) -> str:
     return f"c{place % COLOURS}"
 
 
-class Plot:
-    """A picture of points (x, y), within ranges from 0 to `end` and from `low` to `high`."""
+def _plot(
+    label: str, kind: str, size: tuple[float, float], end: float, limits: tuple[float, float],
+    form: str, ends: tuple[str, str], shapes: Shapes,
+) -> Html:  # fmt: skip
+    """Return a picture of points (x, y) from 0 to `end` and within `limits`, which are written in a `form`."""
+    (width, height), (low, high) = size, limits
 
-    def __init__(self, width: float, height: float, end: float, low: float, high: float):
-        self._size = width, height
-        self._range = end, low, high
-        self._parts: list[str] = []
+    def at(x: float, y: float) -> tuple[float, float]:
+        part = (high - min(max(y, low), high)) / (high - low)
+        return LEFT + (width - LEFT) * x / end, TOP + (height - TOP - BOTTOM) * part
 
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        """Return where a point is drawn."""
-        (width, height), (end, low, high) = self._size, self._range
-        inside = min(max(y, low), high)
-        down = TOP + (height - TOP - BOTTOM) * (high - inside) / (high - low)
-        return LEFT + (width - LEFT) * x / end, down
-
-    def axes(self, form: str, first: str, last: str) -> None:
-        """Draw three lines across, and say what the left and the right end are."""
-        (width, height), (_, low, high) = self._size, self._range
-        for y in (low, (low + high) / 2, high):
-            _, down = self.at(0.0, y)
-            self._parts.append(f'<line class="axis" x1="{LEFT}" x2="{width}" y1="{down:.1f}" y2="{down:.1f}"/>')
-            self._parts.append(f'<text x="{LEFT - 5}" y="{down + 4:.1f}" text-anchor="end">{y:{form}}</text>')
-        for x, anchor, said in ((LEFT, "start", first), (width, "end", last)):
-            self._parts.append(f'<text x="{x}" y="{height - 5}" text-anchor="{anchor}">{said}</text>')
-
-    def draw(self, shape: str, kind: str, points: Sequence[tuple[float, float]]) -> None:
-        """Draw a polyline, a polygon or, as "circle", dots."""
-        found = [self.at(x, y) for x, y in points]
+    parts = []
+    for shape, drawn, points in shapes:
+        found = [at(*point) for point in points]
         if shape == "circle":
-            self._parts += [f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in found]
-        elif found:
+            parts += [f'<circle class="{drawn}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in found]
+        else:
             listed = " ".join(f"{x:.1f},{y:.1f}" for x, y in found)
-            self._parts.append(f'<{shape} class="{kind}" points="{listed}"/>')
-
-    def svg(self, label: str, kind: str = "") -> Html:
-        """Return the picture."""
-        box = f"0 0 {self._size[0]:g} {self._size[1]:g}"
-        inside = "".join(self._parts)
-        return Html(f'<svg class="{kind}" role="img" aria-label="{escape(label)}" viewBox="{box}">{inside}</svg>')
+            parts.append(f'<{shape} class="{drawn}" points="{listed}"/>')
+    for value in (low, (low + high) / 2, high):
+        _, y = at(0.0, value)
+        parts.append(
+            f'<line class="axis" x1="{LEFT}" x2="{width}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end">{value:{form}}</text>'
+        )
+    return Html(
+        f'<svg class="{kind}" role="img" aria-label="{escape(label)}" viewBox="0 0 {width:g} {height:g}">'
+        f'{"".join(parts)}<text x="{LEFT}" y="{height - 5}" text-anchor="start">{ends[0]}</text>'
+        f'<text x="{width}" y="{height - 5}" text-anchor="end">{ends[1]}</text></svg>'
+    )
 
 
 def highest(arms: Sequence[ArmOverview]) -> tuple[float, float]:
@@ -77,32 +69,27 @@ def highest(arms: Sequence[ArmOverview]) -> tuple[float, float]:
 def wear(arm: ArmOverview, place: int, limits: tuple[float, float]) -> Html:
     """Draw what an arm was worth against how often it was shown."""
     end = max((x for x, _ in (*arm.dots, *arm.fit)), default=1.0)
-    plot = Plot(300.0, 150.0, end, *limits)
-    plot.axes(".2g", "0", f"{end:,.0f} rewards")
-    plot.draw("circle", "dot area", arm.dots)
-    plot.draw("polyline", "fit line", arm.fit)
-    said = "No rewards yet."
+    said, shapes = "No rewards yet.", []
     if arm.fit:
         said = f"The fit begins at {arm.fit[0][1]:.3g} and is now at {arm.fit[-1][1]:.3g}."
-    return plot.svg(f"{arm.name}: reward against exposures. {said}", colour(place))
+        shapes = [("circle", "dot area", arm.dots), ("polyline", "fit line", arm.fit)]
+    label = f"{arm.name}: reward against exposures. {said}"
+    return _plot(label, colour(place), (300.0, 150.0), end, limits, ".2g", ("0", f"{end:,.0f} rewards"), shapes)
 
 
 def shares(counts: np.ndarray, start: float, seconds: float) -> Html:
     """Draw which part of the decisions each arm had, over time."""
-    plot = Plot(900.0, 220.0, len(counts), 0.0, 1.0)
     filled = np.flatnonzero(counts.sum(axis=1))  # periods without a decision are bridged
-    heights = np.cumsum(counts[filled], axis=1) / counts[filled].sum(axis=1, keepdims=True)
-    across = (filled + 0.5).tolist()
-    if len(across) == 1:
-        across, heights = [0.0, float(len(counts))], np.repeat(heights, 2, axis=0)
-    lower = np.zeros(len(across))
+    parts = np.cumsum(counts[filled], axis=1) / counts[filled].sum(axis=1, keepdims=True)
+    heights = np.pad(parts, ((1, 1), (0, 0)), mode="edge")
+    across = np.array([0.0, *(filled + 0.5), len(counts)])
+    lower, shapes = np.zeros(len(across)), []
     for arm, upper in enumerate(heights.T):
-        if float(np.max(upper - lower)) > 0.0:
-            there, back = (list(zip(across, edge.tolist(), strict=True)) for edge in (upper, lower))
-            plot.draw("polygon", f"area {colour(arm)}", [*there, *back[::-1]])
+        outline = np.stack([np.append(across, across[::-1]), np.append(upper, lower[::-1])], axis=1)
+        shapes.append(("polygon", f"area {colour(arm)}", outline.tolist()))
         lower = upper
-    plot.axes(".0%", clock(start), clock(start + len(counts) * seconds))
-    return plot.svg(f"Shares of {counts.shape[1]} arms over time.")
+    label, times = f"Shares of {counts.shape[1]} arms over time.", (clock(start), clock(start + len(counts) * seconds))
+    return _plot(label, "", (900.0, 220.0), len(counts), (0.0, 1.0), ".0%", times, shapes)
 
 
 def clock(at: float) -> str:

@@ -37,31 +37,29 @@ def reference_page(routes: Iterable[Route]) -> bytes:
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
+    def fields(content: Mapping[str, Any]) -> dict[str, Any]:
+        name = content["schema"].get("$ref", "").rpartition("/")[2]
+        return dict(schemas.get(name, {}).get("properties", {}))
+
     summary, asked = operation["summary"], operation.get("requestBody", {}).get("content", {}).get("application/json")
     rows = [[each["name"], each["in"], _meaning(each)] for each in operation["parameters"]]
-    if asked:
-        rows += [[name, "body", _meaning(field)] for name, field in _fields(asked["schema"], schemas).items()]
-    given = table(f"{summary}: what to send", ["name", "where", "meaning"], rows) if rows else ""
-    responses: dict[str, Any] = operation["responses"]
-    good = [f"{status} {_shape(each, schemas)}" for status, each in responses.items() if status < "400"]
-    bad = [status for status in responses if status >= "400"]
+    rows += [[name, "body", _meaning(schema)] for name, schema in fields(asked).items()] if asked else []
+    sent = table(f"{summary}: what to send", ["name", "where", "meaning"], rows) if rows else ""
+    good: list[str] = []
+    bad: list[str] = []
+    for status, response in operation["responses"].items():
+        said = [f"<code>{{{escape(', '.join(fields(each)))}}}</code>" for each in response.get("content", {}).values()]
+        if status < "400":
+            good.append(f"{status} {said[0] if said else 'without a body'}")
+        else:
+            bad.append(status)
+    command = escape(_curl(method, path, "security" in operation, asked))
     return (
         f'<section id="{operation["operationId"]}"><h2>{escape(summary)}</h2>'
-        f'<p><span class="method">{method}</span> <code>{escape(path)}</code> · {operation["description"]}</p>{given}'
+        f'<p><span class="method">{method}</span> <code>{escape(path)}</code> · {operation["description"]}</p>{sent}'
         f"<p>Replies: {'; '.join(good)}. Errors: {', '.join(bad) or 'none'}.</p>"
-        f'<pre tabindex="0">{escape(_curl(method, path, "security" in operation, asked))}</pre></section>'
+        f'<pre tabindex="0">{command}</pre></section>'
     )
-
-
-def _shape(response: Mapping[str, Any], schemas: Mapping[str, Any]) -> str:
-    """Return the fields of a reply."""
-    fields = [", ".join(_fields(each["schema"], schemas)) for each in response.get("content", {}).values()]
-    return f"<code>{{{escape(fields[0])}}}</code>" if fields else "without a body"
-
-
-def _fields(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    name = str(schema.get("$ref", "")).rpartition("/")[2]
-    return dict(schemas.get(name, {}).get("properties", {}))
 
 
 def _meaning(field: Mapping[str, Any]) -> Html:
@@ -80,11 +78,10 @@ def _curl(method: str, path: str, needs_key: bool, asked: Mapping[str, Any] | No
 
 def _problems() -> Html:
     """Return the table of all problems; the type of a problem leads to its row."""
-    modules = (bandit, errors, own_errors)
-    found = {name: kind for module in modules for name, kind in inspect.getmembers(module, inspect.isclass)}
+    found = {name: kind for module in (bandit, errors, own_errors) for name, kind in inspect.getmembers(module)}
     rows = []
     for name, kind in sorted(found.items()):
-        if issubclass(kind, errors.RottingError):
+        if inspect.isclass(kind) and issubclass(kind, errors.RottingError):
             status, said = status_of(kind.__new__(kind)), (kind.__doc__ or "").strip().splitlines()[0]
             rows.append([Html(f'<span id="{name}">{name}</span>'), f"{status:d} {status.phrase}", said])
     return table("Problems", ["type", "status", "meaning"], rows)
