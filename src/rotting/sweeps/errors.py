@@ -9,23 +9,6 @@ class SweepError(RottingError):
     """A wrong plan, a folder in use, a full disk, a worker of another version: the message says what to do."""
 
 
-class PlanError(SweepError, ValueError):
-    """A plan's file has a mistake.
-
-    Besides the fields of every error, `file` and `line` say where.
-    """
-
-    file: str = ""
-    line: int = 0
-
-    @classmethod
-    def at(cls, file: str, line: int, error: RottingError) -> PlanError:
-        """Return an error that was found in a line of a plan's file."""
-        found = cls()
-        vars(found).update(vars(error.within(f"{file}, line {line}")), file=file, line=line)
-        return found
-
-
 class MissingModule(SweepError, ParseError):
     """A plan needs a module of its user as it was; `module` is its name."""
 

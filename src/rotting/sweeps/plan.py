@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, named, parse_problem
 from rotting.simulation.simulator import recorded_rounds
 from rotting.sweeps.errors import MissingModule
-from rotting.sweeps.numbering import Numbering
 
 # What users may give: a policy, or the text that it is read from.
 Item = TypeVar("Item")
@@ -32,6 +31,15 @@ FORMAT = "rotting sweep 1"
 _HOW_TO_IMPORT = (
     "a sweep can be resumed and sent to other machines: put the class into a file, and name that with {imports}"
 )
+
+
+class Piece(NamedTuple):
+    """Some consecutive runs of one cell."""
+
+    problem: int
+    policy: int
+    runs: range
+    numbers: range  # of the runs, in the whole sweep
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,6 +70,9 @@ class Plan:
     >>> plan = Plan((FEWA(),), (problems.two_arm(), problems.ten_arm()), runs=20)
     >>> plan.cells, plan.total_runs, plan.problem_labels
     (2, 40, ['two_arm(L=0.233, horizon=10000)', 'ten_arm()'])
+    >>> list(plan.pieces(range(18, 25)))
+    [Piece(problem=0, policy=0, runs=range(18, 20), numbers=range(18, 20)),
+     Piece(problem=1, policy=0, runs=range(0, 5), numbers=range(20, 25))]
     """
 
     policies: tuple[Policy, ...]
@@ -110,7 +121,7 @@ class Plan:
         runs: int,
         seed: int = 0,
         rounds: int | Iterable[int] | None = None,
-        horizon: int | None = None,
+        horizon: int | Iterable[int] | None = None,
         device: str = "cpu",
     ) -> Plan:
         """Return a plan for one policy or several on one problem or several, each an object or a text.
@@ -122,13 +133,13 @@ class Plan:
         runs, seed, rounds, device
             As in `Plan`.
         horizon
-            Rounds per run (default: each problem's own).
+            Rounds per run, or several numbers of them, each for every problem (default: each problem's own).
         """
         chosen = tuple(as_policy(policy) for policy in listed("policies", policies))
         played = tuple(as_problem(problem) for problem in listed("problems", problems))
         if horizon is not None:
-            horizon = whole_number("horizon", horizon, minimum=1)
-            played = tuple(dataclasses.replace(problem, horizon=horizon) for problem in played)
+            horizons = [whole_number("horizon", each, minimum=1) for each in listed("horizon", horizon)]
+            played = tuple(dataclasses.replace(problem, horizon=each) for problem in played for each in horizons)
         return cls(chosen, played, runs, seed, rounds, device=device)  # type: ignore[arg-type]
 
     # The user's own classes.
@@ -148,22 +159,36 @@ class Plan:
         """The modules of the user that its classes come from, and what those need."""
         return imported.sources_of(self._own_classes)
 
-    # The sizes of the sweep.
+    # Its runs: numbered problem by problem, within it policy by policy, within it run by run.
 
-    @cached_property
-    def numbering(self) -> Numbering:
-        """How the runs are numbered."""
-        return Numbering(len(self.problems), len(self.policies), self.runs)
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The numbers of problems, policies and runs."""
+        return len(self.problems), len(self.policies), self.runs
 
     @property
     def cells(self) -> int:
         """The number of pairs of a policy and a problem."""
-        return self.numbering.cells
+        return len(self.problems) * len(self.policies)
 
     @property
     def total_runs(self) -> int:
         """The number of runs of the whole sweep."""
-        return self.numbering.total
+        return self.cells * self.runs
+
+    def number(self, problem: int, policy: int, run: int) -> int:
+        """Return the number of a run."""
+        return (problem * len(self.policies) + policy) * self.runs + run
+
+    def pieces(self, numbers: range) -> Iterator[Piece]:
+        """Yield the cells, or parts of them, that some consecutive runs belong to."""
+        start = numbers.start
+        while start < numbers.stop:
+            cell, run = divmod(start, self.runs)
+            stop = min(start + self.runs - run, numbers.stop)
+            problem, policy = divmod(cell, len(self.policies))
+            yield Piece(problem, policy, range(run, run + stop - start), range(start, stop))
+            start = stop
 
     @cached_property
     def recorded(self) -> list[np.ndarray]:
@@ -235,10 +260,8 @@ class Plan:
             plan = cls(tuple(policies), tuple(problems), runs, seed, rounds, *played_by)
             plan.__dict__["text"] = text
             return plan
-        except KeyError as error:
-            raise ParseError(f"has no {error}", name="plan") from None
-        except TypeError as error:
-            raise ParseError(f"holds something of the wrong type: {error}", name="plan") from None
+        except (KeyError, TypeError) as error:
+            raise ParseError(f"lacks something, or holds something else: {error!r}", name="plan") from None
 
 
 def refuse_other_than_more(old: Plan, new: Plan) -> str | None:
