@@ -162,7 +162,7 @@ def _arrays(kept: Kept, rounds: int, arms: int) -> Sequence[np.ndarray | dask.ar
     """Return regret and pulls, [problem, policy, run, ...]: in memory if small, as Dask arrays if one is large."""
     plan, widths = kept.plan, (rounds, arms)
     if 8.0 * plan.total_runs * max(widths) <= LARGE_BYTES:
-        every = [_part(kept, problem, *map(range, plan.shape[1:]), widths) for problem in range(len(plan.problems))]
+        every = [_part(kept, widths, problem, *map(range, plan.shape[1:])) for problem in range(len(plan.problems))]
         return [np.stack(parts) for parts in zip(*every, strict=True)]
     try:
         import dask.array
@@ -178,7 +178,7 @@ def _arrays(kept: Kept, rounds: int, arms: int) -> Sequence[np.ndarray | dask.ar
 
         def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
             (problem, _), *where = block_info[None]["array-location"][:3]
-            return _part(kept, problem, *(range(*ends) for ends in where), widths)[place][None]
+            return _part(kept, widths, problem, *(range(*ends) for ends in where))[place][None]
 
         array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=(np.float64, np.int64)[place])
         return array
@@ -186,7 +186,7 @@ def _arrays(kept: Kept, rounds: int, arms: int) -> Sequence[np.ndarray | dask.ar
     return [chunked(0), chunked(1)]
 
 
-def _part(kept: Kept, problem: int, policies: range, runs: range, widths: tuple[int, int]) -> list[np.ndarray]:
+def _part(kept: Kept, widths: tuple[int, int], problem: int, policies: range, runs: range) -> list[np.ndarray]:
     """Return regret and pulls, [policy, run, ...], of all runs of some policies, or of some runs of one."""
     first = kept.plan.number(problem, policies.start, runs.start)
     numbers = range(first, first + len(policies) * len(runs))
