@@ -1,5 +1,6 @@
 """Blocks: how a plan is cut, that they hold what `simulate` finds, and that no changed bit goes unnoticed."""
 
+import functools
 import io
 import zipfile
 
@@ -13,14 +14,14 @@ from rotting.errors import DamagedFile
 from rotting.play import threads
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, blocks
-from rotting.sweeps.blocks import cut, decode, encode
+from rotting.sweeps.blocks import Content, cut, decode, encode
 from rotting.sweeps.running import played_blocks
 
 SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0.5, 0.2])), 7, seed=3, rounds=5)
 
 
 def compute(plan, block):
-    (content,) = played_blocks(plan, {block: [block]}, threads(2))
+    (content,) = played_blocks(plan, {block: [block]}, threads(2), functools.partial(Content, plan))
     assert content.numbers == block
     return encode(content)
 

@@ -129,8 +129,8 @@ def test_a_worker_never_mixes_versions(tmp_path):
         file = write_module(tmp_path, "own_sweep_g", "SweepG", factor)
         imported.load(file)
         plan = Plan.of("SweepGPolicy", problem_text("SweepG"), RUNS)
-        cell = repr(plan.policies[0]), repr(plan.problems[0]), plan.problems[0].horizon, (5, 10), (0, RUNS), 0
+        cell = repr(plan.policies[0]), repr(plan.problems[0]), plan.problems[0].horizon, (5, 10), range(RUNS), 0
         sources = tuple(tuple(source) for source in plan.imports)
         tasks.append((rotting.__version__, kernel_digest(), "cpu", sources, (cell,)))
-    results = [play_task(tasks[which])[0][0].tobytes() for which in (0, 1, 0, 1)]
+    results = [play_task(tasks[which])[0].earned.tobytes() for which in (0, 1, 0, 1)]
     assert results[0] == results[2] != results[1] == results[3]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rotting._core.compiling import kernel_digest
 from rotting._core.randomness import checked_seed
-from rotting._core.validation import whole_number
+from rotting._core.validation import whole_number, whole_numbers
 from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
 from rotting.play import Cell, Played, place_for, play
@@ -113,7 +113,7 @@ def simulate(
     """
     game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
     warn_if_unsuited([player.given for player in game.players if player.given], [game.problem], game.horizon)
-    with _progress([game], progress) as tell:
+    with told([game], progress) as tell:
         [_] = finished([game], place_for(device, threads), tell)
     return game.dataset(device)
 
@@ -130,22 +130,6 @@ def mean_rewards(policies: Policies, problem: Problem, horizon: int, runs: int, 
     game = Game(policies, problem, horizon, runs, seed, rounds=[horizon])
     [_] = finished([game])
     return np.asarray(game.earned[:, :, 0].mean(axis=1))
-
-
-def final_regrets(
-    policies: Policies,
-    problems: Sequence[Problem],
-    horizon: int | None,
-    runs: range,
-    seed: int,
-    on: Place,
-    progress: bool | None = None,
-) -> np.ndarray:
-    """Return the regret of each policy on each problem at the end of each run, [policy, problem, run]."""
-    games = [Game(policies, problem, horizon, len(runs), seed, 1, runs.start) for problem in problems]
-    with _progress(games, progress) as tell:
-        list(finished(games, on, tell))
-    return np.stack([game.regret()[:, :, -1] for game in games], axis=1)
 
 
 class Game:
@@ -274,14 +258,12 @@ def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndar
         count = MOST_ROUNDS if rounds is None else whole_number("rounds", rounds, minimum=1)
         # An even spacing in whole numbers where there is one, and the last round in any case.
         step = -(-horizon // min(count, horizon))
-        chosen = np.arange(horizon, 0, -step, dtype=np.int64)[::-1]
-        return np.ascontiguousarray(chosen)
-    chosen = np.asarray(rounds)
-    whole = chosen.ndim == 1 and chosen.size > 0 and np.issubdtype(chosen.dtype, np.integer)
-    if not whole or chosen[0] < 1 or chosen[-1] > horizon or np.any(np.diff(chosen) <= 0):
+        return np.arange(horizon, 0, -step, dtype=np.int64)[::-1].copy()
+    chosen = whole_numbers("rounds", rounds, minimum=1)
+    if chosen.ndim != 1 or not chosen.size or chosen[-1] > horizon or np.any(np.diff(chosen) <= 0):
         expected = f"increasing whole numbers from 1 to the horizon {horizon}"
         raise BadValue(name="rounds", value=rounds, expected=expected)
-    return np.ascontiguousarray(chosen, dtype=np.int64)
+    return chosen
 
 
 def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
@@ -295,8 +277,8 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 
 
 @contextmanager
-def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
-    """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
+def told(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
+    """Yield what to tell of rounds, which tells of runs: by a bar, or the user's own function."""
     runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
     rounds = 0
     with progress_bar(False if callable(wanted) else wanted) as bar:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rotting.errors import MissingExtra, ParseError, RottingError
+from rotting.errors import ParseError, RottingError
+
+NEEDS_DASK = 'pip install "rotting[dask]"'
 
 
 class SweepError(RottingError):
@@ -15,10 +17,3 @@ class MissingModule(SweepError, ParseError):
     def __init__(self, module: str, problem: str):
         super().__init__(problem, owner="plan", hint="name its file, as it was, with {imports}")
         self.module = module
-
-
-class MissingDask(SweepError, MissingExtra):
-    """What was asked for needs Dask, which is not installed."""
-
-    def __init__(self, what: str = "this"):
-        super().__init__(f"{what} needs Dask", hint='pip install "rotting[dask]"')

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from rotting._output.style import add_legend, add_title, marker_style, new_figure, plain, wrapped
-from rotting.simulation.figures import LARGEST_RATIO, draw_means, draw_regret, panels, scale_regret
+from rotting.simulation.figures import LARGEST_RATIO, draw_regret, draw_runs, panels, scale_regret
 from rotting.simulation.summary import final_regret, finished
 from rotting.sweeps import ranking
 from rotting.sweeps.errors import SweepError
@@ -54,7 +54,7 @@ def _draw_against(axes: Axes, lines: dict[str, list[tuple[float, int]]], regret:
     """Draw regret[policy, run] as lines through (value, policy)."""
     for place, (label, points) in enumerate(lines.items()):
         values, policies = map(list, zip(*points, strict=True))
-        draw_means(axes, np.array(values), regret[policies].T, marker_style(place), label)
+        draw_runs(axes, np.array(values), regret[policies].T, marker_style(place), label, interval=True)
     tried = sorted({value for points in lines.values() for value, _ in points})
     if tried[0] > 0 and tried[-1] > LARGEST_RATIO * tried[0]:
         axes.set_xscale("log")

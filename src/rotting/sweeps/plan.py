@@ -17,7 +17,6 @@ from rotting._core.compiling import belongs_to_package, kernel_digest
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
-from rotting.play.places import DEVICES
 from rotting.play.players import listed
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, named, parse_problem
@@ -99,8 +98,6 @@ class Plan:
         self._set("seed", checked_seed(self.seed))
         if isinstance(self.rounds, Iterable) and not isinstance(self.rounds, str):
             self._set("rounds", tuple(np.asarray(tuple(self.rounds)).tolist()))
-        if self.device not in DEVICES:
-            raise BadValue(name="device", value=self.device, expected=" or ".join(map(repr, DEVICES)))
         for own in self._own_classes:  # workers could not be given one, and nobody would notice its edits
             if not imported.is_loaded(own):
                 what = f"{own.__module__}.{own.__qualname__} is not one of the package's classes"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting._core import imported
-from rotting.errors import DamagedFile
+from rotting.errors import DamagedFile, MissingExtra
 from rotting.problems.oracle import oracle_name
-from rotting.sweeps.errors import MissingDask, SweepError
+from rotting.sweeps.errors import NEEDS_DASK, SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.kept import Kept
 from rotting.sweeps.plan import Plan
@@ -109,10 +109,9 @@ def _fits(label: str, pattern: str) -> bool:
 
 def _place(plan: Plan, problem: str | int) -> int:
     labels = plan.problem_labels
-    if isinstance(problem, str) and problem in labels:
-        return labels.index(problem)
-    if isinstance(problem, int) and not isinstance(problem, bool) and 0 <= problem < len(labels):
-        return problem
+    places = {name: place for place, label in enumerate(labels) for name in (place, label)}
+    if problem in places and not isinstance(problem, bool):
+        return places[problem]
     raise SweepError("is not in this sweep", name="problem", value=problem, expected=f"one of {', '.join(labels)}")
 
 
@@ -167,7 +166,7 @@ def _arrays(kept: Kept, rounds: int, arms: int) -> Sequence[np.ndarray | dask.ar
     try:
         import dask.array
     except ImportError:
-        raise MissingDask("reading results this large") from None
+        raise MissingExtra("reading results this large needs Dask", hint=NEEDS_DASK) from None
 
     def chunked(place: int) -> dask.array.Array:
         # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.

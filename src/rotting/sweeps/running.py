@@ -184,7 +184,7 @@ def _set_aside(folder: Folder, on: Place, tally: Tally) -> None:
         raise refused(f"cannot be extended: the plan {reason}", value=str(folder.path))
     kept = Kept(plan, [*folder.earlier(), old], lambda file, damage: None)
     samples = {run: [run] for run in kept.of_other_versions()}
-    for played in played_blocks(plan, samples, on):
+    for played in played_blocks(plan, samples, on, functools.partial(Content, plan)):
         known = kept.read(played.numbers)
         close = np.allclose(played.regret, known.regret, rtol=_ROUNDING, atol=_ROUNDING)
         if not close or not np.array_equal(played.pulls, known.pulls):
@@ -206,7 +206,7 @@ def played_blocks(
     plan: Plan,
     missing: Mapping[range, Sequence[range]],
     on: Place,
-    content: Callable[[range], Content] | None = None,
+    content: Callable[[range], Content],
 ) -> Generator[Content, None, None]:
     """Yield the results of blocks, each as soon as all of it is there.
 
@@ -219,19 +219,18 @@ def played_blocks(
     on
         Where to play.
     content
-        Returns the results of a block as far as they are known (default: nothing is).
+        Returns the results of a block as far as they are known.
     """
-    known = functools.partial(Content, plan) if content is None else content
     parts = [(block, piece) for block, gaps in missing.items() for gap in gaps for piece in plan.pieces(gap)]
     left, begun = {block: sum(map(len, gaps)) for block, gaps in missing.items()}, {}
     for block in missing:
         if not left[block]:
-            yield known(block)
+            yield content(block)
     with contextlib.closing(play(_cells(plan, [piece for _, piece in parts]), on)) as finished:
         for played in finished:
             block, part = parts[played.cell]
             if block not in begun:
-                begun[block] = known(block)
+                begun[block] = content(block)
             start = part.numbers.start + played.runs.start - part.runs.start
             regret, pulls = begun[block].of(range(start, start + len(played.runs)))
             regret[:], pulls[:] = _oracle(plan, part.problem, played.runs) - played.earned, played.pulls
