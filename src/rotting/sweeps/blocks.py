@@ -42,15 +42,18 @@ class Content:
 
     def __init__(self, plan: Plan, numbers: range, regret: np.ndarray | None = None, pulls: np.ndarray | None = None):
         self.plan, self.numbers = plan, numbers
-        self.sizes = tuple(plan.offset(numbers.stop) - plan.offset(numbers.start))
+        self._begin, end = plan.offset(numbers.start), plan.offset(numbers.stop)
+        self.sizes = end[0] - self._begin[0], end[1] - self._begin[1]
         self.regret = np.full(self.sizes[0], np.nan) if regret is None else regret
         self.pulls = np.zeros(self.sizes[1], np.int64) if pulls is None else pulls
 
     def of(self, numbers: range) -> tuple[np.ndarray, np.ndarray]:
         """Return regret[run, recorded round] and pulls[run, arm], to be read and written, of runs on one problem."""
-        begin = self.plan.offset(self.numbers.start)
-        low, high = self.plan.offset(numbers.start) - begin, self.plan.offset(numbers.stop) - begin
-        regret, pulls = self.regret[low[0] : high[0]], self.pulls[low[1] : high[1]]
+        (regrets, counts), low, high = self._begin, self.plan.offset(numbers.start), self.plan.offset(numbers.stop)
+        regret, pulls = (
+            self.regret[low[0] - regrets : high[0] - regrets],
+            self.pulls[low[1] - counts : high[1] - counts],
+        )
         return regret.reshape(len(numbers), -1), pulls.reshape(len(numbers), -1)
 
     def runs(self, finished: bool) -> list[range]:

@@ -17,7 +17,6 @@ import numpy as np
 from rotting import __version__
 from rotting._core import imported
 from rotting._core.compiling import kernel_digest
-from rotting._core.validation import whole_number
 from rotting.errors import BadType, MissingExtra
 from rotting.play import Cell, Played, place_for, play
 from rotting.play.cell import Place, Tell
@@ -57,8 +56,7 @@ def opened(plan: Plan, cluster: str | Client | None = None, count: int | None = 
     if cluster is None:
         yield here
         return
-    count = whole_number("threads", os.cpu_count() or 1 if count is None else count, minimum=1)
-    with _client(cluster, count) as client:
+    with _client(cluster, os.cpu_count() or 1 if count is None else count) as client:
         yield dask(client, plan.device, plan.imports)
 
 

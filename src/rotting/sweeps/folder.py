@@ -156,7 +156,8 @@ class Folder:
 
 def kept_modules(plan: Plan, out: Path) -> list[Path]:
     """Return the files in a plan's folder to be imported, for its classes of the user's own."""
-    wanted = [source for source in plan.imports if source.name in plan.own_modules]
+    own = {kind.__module__ for kind in plan.own_classes}
+    wanted = [source for source in plan.imports if source.name in own]
     return [out / "imports" / module_file(each.name, each.is_package) for each in wanted]
 
 

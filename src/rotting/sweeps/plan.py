@@ -98,7 +98,7 @@ class Plan:
         self._set("seed", checked_seed(self.seed))
         if isinstance(self.rounds, Iterable) and not isinstance(self.rounds, str):
             self._set("rounds", tuple(np.asarray(tuple(self.rounds)).tolist()))
-        for own in self._own_classes:  # workers could not be given one, and nobody would notice its edits
+        for own in self.own_classes:  # workers could not be given one, and nobody would notice its edits
             if not imported.is_loaded(own):
                 what = f"{own.__module__}.{own.__qualname__} is not one of the package's classes"
                 raise BadType(what, hint=_HOW_TO_IMPORT)
@@ -142,19 +142,15 @@ class Plan:
     # The user's own classes.
 
     @cached_property
-    def _own_classes(self) -> tuple[type, ...]:
+    def own_classes(self) -> tuple[type, ...]:
+        """The user's own classes that policies and problems are made of."""
         every = dict.fromkeys(_classes((self.policies, self.problems)))
         return tuple(kind for kind in every if not belongs_to_package(kind))
-
-    @property
-    def own_modules(self) -> set[str]:
-        """The names of the modules that the user's classes come from."""
-        return {kind.__module__ for kind in self._own_classes}
 
     @cached_property
     def imports(self) -> tuple[imported.Source, ...]:
         """The modules of the user that its classes come from, and what those need."""
-        return imported.sources_of(self._own_classes)
+        return imported.sources_of(self.own_classes)
 
     # Its runs: numbered problem by problem, within it policy by policy, within it run by run.
 
@@ -197,10 +193,18 @@ class Plan:
         """How many regrets and how many counts of pulls are kept of a run, [problem, 2]."""
         return np.array([(len(rounds), each.n_arms) for rounds, each in zip(self.recorded, self.problems, strict=True)])
 
-    def offset(self, number: int) -> np.ndarray:
-        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
+    @cached_property
+    def _begins(self) -> list[list[int]]:
+        """Return where the results of a problem begin and how long those of a run are, regret and pulls of each."""
         of_problem = len(self.policies) * self.runs
-        return np.asarray(np.clip(number - of_problem * np.arange(len(self.problems)), 0, of_problem) @ self.sizes)
+        begins = np.cumsum([[0, 0], *(self.sizes * of_problem).tolist()], axis=0)
+        return np.hstack([begins, np.vstack([self.sizes, [[0, 0]]])]).tolist()  # type: ignore[no-any-return]
+
+    def offset(self, number: int) -> tuple[int, int]:
+        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
+        problem, runs = divmod(number, len(self.policies) * self.runs)
+        regrets, pulls, rounds, arms = self._begins[problem]
+        return regrets + runs * rounds, pulls + runs * arms
 
     @cached_property
     def policy_labels(self) -> list[str]:
