@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from rotting import FEWA, UCB1, EpsilonGreedy
-from rotting.play import Cell, gpu_and_threads, places, play, play_whole, players, threads
+from rotting.play import Cell, gpu_and_threads, places, play, players, threads
 from rotting.play.delays import GeometricDelay
 from rotting.play.players import players_of
 from rotting.problems import two_arm
+from rotting.simulation.simulator import Game, finished
 
 PROBLEM = two_arm(L=1.0, horizon=40)
 
@@ -21,37 +22,34 @@ def cells(monkeypatch):
     return [Cell(each, PROBLEM, 40, np.array([10, 40]), range(3, 10), seed=5, **named) for each in made]
 
 
-def test_whole_cells_are_their_pieces(cells):
-    pieces = sorted(play(cells, threads(3)), key=lambda piece: (piece.cell, piece.runs.start))
-    assert len(pieces) > 2 * len(cells)
+def test_whole_cells_are_their_pieces(cells, monkeypatch):
     told = []
-    whole = list(play_whole(cells, threads(3), lambda place, rounds: told.append(rounds)))
-    assert sorted(found.cell for found in whole) == [0, 1]
+    pieces = list(play(cells, threads(3), lambda place, rounds: told.append(rounds)))
+    assert len(pieces) > 2 * len(cells)
     assert sum(told) == sum(cell.work for cell in cells)
-    for found in whole:
-        own = [piece for piece in pieces if piece.cell == found.cell]
-        assert found.runs == range(3, 10)
-        assert found.seconds > 0
-        np.testing.assert_array_equal(found.earned, np.concatenate([piece.earned for piece in own]))
-        np.testing.assert_array_equal(found.pulls, np.concatenate([piece.pulls for piece in own]))
+    assert all(piece.seconds > 0 for piece in pieces)
+    pieces.sort(key=lambda piece: (piece.cell, piece.runs.start))
+    monkeypatch.setattr(players, "COMPILED_AT_ONCE", 10**6)
+    for place, cell in enumerate(cells):
+        [whole] = play([cell], threads(1))
+        own = [piece for piece in pieces if piece.cell == place]
+        assert [run for piece in own for run in piece.runs] == list(whole.runs) == list(range(3, 10))
+        np.testing.assert_array_equal(whole.earned, np.concatenate([piece.earned for piece in own]))
+        np.testing.assert_array_equal(whole.pulls, np.concatenate([piece.pulls for piece in own]))
         for name in ("actions", "pulls"):
-            np.testing.assert_array_equal(found.traces[name], np.concatenate([piece.traces[name] for piece in own]))
+            np.testing.assert_array_equal(whole.traces[name], np.concatenate([piece.traces[name] for piece in own]))
 
 
-def test_results_go_where_there_is_room_for_them(cells):
-    expected = {found.cell: found for found in play_whole(cells, threads(1))}
-    room = {place: _blank(found) for place, found in expected.items()}
-    for found in play_whole(cells, threads(3), room=room.__getitem__):
-        assert found.earned is room[found.cell].earned
-        np.testing.assert_array_equal(found.earned, expected[found.cell].earned)
-        np.testing.assert_array_equal(room[found.cell].traces["actions"], expected[found.cell].traces["actions"])
-
-
-def _blank(played):
-    traces = {name: np.zeros_like(kept) for name, kept in played.traces.items()}
-    return played._replace(
-        earned=np.zeros_like(played.earned), pulls=np.zeros_like(played.pulls), seconds=0.0, traces=traces
+def test_a_game_is_what_the_pieces_of_its_cells_say(cells):
+    game = Game(
+        [UCB1(), EpsilonGreedy()], PROBLEM, 40, 7, 5, [10, 40], 3, trace=("actions", "pulls"), delay=cells[0].delay
     )
+    assert [found is game for found in finished([game], threads(3))] == [True]
+    for piece in play(cells, threads(1)):
+        own = slice(piece.runs.start - 3, piece.runs.stop - 3)
+        np.testing.assert_array_equal(game.earned[piece.cell, own], piece.earned)
+        np.testing.assert_array_equal(game.pulls[piece.cell, own], piece.pulls)
+        np.testing.assert_array_equal(game.traces["actions"][piece.cell, own], piece.traces["actions"])
 
 
 def test_a_gpu_plays_many_runs_alike_and_threads_the_rest(monkeypatch):
@@ -73,9 +71,10 @@ def test_a_gpu_plays_many_runs_alike_and_threads_the_rest(monkeypatch):
     def tell(place, rounds):
         told[place] += rounds
 
-    found = {played.cell: played for played in play_whole(cells, gpu_and_threads(2), tell)}
+    found = {(played.cell, played.runs): played for played in play(cells, gpu_and_threads(2), tell)}
     assert asked == [("UCB1(sigma=1)", range(7)), ("UCB1(sigma=2)", range(7))]  # alike: 14 runs
     assert told == dict.fromkeys(range(4), 280)
-    for played in play_whole(cells, threads(1)):
-        np.testing.assert_array_equal(found[played.cell].earned, played.earned)
-        np.testing.assert_array_equal(found[played.cell].pulls, played.pulls)
+    assert len(found) == 4
+    for played in play(cells, threads(1)):
+        np.testing.assert_array_equal(found[played.cell, played.runs].earned, played.earned)
+        np.testing.assert_array_equal(found[played.cell, played.runs].pulls, played.pulls)

@@ -1,5 +1,6 @@
 """Blocks: how a plan is cut, that they hold what `simulate` finds, and that no changed bit goes unnoticed."""
 
+import functools
 import io
 import zipfile
 
@@ -13,14 +14,15 @@ from rotting.errors import DamagedFile
 from rotting.play import threads
 from rotting.problems import stationary, ten_arm, two_arm
 from rotting.sweeps import Plan, blocks
-from rotting.sweeps.blocks import cut, decode, encode, played_blocks
+from rotting.sweeps.blocks import Content, cut, decode, encode
+from rotting.sweeps.running import played_blocks
 
 SMALL = Plan((FEWA(), EpsilonGreedy()), (two_arm(horizon=50), stationary([0.1, 0.5, 0.2])), 7, seed=3, rounds=5)
 
 
 def compute(plan, block):
-    ((played, content),) = played_blocks(plan, [block], threads(2))
-    assert played == block
+    (content,) = played_blocks(plan, {block: [block]}, threads(2), functools.partial(Content, plan))
+    assert content.numbers == block
     return encode(content)
 
 
@@ -51,10 +53,7 @@ def test_blocks_cover_all_runs_once_and_are_not_many(horizons, policies, runs):
     costs = [blocks.nanoseconds(problem) for problem in plan.problems]
     limit = max(blocks.BLOCK_NANOSECONDS, 1 + policies * runs * sum(costs) // blocks.MAX_FULL_BLOCKS)
     for block in chosen:
-        assert (
-            len(block) == 1
-            or sum(len(piece.runs) * costs[piece.problem] for piece in plan.numbering.pieces(block)) <= limit
-        )
+        assert len(block) == 1 or sum(len(piece.runs) * costs[piece.problem] for piece in plan.pieces(block)) <= limit
 
 
 def test_ten_thousand_small_cells_share_few_blocks():

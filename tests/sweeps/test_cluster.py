@@ -17,6 +17,7 @@ import rotting
 from own_modules import problem_text, write_module
 from rotting import FEWA, UCB1, EpsilonGreedy, Oracle, sweep
 from rotting._core.compiling import kernel_digest
+from rotting.errors import MissingExtra
 from rotting.problems import ten_arm, two_arm
 from rotting.sweeps import SweepError
 from rotting.sweeps import cluster as clusters
@@ -226,7 +227,7 @@ def test_nobody_answers(tmp_path, monkeypatch):
 
 def test_without_dask_a_line_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(SweepError, match=r'pip install "rotting\[dask\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "rotting\[dask\]"'):
         play(tmp_path / "out", cluster="local")
 
 

@@ -29,13 +29,13 @@ def short_blocks(monkeypatch):
 @pytest.fixture
 def played(monkeypatch):
     """Return a list that grows by one number with every run that is played."""
-    runs, original = [], blocks.play_whole
+    runs, original = [], running.play
 
     def play(cells, *rest):
         runs.extend(run for cell in cells for run in cell.runs)
         return original(cells, *rest)
 
-    monkeypatch.setattr(blocks, "play_whole", play)
+    monkeypatch.setattr(running, "play", play)
     return runs
 
 

@@ -1,37 +1,40 @@
-"""Every run has one number, and every way to it agrees."""
+"""Every run of a plan has one number, and every way to it agrees."""
 
-import pytest
-from hypothesis import given
+import numpy as np
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rotting.sweeps.numbering import Numbering
+from rotting import FEWA
+from rotting.problems import stationary
+from rotting.sweeps import Plan
 
-SIZES = st.integers(1, 7)
+SIZES = st.integers(1, 5)
 
 
+def plan_of(problems, policies, runs):
+    return Plan(
+        tuple(FEWA(alpha=1.0 + place) for place in range(policies)),
+        tuple(stationary([0.0, place]) for place in range(problems)),
+        runs,
+        rounds=1,
+    )
+
+
+@settings(max_examples=30, deadline=None)
 @given(problems=SIZES, policies=SIZES, runs=SIZES)
 def test_numbers_count_problem_by_problem_policy_by_policy_run_by_run(problems, policies, runs):
-    numbering = Numbering(problems, policies, runs)
+    plan = plan_of(problems, policies, runs)
     every = [(p, q, r) for p in range(problems) for q in range(policies) for r in range(runs)]
-    assert [numbering.number(*place) for place in every] == list(range(numbering.total))
-    assert list(zip(*numbering.indices(range(numbering.total)), strict=True)) == every
-    assert [number for p in range(problems) for number in numbering.of_problem(p)] == list(range(numbering.total))
+    assert [plan.number(*place) for place in every] == list(range(plan.total_runs))
+    assert [np.unravel_index(number, plan.shape) for number in range(plan.total_runs)] == every
+    assert (plan.cells, plan.total_runs) == (problems * policies, len(every))
 
 
+@settings(max_examples=30, deadline=None)
 @given(policies=SIZES, runs=SIZES, data=st.data())
 def test_pieces_are_the_runs_of_a_block(policies, runs, data):
-    numbering = Numbering(3, policies, runs)
-    start, stop = sorted(data.draw(st.lists(st.integers(0, numbering.total), min_size=2, max_size=2)))
-    numbers = [
-        numbering.number(piece.problem, piece.policy, run)
-        for piece in numbering.pieces(range(start, stop))
-        for run in piece.runs
-    ]
-    assert numbers == list(range(start, stop))
-
-
-@pytest.mark.parametrize("place", [(0, 0), (1, 2)])
-def test_cells(place):
-    numbering = Numbering(2, 3, 5)
-    assert numbering.cells == 6
-    assert numbering.number(*place, 0) == 5 * numbering.cell(*place)
+    plan = plan_of(3, policies, runs)
+    start, stop = sorted(data.draw(st.lists(st.integers(0, plan.total_runs), min_size=2, max_size=2)))
+    pieces = list(plan.pieces(range(start, stop)))
+    numbers = [plan.number(piece.problem, piece.policy, run) for piece in pieces for run in piece.runs]
+    assert numbers == [number for piece in pieces for number in piece.numbers] == list(range(start, stop))

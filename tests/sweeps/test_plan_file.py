@@ -1,12 +1,10 @@
-"""Plans in TOML: what they expand to, and that a wrong one is refused with its line."""
-
-import tomllib
+"""Plans in TOML: what they expand to, and that a wrong one is refused with what is wrong in it."""
 
 import pytest
 
 from rotting import FEWA, UCB1
+from rotting.errors import RottingError
 from rotting.problems import stationary, ten_arm, two_arm
-from rotting.sweeps import SweepError
 from rotting.sweeps.plan_file import EXAMPLE, read_plan
 
 
@@ -45,77 +43,55 @@ GOOD = 'runs = 1\npolicies = ["FEWA"]\nproblems = ["ten_arm"]\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "says"),
+    ("text", "says"),
     [
-        ("runs = \n", 1, ""),
-        (GOOD + "\nx = [1,\n2\n\n", 6, ""),
-        (GOOD + "runs = 2", 4, ""),
-        ("", 1, "policies is missing"),
-        (GOOD + "runz = 3", 4, "'runz' is not part of a plan"),
-        (GOOD + "delay = 20", 4, "sweeps do not"),
-        (GOOD.replace("1", "0"), 1, "runs=0 is out of range; expected a whole number >= 1"),
-        (GOOD.replace("1", '"1"'), 1, "runs='1'"),
-        (GOOD.replace("1", "true"), 1, "runs=True"),
-        (GOOD + "seed = -1", 4, "seed=-1"),
-        (GOOD + "seed = 1.5", 4, "seed=1.5"),
-        (GOOD + "\nhorizon = [5, 0]", 5, "horizon=0"),
-        (GOOD + "rounds = [5, 99999]", 4, "99999"),
-        (GOOD + "rounds = 'many'", 4, "many"),
-        ('runs = 1\npolicies = [\n  # "FEVA"\n  "FEWA",\n  "FEVA",\n]\nproblems = ["ten_arm"]', 5, "'FEVA'"),
-        ('runs = 1\npolicies = ["FEWA", 3]\nproblems = ["ten_arm"]', 2, "3, which is not a policy"),
-        ('runs = 1\npolicies = ["FEWA", {alpha=3}]\nproblems = ["ten_arm"]', 2, "not a policy"),
-        ('runs = 1\npolicies = [\n"FEWA",\n3]\nproblems = ["ten_arm"]', 2, "3, which is not a policy"),
-        ('runs = 1\npolicies = "FEWA"\nproblems = ["ten_arm"]', 2, "expected a list"),
-        ('runs = 1\npolicies = ["FEWA"]\nproblems = []', 3, "expected a list"),
+        ("runs = \n", "(at line 1, column 8)"),
+        (GOOD + "\nx = [1,\n2\n\n", "(at end of document)"),
+        (GOOD + "runs = 2", "(at end of document)"),
+        ("", "policies is missing"),
+        (GOOD + "runz = 3", "'runz' is not part of a plan"),
+        (GOOD + "delay = 20", "sweeps do not"),
+        (GOOD.replace("1", "0"), "runs=0 is out of range; expected a whole number >= 1"),
+        (GOOD.replace("1", '"1"'), "runs='1'"),
+        (GOOD.replace("1", "true"), "runs=True"),
+        (GOOD + "seed = -1", "seed=-1"),
+        (GOOD + "seed = 1.5", "seed=1.5"),
+        (GOOD + "\nhorizon = [5, 0]", "horizon=0"),
+        (GOOD + "rounds = [5, 99999]", "99999"),
+        (GOOD + "rounds = 'many'", "many"),
+        ('runs = 1\npolicies = [\n  # "FEVA"\n  "FEWA",\n  "FEVA",\n]\nproblems = ["ten_arm"]', "'FEVA'"),
+        ('runs = 1\npolicies = ["FEWA", 3]\nproblems = ["ten_arm"]', "3, which is not a policy"),
+        ('runs = 1\npolicies = ["FEWA", {alpha=3}]\nproblems = ["ten_arm"]', "not a policy"),
+        ('runs = 1\npolicies = [\n"FEWA",\n3]\nproblems = ["ten_arm"]', "3, which is not a policy"),
+        ('runs = 1\npolicies = "FEWA"\nproblems = ["ten_arm"]', "expected a list"),
+        ('runs = 1\npolicies = ["FEWA"]\nproblems = []', "problems is empty"),
         (
             'runs = 1\npolicies = ["FEWA",\n "FEWA(alpha=0.06)"]\nproblems = ["ten_arm"]',
-            2,
             "2 times; expected each",
         ),
-        ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = [1, -1]}]\nproblems = ["ten_arm"]', 3, "sigma=-1"),
-        ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = []}]\nproblems = ["ten_arm"]', 3, "no values"),
-        ('runs = 1\nproblems = ["ten_arm"]\n[[policies]]\npolicy = "FEWA"\nbeta = 1', 5, "beta"),
-        ('runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", horizon = 0.5}]', 5, "0.5"),
+        ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = [1, -1]}]\nproblems = ["ten_arm"]', "sigma=-1"),
+        ('runs = 1\npolicies = ["FEWA",\n {policy = "UCB1", sigma = []}]\nproblems = ["ten_arm"]', "no values"),
+        ('runs = 1\nproblems = ["ten_arm"]\n[[policies]]\npolicy = "FEWA"\nbeta = 1', "beta"),
+        ('runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", horizon = 0.5}]', "0.5"),
         (
             'runs = 1\npolicies = ["FEWA"]\nproblems = [\n "ten_arm",\n {problem = "two_arm", L = 1979-05-27}]',
-            5,
             "date",
         ),
-        (
-            'runs = 1\npolicies = ["FEWA",\n "SlidingWindowUCB(tau=1000000000000000)"]\nproblems = ["ten_arm"]',
-            3,
-            "play",
-        ),
-        ('runs = 1\npolicies = ["\\u0046EVA"]\nproblems = ["ten_arm"]', 2, "'FEVA'"),
+        ('runs = 1\npolicies = ["\\u0046EVA"]\nproblems = ["ten_arm"]', "'FEVA'"),
         (
             'runs = 1\npolicies = ["FEWA"]\nproblems = [{problem = "two_arm", L = ['
             + "1, " * 1000
             + "], horizon = ["
             + "1, " * 1000
             + "]}]",
-            3,
             "1000000 combinations",
         ),
     ],
 )
-def test_wrong_plans_are_refused_with_their_line(text, line, says):
-    with pytest.raises(SweepError) as refused:
+def test_wrong_plans_are_refused_with_what_is_wrong(text, says):
+    with pytest.raises(RottingError) as refused:
         read_plan(text, "my plan.toml")
     message = str(refused.value)
-    assert (refused.value.file, refused.value.line) == ("my plan.toml", line)
-    assert message.startswith(f"my plan.toml, line {line}: ")
+    assert refused.value.owner.startswith("my plan.toml")
+    assert message.startswith("my plan.toml: ")
     assert says in message
-
-
-@pytest.mark.parametrize(("line", "expected"), [(2, 2), (9, 3)])
-def test_the_line_of_a_syntax_error_comes_from_its_fields_where_there_are_any(monkeypatch, line, expected):
-    """As Python 3.14 has them; the end of the text is where something is written last."""
-
-    def refuse(text):
-        error = tomllib.TOMLDecodeError("with a text that says nothing of lines")
-        error.msg, error.lineno = "Invalid value", line
-        raise error
-
-    monkeypatch.setattr(tomllib, "loads", refuse)
-    with pytest.raises(SweepError, match=f"my plan.toml, line {expected}: Invalid value$"):
-        read_plan(GOOD + "\n\n", "my plan.toml")

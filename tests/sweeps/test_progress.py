@@ -7,8 +7,8 @@ import pytest
 
 from rotting import FEWA, UCB1
 from rotting.problems import ten_arm, two_arm
-from rotting.sweeps import Plan, progress
-from rotting.sweeps.progress import Tally, reporting
+from rotting.sweeps import Plan
+from rotting.sweeps.progress import Tally, tallied
 
 PLAN = Plan((FEWA(), UCB1()), (two_arm(L=1, horizon=100), ten_arm()), runs=10)
 
@@ -38,28 +38,26 @@ def test_time_left_is_estimated_in_work_not_in_runs(clock):
     assert str(tally).endswith("? left")
     clock[0] += 10
     tally.add(range(20, 25))
-    assert str(tally) == "2 of 4 cells, 25 of 40 runs, 0.5 runs/s, 30 s left"
+    assert str(tally) == "2 of 4 cells, 25 of 40 runs, 0.5 runs/s, 0:00:30 left"
 
 
 def test_a_line_per_minute_where_there_is_no_terminal(clock, capsys):
-    tally = Tally(PLAN)
-    tally.begin()
-    with reporting(tally) as report:
+    with tallied(PLAN) as tally:
+        tally.begin()
         for number in range(40):
             clock[0] += 10
             tally.add(range(number, number + 1))
-            report.show()
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 400 // 60
     assert lines[0].startswith("0 of 4 cells, 6 of 40 runs, 0.1 runs/s, ")
 
 
 def test_silence_and_notes(clock, capsys):
-    with reporting(Tally(PLAN), wanted=False) as report:
+    with tallied(PLAN, wanted=False) as tally:
         clock[0] += 1000
-        report.show()
+        tally.add(range(1))
         assert capsys.readouterr().err == ""
-        report.note("a block is damaged")
+        tally.note("a block is damaged")
     assert capsys.readouterr().err == "a block is damaged\n"
 
 
@@ -73,13 +71,10 @@ def test_a_bar_on_a_terminal(monkeypatch):
         "Console",
         lambda **named: original(file=screen, force_terminal=True, width=120, **(named | {"stderr": False})),
     )
-    tally = Tally(PLAN)
-    tally.begin()
-    with reporting(tally) as report:
+    with tallied(PLAN) as tally:
+        tally.begin()
         tally.add(range(25))
-        report.show()
-        report.note("a note [with] brackets")
+        tally.note("a note [with] brackets")
     shown = screen.getvalue()
     assert "2 of 4 cells, 25 of 40 runs" in shown
     assert "a note [with] brackets" in shown
-    assert "min" in progress.duration(100)

@@ -93,16 +93,16 @@ def test_results_that_are_not_finished(part, folder):
     np.testing.assert_array_equal(dataset.regret.values[there], whole.regret.values[there])
     assert np.all(dataset.pulls.values[~there] == 0)
     # What is finished can be ranked, what is not cannot.
-    final = ranking.final_regret(dataset)
-    assert len(ranking.rank(final, 1)) == 5
-    assert ranking.rank(final, 2) == []
-    assert ranking.rank_overall(final) == []
-    assert {best.problem for best in ranking.best_settings(final)} == {str(problem) for problem in PROBLEMS[:2]}
-    assert len(figures.curves(dataset, final).axes) == 2
-    assert len(figures.against(final, "alpha").axes) == 2
-    figures.heatmap(final)
+    finals = ranking.by_problem(dataset)
+    assert len(ranking.rank(finals[1])) == 5
+    assert ranking.rank(finals[2]) == []
+    assert ranking.rank_overall(finals) == ([], [])
+    assert {best.problem for best in ranking.best_settings(finals)} == {str(problem) for problem in PROBLEMS[:2]}
+    assert len(figures.curves(dataset, finals).axes) == 2
+    assert len(figures.against(finals, "alpha").axes) == 2
+    figures.heatmap(finals)
     with pytest.raises(SweepError, match="nothing to draw"):
-        figures.curves(dataset, final * np.nan)
+        figures.curves(dataset, finals[2:])
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "no plan"])
@@ -118,7 +118,7 @@ def test_a_folder_without_a_sweep(tmp_path, damage):
 
 def test_ranking_is_that_of_the_summary(folder):
     for place, problem in enumerate(PROBLEMS):
-        rows = ranking.rank(ranking.final_regret(open_results(folder)), place)
+        rows = ranking.rank(ranking.by_problem(open_results(folder))[place])
         expected = {row.policy: row for row in summarise(simulate(POLICIES, problem, runs=RUNS, progress=False))}
         assert [row.mean for row in rows] == sorted(row.mean for row in rows)
         assert rows[0].best
@@ -129,7 +129,7 @@ def test_ranking_is_that_of_the_summary(folder):
 
 def test_over_all_problems_every_problem_counts_the_same(folder):
     dataset = open_results(folder)
-    rows = {row.policy: row for row in ranking.rank_overall(ranking.final_regret(dataset))}
+    rows = {row.policy: row for row in ranking.rank_overall(ranking.by_problem(dataset))[0]}
     finals = [open_results(folder, problem=place).regret.isel(round=-1).values for place in range(3)]
     lowest = [final.mean(axis=1).min() for final in finals]
     relative = np.mean(
@@ -143,13 +143,15 @@ def test_problems_that_tell_no_policies_apart_are_left_out_and_named(tmp_path):
     """Neither regret near 0 nor an oracle that is too low decides: only differences between policies count."""
     same = Problem([0.5, 0.5], noise="none", name="stationary([0.5, 0.5])", horizon=50)
     dataset = sweep(["UCB1()", "Uniform()"], [same, PROBLEMS[0]], 4, out=tmp_path / "out", progress=False)
-    final = ranking.final_regret(dataset)
-    assert ranking.left_out(final) == [str(same)]
-    alone = ranking.rank_overall(final.isel(problem=[1]))
-    assert [row.mean for row in ranking.rank_overall(final)] == [row.mean for row in alone]
-    shifted = final.copy(data=final.values - 1000.0)
-    assert [row.mean for row in ranking.rank_overall(shifted)] == pytest.approx([row.mean for row in alone])
-    assert ranking.left_out(shifted) == [str(same)]
+    finals = ranking.by_problem(dataset)
+    rows, left_out = ranking.rank_overall(finals)
+    assert left_out == [str(same)]
+    alone, nothing = ranking.rank_overall(finals[1:])
+    assert nothing == []
+    assert [row.mean for row in rows] == [row.mean for row in alone]
+    rows, left_out = ranking.rank_overall([final.assign(regret=final["regret"] - 1000.0) for final in finals])
+    assert [row.mean for row in rows] == pytest.approx([row.mean for row in alone])
+    assert left_out == [str(same)]
 
 
 def test_results_name_their_oracles(tmp_path):
@@ -157,40 +159,40 @@ def test_results_name_their_oracles(tmp_path):
     dataset = sweep(["UCB1()", "Uniform()"], [rising, PROBLEMS[0]], 3, out=tmp_path / "out", progress=False)
     assert dataset.oracle.values.tolist() == ["best allocation: optimal", "greedy: optimal"]
     assert open_results(tmp_path / "out", problem=0).attrs["oracle"] == "best allocation: optimal"
-    found = significance(ranking.by_problem(ranking.final_regret(dataset)))
+    found = significance(ranking.by_problem(dataset))
     assert {row.oracle for row in found} == {"best allocation: optimal", "greedy: optimal"}
     assert "oracles (best allocation: optimal: problem; greedy: optimal: " in str(
         differences_sheet(found).written("text")
     )
-    figure = figures.curves(dataset, ranking.final_regret(dataset))
+    figure = figures.curves(dataset, ranking.by_problem(dataset))
     assert "best allocation: optimal" in figure.axes[0].get_ylabel()
 
 
 def test_without_any_regret_nobody_divides_by_it(tmp_path):
     dataset = sweep([Oracle()], PROBLEMS[:1], 2, out=tmp_path / "out", progress=False)
-    final = ranking.final_regret(dataset)
-    assert ranking.rank_overall(final)[0].mean == pytest.approx(0.0, abs=1e-9)
-    figures.heatmap(final)
+    finals = ranking.by_problem(dataset)
+    assert ranking.rank_overall(finals)[0][0].mean == pytest.approx(0.0, abs=1e-9)
+    figures.heatmap(finals)
 
 
 def test_best_settings(folder):
-    final = ranking.final_regret(open_results(folder))
-    found = ranking.best_settings(final)
+    finals = ranking.by_problem(open_results(folder))
+    found = ranking.best_settings(finals)
     assert len(found) == 3 * 3
     for best in found:
         place = [str(problem) for problem in PROBLEMS].index(best.problem)
-        rows = [row for row in ranking.rank(final, place) if row.policy.startswith(best.kind)]
+        rows = [row for row in ranking.rank(finals[place]) if row.policy.startswith(best.kind)]
         assert best.summary.policy == rows[0].policy
         assert best.settings == len(rows)
 
 
 def test_figures(folder, monkeypatch):
     dataset = open_results(folder)
-    final = ranking.final_regret(dataset)
-    curves = figures.curves(dataset, final)
+    finals = ranking.by_problem(dataset)
+    curves = figures.curves(dataset, finals)
     assert [axes.get_title(loc="left") for axes in curves.axes] == [str(problem) for problem in PROBLEMS]
     assert [len(axes.get_lines()) for axes in curves.axes] == [5, 5, 5]
-    alpha = figures.against(final, "alpha")
+    alpha = figures.against(finals, "alpha")
     for axes, place in zip(alpha.axes, range(3), strict=True):
         (line,) = axes.get_lines()
         assert line.get_label() == "FEWA()"
@@ -198,17 +200,17 @@ def test_figures(folder, monkeypatch):
         means = open_results(folder, problem=place).regret.isel(round=-1).mean("run").values[:3]
         assert line.get_ydata() == pytest.approx(means)
     assert curves.get_suptitle() == alpha.get_suptitle() == ""
-    grid = figures.heatmap(final).axes[0]
+    grid = figures.heatmap(finals).axes[0]
     shown = np.array(grid.get_images()[0].get_array())
     assert shown.shape == (5, 3)
     assert shown.min(axis=0).tolist() == [0.0, 0.0, 0.0]
     monkeypatch.setattr(figures, "MAX_PANELS", 2)
     monkeypatch.setattr(figures, "MAX_LINES", 3)
-    few = figures.curves(dataset, final)
+    few = figures.curves(dataset, finals)
     assert [len(axes.get_lines()) for axes in few.axes] == [3, 3]
     assert few.get_suptitle() == "Shown: the best 3 of 5 policies, the first 2 of 3 problems"
     with pytest.raises(ValueError, match="several values of 'gamma'"):
-        figures.against(final, "gamma")
+        figures.against(finals, "gamma")
 
 
 def test_dollars_in_names_are_not_formulas():
@@ -224,11 +226,11 @@ def test_dollars_in_names_are_not_formulas():
         coords={"problem": names, "policy": names, "oracle": ("problem", ["greedy", "greedy"]), "arm": [0]},
         attrs={"policies": "FEWA(alpha=0.1)\nFEWA(alpha=0.2)"},
     )
-    final = ranking.final_regret(dataset)
+    finals = ranking.by_problem(dataset)
     for figure in (
-        figures.curves(dataset, final),
-        figures.against(final, "alpha"),
-        figures.heatmap(final),
+        figures.curves(dataset, finals),
+        figures.against(finals, "alpha"),
+        figures.heatmap(finals),
     ):
         figure.savefig(io.BytesIO(), format="png")  # "$^$" is no formula: parsed as one, it would be refused
         shown = "; ".join(text.get_text() for text in figure.findobj(Text))

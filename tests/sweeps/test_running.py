@@ -19,7 +19,7 @@ import xarray
 import rotting
 from rotting import FEWA, UCB1, EpsilonGreedy, Oracle, Problem, simulate, sweep
 from rotting.problems import Drop, stationary, ten_arm, two_arm
-from rotting.sweeps import Plan, SweepError, blocks, open_results
+from rotting.sweeps import Plan, SweepError, blocks, open_results, running
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.running import run_plan
 
@@ -96,13 +96,13 @@ def test_a_policy_that_cannot_play_is_refused_before_anything_runs(tmp_path):
 @pytest.fixture
 def computed(monkeypatch):
     """Return a list that grows by the number of every run that is played."""
-    numbers, original = [], blocks.play_whole
+    numbers, original = [], running.play
 
     def play(cells, *rest):
         numbers.extend(run for cell in cells for run in cell.runs)
         return original(cells, *rest)
 
-    monkeypatch.setattr(blocks, "play_whole", play)
+    monkeypatch.setattr(running, "play", play)
     return numbers
 
 

@@ -49,6 +49,7 @@ def results(
     if len(set(map(Path.resolve, files))) < len(files):
         raise InputError(f"several figures are to go into the same file {str(files[0])!r}; expected different ones")
     from rotting.simulation.significance import enough_to_compare
+    from rotting.simulation.significance import significance as differences
     from rotting.sweeps import figures, open_results, ranking
     from rotting.sweeps.results import chosen
 
@@ -57,20 +58,21 @@ def results(
     dataset = chosen(open_results(folder), problem or (), policy or ())
     if significance or baseline is not None:
         enough_to_compare(dataset["policy"].values.tolist())
-    final = ranking.final_regret(dataset)
+    finals = ranking.by_problem(dataset)
     limit = None if every else SHOWN
-    _print_rankings(final, dataset["horizon"].values.tolist(), limit, form)
-    if best := ranking.best_settings(final):
+    _print_rankings(finals, limit, form)
+    if best := ranking.best_settings(finals):
         _print_best(best, form)
     if significance or baseline is not None:
-        _print_significance(final, baseline, limit, form)
+        typer.echo()
+        print_differences(differences(finals, baseline), form, limit)
     if curves is not None:
-        write_figure(curves, figures.curves(dataset, final))
+        write_figure(curves, figures.curves(dataset, finals))
     if heatmap is not None:
-        write_figure(heatmap, figures.heatmap(final))
+        write_figure(heatmap, figures.heatmap(finals))
     if against is not None:
         parameter, file = against
-        write_figure(file, figures.against(final, parameter))
+        write_figure(file, figures.against(finals, parameter))
 
 
 def _say_progress(folder: Path, form: str) -> bool:
@@ -87,21 +89,22 @@ def _say_progress(folder: Path, form: str) -> bool:
     return tally.runs > 0
 
 
-def _print_rankings(final: xarray.DataArray, horizons: list[int], limit: int | None, form: str) -> None:
+def _print_rankings(finals: list[xarray.Dataset], limit: int | None, form: str) -> None:
+    from rotting.simulation.summary import finished
     from rotting.sweeps import ranking
 
-    total, oracles = final.sizes["run"], dict(zip(final["problem"].values, ranking.oracles_of(final), strict=True))
-    for index, label in enumerate(final["problem"].values.tolist()):
-        runs = int(ranking.finished(final, index).sum())
-        title = f"{label}: {horizons[index]} rounds, {runs} of {total} runs"
-        _print_ranking(title, ranking.rank(final, index), limit, form, {label: oracles[label]})
-    if final.sizes["problem"] > 1:
+    oracles = {final.attrs["problem"]: final.attrs["oracle"] for final in finals}
+    for final in finals:
+        label, runs = final.attrs["problem"], finished(final).sizes["run"]
+        title = f"{label}: {final.attrs['horizon']} rounds, {runs} of {final.sizes['run']} runs"
+        _print_ranking(title, ranking.rank(final), limit, form, {label: oracles[label]})
+    if len(finals) > 1:
         title = "All problems: 0 is the best policy on each of them, 1 the average one"
-        without = ranking.left_out(final)
+        rows, without = ranking.rank_overall(finals)
         kept = {label: oracle for label, oracle in oracles.items() if label not in without}
         if without:
             title += f" (without {', '.join(without)}, where all have the same regret)"
-        _print_ranking(title, ranking.rank_overall(final), limit, form, kept)
+        _print_ranking(title, rows, limit, form, kept)
 
 
 def _print_ranking(
@@ -129,12 +132,3 @@ def _print_best(found: list[Best], form: str) -> None:
         sheet.add(best.problem, row.policy, str(best.settings), f"{row.mean:,.4g}", above, bold=row.behind is False)
     typer.echo()
     print_sheet(sheet, form)
-
-
-def _print_significance(final: xarray.DataArray, baseline: str | None, limit: int | None, form: str) -> None:
-    from rotting.simulation.significance import significance
-    from rotting.sweeps import ranking
-
-    found = significance(ranking.by_problem(final), baseline)
-    typer.echo()
-    print_differences(found, form, limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -49,12 +48,10 @@ def sweep(
         text = plan.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{str(plan)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    planned = read_plan(text, str(plan))
+    planned = read_plan(text, str(plan), device)
     from rotting.sweeps.running import run_plan
 
-    tally = run_plan(
-        dataclasses.replace(planned, device=device), out, cluster, threads, False if quiet else None, overwrite, extend
-    )
+    tally = run_plan(planned, out, cluster, threads, False if quiet else None, overwrite, extend)
     if not quiet:
         typer.echo(f"Finished: {progress_of(tally)} in {out}; see {_how_to_read(planned, out)}")
 

@@ -4,7 +4,7 @@
 |---|---|
 | `cell` | `Cell`: a policy, a problem, some runs; `Played`: what they came to |
 | `players` | who can play: policies, and anybody's Python class |
-| `places` | `play` and `play_whole`, and where: threads of this process or a GPU (`rotting.sweeps.cluster`: Dask) |
+| `places` | `play`, and where: threads of this process or a GPU (`rotting.sweeps.cluster`: Dask) |
 | `compiled` | runs of a policy by the compiled loop, many in one call, on one thread's arena |
 | `loop` | the compiled loop |
 | `late` | its parts for rewards that arrive late and for traces |
@@ -23,11 +23,11 @@ What `simulate([FEWA(), UCB1()], two_arm())` passes through, in order:
    `loop.play_runs`, without the interpreter's lock, plays a piece.
 4. The loop finds the policy's `select` and `update` by the class of its state (`policies/_contract/kernel.py`), and the
    problem's means and noise likewise (`problems/kernel.py`).
-5. `places` makes whole cells of the pieces, the game arrays of them, and a dataset: regret is the oracle's reward
+5. The game puts the pieces into arrays, and makes a dataset of them: regret is the oracle's reward
    (`problems/oracle.py`) less what was earned.
 """
 
 from rotting.play.cell import Cell, Played
-from rotting.play.places import gpu, gpu_and_threads, place_for, play, play_whole, threads
+from rotting.play.places import gpu, gpu_and_threads, place_for, play, threads
 
-__all__ = ["Cell", "Played", "gpu", "gpu_and_threads", "place_for", "play", "play_whole", "threads"]
+__all__ = ["Cell", "Played", "gpu", "gpu_and_threads", "place_for", "play", "threads"]

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -48,49 +48,6 @@ def play(cells: Sequence[Cell], on: Place | None = None, tell: Tell = lambda pla
     8
     """
     yield from (threads() if on is None else on)(cells, tell)
-
-
-def play_whole(
-    cells: Sequence[Cell],
-    on: Place | None = None,
-    tell: Tell = lambda place, rounds: None,
-    room: Callable[[int], Played] | None = None,
-) -> Generator[Played]:
-    """Yield what cells come to, each as a whole, as soon as all of it is played.
-
-    Parameters
-    ----------
-    cells, on, tell
-        As in `play`.
-    room
-        Returns where the results of a cell go, by its place (default: new arrays).
-    """
-    whole: dict[int, Played] = {}
-    left = [len(cell.runs) for cell in cells]
-    with contextlib.closing(play(cells, on, tell)) as pieces:
-        for piece in pieces:
-            place, cell = piece.cell, cells[piece.cell]
-            if place not in whole:
-                whole[place] = _new_room(cell, piece) if room is None else room(place)
-            found, first = whole[place], piece.runs.start - cell.runs.start
-            for all_runs, some in zip(_arrays(found), _arrays(piece), strict=True):
-                all_runs[first : first + len(piece.runs)] = some
-            whole[place] = found._replace(seconds=found.seconds + piece.seconds)
-            left[place] -= len(piece.runs)
-            if left[place] == 0:
-                yield whole.pop(place)
-
-
-def _new_room(cell: Cell, piece: Played) -> Played:
-    def room(some: np.ndarray) -> np.ndarray:
-        return np.empty((len(cell.runs), *some.shape[1:]), some.dtype)
-
-    traces = {name: room(some) for name, some in piece.traces.items()}
-    return Played(piece.cell, cell.runs, room(piece.earned), room(piece.pulls), 0.0, traces)
-
-
-def _arrays(played: Played) -> list[np.ndarray]:
-    return [played.earned, played.pulls, *played.traces.values()]
 
 
 def threads(count: int | None = None, kept: int = KEPT) -> Place:

@@ -16,7 +16,7 @@ from rotting.simulation.figures import differences_figure, regret_figure
 from rotting.simulation.replay import Replay, replay_of
 from rotting.simulation.replay_figures import drops_figure, pulls_figure
 from rotting.simulation.significance import Difference, label_among, significance
-from rotting.simulation.summary import PolicySummary, final_regret, finished_runs, summarise
+from rotting.simulation.summary import PolicySummary, finished, summarise
 from rotting.simulation.tables import comparison_sheet, differences_sheet
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class ResultAccessor:
 
     def plot_regret(self) -> Figure:
         """Draw regret over time: means, and the region from 10 % to 90 % of the runs."""
-        return regret_figure(self._finished())
+        return regret_figure(finished(self._dataset))
 
     def plot_differences(self, against: str | None = None) -> Figure:
         """Draw regret minus that of one policy, run by run, with 95 % intervals.
@@ -114,7 +114,7 @@ class ResultAccessor:
             base = next(row.policy for row in self.summary() if row.best)
         else:
             base = label_among(list(map(str, self._dataset["policy"].values)), against, "against")
-        return differences_figure(self._finished(), base)
+        return differences_figure(finished(self._dataset), base)
 
     def plot_pulls(self, policy: str | None = None, run: int = 0, problem: Problem | None = None) -> Figure:
         """Draw the pulls of each arm over the rounds of one run, which is played again.
@@ -142,10 +142,6 @@ class ResultAccessor:
     ) -> Replay:
         """Return one run, round by round: arms, rewards, and explanations of so many rounds."""
         return replay_of(self._dataset, policy, run, problem, explain)
-
-    def _finished(self) -> xarray.Dataset:
-        """Return the runs that every policy has finished: a sweep under way has others, too."""
-        return self._dataset.isel(run=finished_runs(final_regret(self._dataset)))
 
     def __repr__(self) -> str:
         return self.table(times=True)

@@ -49,12 +49,12 @@ def differences_figure(dataset: xarray.Dataset, against: str) -> Figure:
     """Return a figure of regret minus that of one policy, run by run: means, and 95 % intervals of the means."""
     figure, [axes] = panels([f"{dataset.attrs['problem']}: differences run by run"], 9.0, 4.5)
     regret = dataset["regret"].transpose("policy", "run", "round")
-    base = regret.sel(policy=against).values
+    base, rounds = regret.sel(policy=against).values, dataset["round"].values
     for index, label in enumerate(map(str, dataset["policy"].values)):
         if label != against:
-            draw_means(axes, dataset["round"].values, regret.values[index] - base, line_style(index), label)
+            draw_runs(axes, rounds, regret.values[index] - base, line_style(index), label, interval=True)
     axes.axhline(0, color="0.4", linewidth=1)
-    show_rounds(axes, int(dataset["round"].values[-1]))
+    show_rounds(axes, int(rounds[-1]))
     axes.set_ylabel(f"regret minus that of {against}: mean, 95 % interval", wrap=True)
     axes.yaxis.set_major_formatter(thousands())
     if axes.get_legend_handles_labels()[0]:
@@ -100,7 +100,15 @@ def draw_regret(axes: Axes, dataset: xarray.Dataset) -> None:
     axes.set_ylabel(f"regret: mean, and 10 % to 90 % of the runs\nagainst the oracle{against}")
 
 
-def draw_runs(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, label: str, shade: float = 0.18) -> None:
+def draw_runs(
+    axes: Axes,
+    x: np.ndarray,
+    runs: np.ndarray,
+    style: LineStyle,
+    label: str,
+    shade: float = 0.18,
+    interval: bool = False,
+) -> None:
     """Draw the mean of `runs` (first axis) over `x` as a line, and the region between their 10 and 90 % quantiles.
 
     Parameters
@@ -109,18 +117,14 @@ def draw_runs(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, lab
         How the line looks, and what a legend calls it.
     shade
         How opaque the region is.
+    interval
+        Whether the region is the 95 % interval of the mean instead.
     """
-    low, high = np.quantile(runs, QUANTILES, axis=0)
     axes.plot(x, runs.mean(axis=0), linewidth=1.8, zorder=3, label=label, **style)
+    low, high = (
+        np.array([mean_interval(each) for each in runs.T], float).T if interval else np.quantile(runs, QUANTILES, 0)
+    )
     axes.fill_between(x, low, high, color=style["color"], alpha=shade, linewidth=0)
-
-
-def draw_means(axes: Axes, x: np.ndarray, runs: np.ndarray, style: LineStyle, label: str) -> None:
-    """Draw the mean of `runs` (first axis) over `x` as a line, and the region of its 95 % interval."""
-    axes.plot(x, runs.mean(axis=0), linewidth=1.8, zorder=3, label=label, **style)
-    if len(runs) > 1:
-        low, high = np.array([mean_interval(each) for each in runs.T], float).T
-        axes.fill_between(x, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
 def show_rounds(axes: Axes, last: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,3 +53,30 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
         corrected[index] = largest
     return corrected
+
+
+class Paired(NamedTuple):
+    """What a difference between policies, run by run, says. With a single run, all but the mean is None."""
+
+    mean: float
+    low: float | None  # its 95 % interval, for this difference alone
+    high: float | None
+    p: float | None  # of the paired t test, two-sided, for this difference alone
+    adjusted: float | None  # p after Holm's correction over all differences that were made with it
+
+    @property
+    def is_significant(self) -> bool | None:
+        """Whether it is more than chance at the 5 % level, all differences considered; None: one run cannot tell."""
+        return None if self.adjusted is None else self.adjusted <= 1 - LEVEL
+
+
+def paired(differences: Iterable[np.ndarray]) -> list[Paired]:
+    """Return what some differences, of as many runs each, say; p values are corrected for all of them."""
+    listed = list(differences)
+    p_values = [p_value(each) for each in listed]
+    corrected = iter(holm([p for p in p_values if p is not None]))
+    found = []
+    for each, p in zip(listed, p_values, strict=True):
+        low, high = mean_interval(each)
+        found.append(Paired(float(each.mean()), low, high, p, None if p is None else next(corrected)))
+    return found

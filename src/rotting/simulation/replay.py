@@ -1,4 +1,4 @@
-"""One run of a result, played again pull by pull, to see what happened in it."""
+"""One run of a result, played again, to see what happened in it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rotting.errors import BadValue, RottingError
-from rotting.play.run import Run
-from rotting.policies import Agent, Explanation, Policy, parse_policy
-from rotting.policies._contract.states import fresh_state
+from rotting.policies import Explanation, Policy, parse_policy
 from rotting.problems import Problem, parse_problem
 from rotting.simulation.significance import label_among
+from rotting.simulation.simulator import Game, finished
 
 if TYPE_CHECKING:
     import xarray
@@ -27,7 +26,7 @@ class Replay(NamedTuple):
 
 
 def replay(policy: Policy, problem: Problem, horizon: int, seed: int = 0, number: int = 0, explain: int = 0) -> Replay:
-    """Play a run as `rotting.simulate` does, in Python.
+    """Play a run as `rotting.simulate` does, and ask the policy why.
 
     Parameters
     ----------
@@ -43,17 +42,18 @@ def replay(policy: Policy, problem: Problem, horizon: int, seed: int = 0, number
     >>> len(played.arms), list(played.explanations)
     (40, [10, 20, 30, 40])
     """
-    informed, run = policy.informed(problem, horizon), Run(problem, seed, number)
-    agent = Agent(informed, fresh_state(informed, problem.n_arms), run.key)
-    asked = set(np.linspace(0, horizon, min(explain, horizon) + 1).astype(int)[1:].tolist())
-    arms, rewards = np.empty(horizon, np.int64), np.empty(horizon)
+    game = Game(policy, problem, horizon, 1, seed, 1, number, trace=("actions", "rewards"))
+    [_] = finished([game])
+    (arms,), (rewards,) = game.traces["actions"][0].astype(np.int64), game.traces["rewards"][0]
+    informed = policy.informed(problem, horizon)
     explanations = {}
-    for place in range(horizon):
-        if place + 1 in asked and informed.explains:
-            explanations[place + 1] = agent.explain()
-        arms[place] = arm = agent.select()
-        rewards[place] = run.pull(arm)
-        agent.update(arm, rewards[place])
+    if informed.explains:
+        agent = informed.start(problem.n_arms, seed)
+        asked = set(np.linspace(0, horizon, min(explain, horizon) + 1).astype(int)[1:].tolist())
+        for t, (arm, reward) in enumerate(zip(arms.tolist(), rewards.tolist(), strict=True), start=1):
+            if t in asked:
+                explanations[t] = agent.explain()
+            agent.update(arm, reward)
     return Replay(str(policy), arms, rewards, explanations)
 
 
@@ -77,8 +77,13 @@ def replay_of(
     label = labels[0] if policy is None else label_among(labels, policy, "policy")
     if number not in dataset["run"].values:
         raise BadValue("is not in this result", name="run", value=number, expected=f"one of {dataset['run'].values}")
-    rule = _policy_of(dataset.attrs["policies"].split("\n")[labels.index(label)])
-    played_on = _problem_of(str(dataset.attrs["problem"])) if problem is None else problem
+    try:
+        rule = parse_policy(dataset.attrs["policies"].split("\n")[labels.index(label)])
+        played_on = parse_problem(str(dataset.attrs["problem"])) if problem is None else problem
+    except RottingError as error:
+        raise BadValue(
+            f"only what a text describes can be played again: {error}", hint="pass a problem of your own as {problem}"
+        ) from None
     played = replay(rule, played_on, int(dataset.attrs["horizon"]), int(dataset.attrs["seed"]), number, explain)
     counts = np.bincount(played.arms, minlength=played_on.n_arms)
     if not np.array_equal(counts, dataset["pulls"].sel(policy=label, run=number).values):
@@ -87,17 +92,3 @@ def replay_of(
             hint="pass the problem it was played on as {problem}; other versions of rotting may play other runs",
         )
     return played._replace(policy=label)
-
-
-def _policy_of(text: str) -> Policy:
-    try:
-        return parse_policy(text)
-    except RottingError as error:
-        raise BadValue(f"only policies that a text describes can be played again: {error}") from None
-
-
-def _problem_of(text: str) -> Problem:
-    try:
-        return parse_problem(text)
-    except RottingError:
-        raise BadValue(f"{text!r} does not say what was played on", hint="pass it as {problem}") from None

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rotting.errors import BadValue
-from rotting.simulation.paired import LEVEL, holm, mean_interval, p_value
-from rotting.simulation.summary import final_regret
+from rotting.simulation.paired import LEVEL, paired
+from rotting.simulation.summary import final_regret, finished
 
 if TYPE_CHECKING:
+    import numpy as np
     import xarray
 
 
@@ -74,9 +73,12 @@ def significance(results: xarray.Dataset | Sequence[xarray.Dataset], baseline: s
     listed: list[xarray.Dataset] = [results] if hasattr(results, "data_vars") else list(results)  # type: ignore[list-item]
     for dataset in listed:
         enough_to_compare(dataset["policy"].values.tolist())
-    found = [difference for dataset in listed for difference in _differences(dataset, baseline)]
-    corrected = iter(holm([row.p for row in found if row.p is not None]))
-    found = [row if row.p is None else replace(row, adjusted=next(corrected)) for row in found]
+    pairs = [pair for dataset in listed for pair in _pairs(dataset, baseline)]
+    tests = paired(difference for *_, difference in pairs)
+    found = [
+        Difference(problem, policy, other, test.mean, test.low, test.high, test.p, test.adjusted, oracle)
+        for (problem, policy, other, oracle, _), test in zip(pairs, tests, strict=True)
+    ]
     return sorted(found, key=lambda row: (row.adjusted or 0.0, row.p or 0.0, -abs(row.difference)))
 
 
@@ -108,22 +110,17 @@ def label_among(labels: Sequence[str], given: str, name: str) -> str:
     return given if given in labels else fitting[0]
 
 
-def _differences(dataset: xarray.Dataset, baseline: str | None) -> Iterator[Difference]:
-    """Yield the differences on one problem, from the runs that every policy has finished; not corrected yet."""
-    regret = final_regret(dataset)
-    regret = regret[:, np.isfinite(regret).all(axis=0)]
-    if regret.shape[1] == 0:
+def _pairs(dataset: xarray.Dataset, baseline: str | None) -> Iterator[tuple[str, str, str, str, np.ndarray]]:
+    """Yield the problem, two policies, the oracle, and the differences in the runs that every policy has finished."""
+    regret = final_regret(finished(dataset))
+    if not regret.size:
         return
     labels = [str(label) for label in dataset["policy"].values]
-    baseline = None if baseline is None else label_among(labels, baseline, "baseline")
-    order = sorted(range(len(labels)), key=lambda index: -regret[index].mean())
-    for policy, other in combinations(order, 2):
-        if baseline is not None:
-            if baseline not in (labels[policy], labels[other]):
-                continue
-            policy, other = (policy, other) if labels[other] == baseline else (other, policy)
-        difference = regret[policy] - regret[other]
-        low, high = mean_interval(difference)
-        names = str(dataset.attrs.get("problem", "")), labels[policy], labels[other]
-        oracle = str(dataset.attrs.get("oracle", ""))
-        yield Difference(*names, float(difference.mean()), low, high, p_value(difference), None, oracle)
+    problem, oracle = (str(dataset.attrs.get(name, "")) for name in ("problem", "oracle"))
+    order = sorted(range(len(labels)), key=lambda place: -regret[place].mean())
+    chosen = list(combinations(order, 2))
+    if baseline is not None:
+        base = labels.index(label_among(labels, baseline, "baseline"))
+        chosen = [(place, base) for place in order if place != base]
+    for policy, other in chosen:
+        yield problem, labels[policy], labels[other], oracle, regret[policy] - regret[other]

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from rotting._core.compiling import kernel_digest
 from rotting._core.randomness import checked_seed
-from rotting._core.validation import whole_number
+from rotting._core.validation import whole_number, whole_numbers
 from rotting._output.progress import progress_bar
 from rotting.errors import BadValue
-from rotting.play import Cell, Played, place_for, play_whole
+from rotting.play import Cell, Played, place_for, play
 from rotting.play.cell import ON_TIME, Place
 from rotting.play.delays import Delay, as_delay
 from rotting.play.late import TRACES
@@ -112,7 +113,7 @@ def simulate(
     """
     game = Game(policies, problem, horizon, runs, seed, rounds, first_run, check, trace, delay)
     warn_if_unsuited([player.given for player in game.players if player.given], [game.problem], game.horizon)
-    with _progress([game], progress) as tell:
+    with told([game], progress) as tell:
         [_] = finished([game], place_for(device, threads), tell)
     return game.dataset(device)
 
@@ -129,22 +130,6 @@ def mean_rewards(policies: Policies, problem: Problem, horizon: int, runs: int, 
     game = Game(policies, problem, horizon, runs, seed, rounds=[horizon])
     [_] = finished([game])
     return np.asarray(game.earned[:, :, 0].mean(axis=1))
-
-
-def final_regrets(
-    policies: Policies,
-    problems: Sequence[Problem],
-    horizon: int | None,
-    runs: range,
-    seed: int,
-    on: Place,
-    progress: bool | None = None,
-) -> np.ndarray:
-    """Return the regret of each policy on each problem at the end of each run, [policy, problem, run]."""
-    games = [Game(policies, problem, horizon, len(runs), seed, 1, runs.start) for problem in problems]
-    with _progress(games, progress) as tell:
-        list(finished(games, on, tell))
-    return np.stack([game.regret()[:, :, -1] for game in games], axis=1)
 
 
 class Game:
@@ -180,12 +165,16 @@ class Game:
             name: np.empty((len(self.players), runs, *(sizes[each] for each in TRACES[name][0])), TRACES[name][1])
             for name in self.cells[0].trace
         }
-        self.left = len(self.players)
+        self.left = len(self.players) * runs
 
-    def room(self, player: int) -> Played:
-        """Return where the results of a player go."""
-        traces = {name: kept[player] for name, kept in self.traces.items()}
-        return Played(player, self.runs, self.earned[player], self.pulls[player], 0.0, traces)
+    def take(self, player: int, piece: Played) -> None:
+        """Keep what some runs of a player came to."""
+        runs = slice(piece.runs.start - self.runs.start, piece.runs.stop - self.runs.start)
+        kept, found = ([each.earned, each.pulls, *each.traces.values()] for each in (self, piece))
+        for every, some in zip(kept, found, strict=True):
+            every[player, runs] = some
+        self.seconds[player] += piece.seconds
+        self.left -= len(piece.runs)
 
     @cached_property
     def oracle(self) -> OracleResult:
@@ -201,6 +190,7 @@ class Game:
         import xarray
 
         import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
+        from rotting import __version__
 
         oracle = self.oracle.reward
         parts = {
@@ -223,27 +213,21 @@ class Game:
         found = xarray.Dataset(
             {name: (dims, values, {"long_name": said}) for name, (dims, values, said) in parts.items()},
             coordinates,
-            self._attributes(device),
+            {
+                "problem": self.problem.name,
+                "oracle": str(self.oracle),
+                "policies": "\n".join(player.description for player in self.players),
+                "horizon": self.horizon,
+                "seed": self.seed,
+                "rotting": __version__,
+                "numpy": np.__version__,
+                "kernels": kernel_digest(),
+                "device": device_name(device),
+                **({} if self.delay == ON_TIME else {"delay": repr(self.delay)}),
+            },
         )
         found["seconds"].attrs["units"] = "s"
         return found
-
-    def _attributes(self, device: str) -> dict[str, Any]:
-        from rotting import __version__
-        from rotting._core.compiling import kernel_digest
-
-        return {
-            "problem": self.problem.name,
-            "oracle": str(self.oracle),
-            "policies": "\n".join(player.description for player in self.players),
-            "horizon": self.horizon,
-            "seed": self.seed,
-            "rotting": __version__,
-            "numpy": np.__version__,
-            "kernels": kernel_digest(),
-            "device": device_name(device),
-            **({} if self.delay == ON_TIME else {"delay": repr(self.delay)}),
-        }
 
 
 # Called now and then with a game, and how many rounds of it were played since.
@@ -256,16 +240,10 @@ def finished(
     """Play games, all at once; yield each as soon as all of it is played."""
     seats = [(game, player) for game in games for player in range(len(game.cells))]
     cells = [game.cells[player] for game, player in seats]
-
-    def room(place: int) -> Played:
-        game, player = seats[place]
-        return game.room(player)._replace(cell=place)
-
-    with closing(play_whole(cells, on, lambda place, rounds: tell(seats[place][0], rounds), room)) as whole:
-        for played in whole:
-            game, player = seats[played.cell]
-            game.seconds[player] = played.seconds
-            game.left -= 1
+    with closing(play(cells, on, lambda place, rounds: tell(seats[place][0], rounds))) as pieces:
+        for piece in pieces:
+            game, player = seats[piece.cell]
+            game.take(player, piece)
             if game.left == 0:
                 yield game
 
@@ -280,14 +258,12 @@ def recorded_rounds(rounds: int | npt.ArrayLike | None, horizon: int) -> np.ndar
         count = MOST_ROUNDS if rounds is None else whole_number("rounds", rounds, minimum=1)
         # An even spacing in whole numbers where there is one, and the last round in any case.
         step = -(-horizon // min(count, horizon))
-        chosen = np.arange(horizon, 0, -step, dtype=np.int64)[::-1]
-        return np.ascontiguousarray(chosen)
-    chosen = np.asarray(rounds)
-    whole = chosen.ndim == 1 and chosen.size > 0 and np.issubdtype(chosen.dtype, np.integer)
-    if not whole or chosen[0] < 1 or chosen[-1] > horizon or np.any(np.diff(chosen) <= 0):
+        return np.arange(horizon, 0, -step, dtype=np.int64)[::-1].copy()
+    chosen = whole_numbers("rounds", rounds, minimum=1)
+    if chosen.ndim != 1 or not chosen.size or chosen[-1] > horizon or np.any(np.diff(chosen) <= 0):
         expected = f"increasing whole numbers from 1 to the horizon {horizon}"
         raise BadValue(name="rounds", value=rounds, expected=expected)
-    return np.ascontiguousarray(chosen, dtype=np.int64)
+    return chosen
 
 
 def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range) -> OracleResult:
@@ -301,23 +277,18 @@ def oracle_of_runs(problem: Problem, rounds: np.ndarray, seed: int, runs: range)
 
 
 @contextmanager
-def _progress(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
-    """Yield what is told of rounds, and tells of runs: by a bar, or the user's own function."""
-    runs, horizon = sum(game.earned.shape[0] * len(game.runs) for game in games), max(game.horizon for game in games)
-    rounds = told = 0
-
-    def tell(game: Game, more: int) -> None:
-        nonlocal rounds, told
-        rounds += more
-        now = rounds // horizon
-        advance(now - told)
-        told = now
-
-    if callable(wanted):
-        advance: Callable[[int], None] = wanted
-        yield tell
-        return
-    with progress_bar(wanted) as bar:
+def told(games: Sequence[Game], wanted: bool | Callable[[int], None] | None) -> Iterator[TellOfGame]:
+    """Yield what to tell of rounds, which tells of runs: by a bar, or the user's own function."""
+    runs, horizon = sum(game.left for game in games), max(game.horizon for game in games)
+    rounds = 0
+    with progress_bar(False if callable(wanted) else wanted) as bar:
         bar.stage("runs", runs)
-        advance = bar.advance
+        advance = wanted if callable(wanted) else bar.advance
+
+        def tell(game: Game, more: int) -> None:
+            nonlocal rounds
+            before = rounds // horizon
+            rounds += more
+            advance(rounds // horizon - before)
+
         yield tell

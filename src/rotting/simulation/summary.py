@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting.errors import BadValue
-from rotting.simulation.paired import LEVEL, holm, mean_interval, p_value
+from rotting.simulation.paired import mean_interval, paired
 
 if TYPE_CHECKING:
     import xarray
@@ -61,9 +61,12 @@ def summarise(dataset: xarray.Dataset) -> list[PolicySummary]:
     Uniform() 48.12 False 43.49
     Oracle() 0.0 True 0.0
     """
-    regret = final_regret(dataset)
-    labels = [str(label) for label in dataset["policy"].values]
-    return summaries(labels, regret[:, finished_runs(regret)], _nanoseconds_per_decision(dataset))
+    nanoseconds, whole = None, finished(dataset)
+    if not whole.sizes["run"]:
+        raise BadValue("no run is finished by every policy", hint="go on with the sweep, or select what is finished")
+    if "seconds" in dataset:
+        nanoseconds = 1e9 * dataset["seconds"].values / (dataset.sizes["run"] * int(dataset.attrs["horizon"]))
+    return summaries(list(map(str, dataset["policy"].values)), final_regret(whole), nanoseconds)
 
 
 def summaries(labels: Sequence[str], regret: np.ndarray, nanoseconds: np.ndarray | None = None) -> list[PolicySummary]:
@@ -71,54 +74,36 @@ def summaries(labels: Sequence[str], regret: np.ndarray, nanoseconds: np.ndarray
     means = regret.mean(axis=1)
     best = int(np.argmin(means))
     lowest, highest = np.quantile(regret, QUANTILES, axis=1)
-    behind = _behind(regret, best)
     nanoseconds = np.full(len(labels), np.nan) if nanoseconds is None else nanoseconds
+    differences = regret - regret[best]
+    above = paired(np.delete(differences, best, axis=0))
+    above[best:best] = paired(differences[[best]])  # a test of its own: it does not count among the comparisons
     rows = []
-    for index, label in enumerate(labels):
-        more = regret[index] - regret[best]
-        (mean_low, mean_high), (low, high) = mean_interval(regret[index]), mean_interval(more)
+    for place, (label, more) in enumerate(zip(labels, above, strict=True)):
+        low, high = mean_interval(regret[place])
         rows.append(
             PolicySummary(
                 label,
-                float(means[index]),
-                mean_low,
-                mean_high,
-                float(lowest[index]),
-                float(highest[index]),
-                index == best,
-                float(more.mean()),
+                float(means[place]),
                 low,
                 high,
-                behind[index],
-                float(nanoseconds[index]),
+                float(lowest[place]),
+                float(highest[place]),
+                place == best,
+                more.mean,
+                more.low,
+                more.high,
+                more.is_significant,
+                float(nanoseconds[place]),
                 regret.shape[1],
             )
         )
     return rows
 
 
-def finished_runs(regret: np.ndarray) -> np.ndarray:
-    """Say of each run whether every policy has finished it, given regret[policy, run]; refuse a result without any."""
-    finished: np.ndarray = np.isfinite(regret).all(axis=0)
-    if not finished.any():
-        raise BadValue("no run is finished by every policy", hint="go on with the sweep, or select what is finished")
-    return finished
-
-
-def _behind(regret: np.ndarray, best: int) -> list[bool | None]:
-    """Say of each policy whether it is behind the best by more than chance, given regret[policy, run]."""
-    if regret.shape[1] < 2:
-        return [None] * len(regret)
-    p_values = [p_value(each - regret[best]) or 0.0 for index, each in enumerate(regret) if index != best]
-    corrected = iter(holm(p_values))
-    return [index != best and next(corrected) <= 1 - LEVEL for index in range(len(regret))]
-
-
-def _nanoseconds_per_decision(dataset: xarray.Dataset) -> np.ndarray | None:
-    """Return the time per decision of each policy; None for results that are kept without times."""
-    if "seconds" not in dataset:
-        return None
-    return 1e9 * dataset["seconds"].values / (dataset.sizes["run"] * int(dataset.attrs["horizon"]))
+def finished(dataset: xarray.Dataset) -> xarray.Dataset:
+    """Return the runs that every policy has finished: a sweep under way has others, too."""
+    return dataset.isel(run=np.isfinite(final_regret(dataset)).all(axis=0))
 
 
 def final_regret(dataset: xarray.Dataset) -> np.ndarray:

@@ -97,10 +97,8 @@ def _write_zarr(path: Path, dataset: xarray.Dataset) -> None:
     temporary = temporary_name(path)
     try:
         # A chunk is a run: one thread wrote it, and one will mostly be read at a time.
-        chunks = {
-            name: (1, 1, *part.shape[2:]) for name, part in dataset.data_vars.items() if part.dims[1:2] == ("run",)
-        }
-        encoding = {name: {"chunks": tuple(max(1, length) for length in shape)} for name, shape in chunks.items()}
+        of_runs = {name: part.shape for name, part in dataset.data_vars.items() if part.dims[1:2] == ("run",)}
+        encoding = {name: {"chunks": (1, 1, *shape[2:])} for name, shape in of_runs.items()}
         # Format 2: format 3 has no way yet to write texts that other libraries read.
         dataset.to_zarr(temporary, mode="w", encoding=encoding, zarr_format=2)
         if path.exists():

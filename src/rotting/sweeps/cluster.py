@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 from collections.abc import Generator, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +17,13 @@ import numpy as np
 from rotting import __version__
 from rotting._core import imported
 from rotting._core.compiling import kernel_digest
-from rotting._core.validation import whole_number
-from rotting.errors import BadType
-from rotting.play import Cell, Played, place_for, play_whole, threads
+from rotting.errors import BadType, MissingExtra
+from rotting.play import Cell, Played, place_for, play
 from rotting.play.cell import Place, Tell
 from rotting.play.players import Player, players_of
 from rotting.policies import parse_policy
 from rotting.problems import Problem, parse_problem
-from rotting.sweeps.errors import MissingDask, SweepError
+from rotting.sweeps.errors import NEEDS_DASK, SweepError
 from rotting.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -57,8 +56,7 @@ def opened(plan: Plan, cluster: str | Client | None = None, count: int | None = 
     if cluster is None:
         yield here
         return
-    count = whole_number("threads", os.cpu_count() or 1 if count is None else count, minimum=1)
-    with _client(cluster, count) as client:
+    with _client(cluster, os.cpu_count() or 1 if count is None else count) as client:
         yield dask(client, plan.device, plan.imports)
 
 
@@ -74,40 +72,42 @@ def dask(client: Client, device: str = "cpu", sources: Sequence[imported.Source]
     sources
         The user's modules that policies and problems come from.
     """
-
-    def on_cluster(cells: Sequence[Cell], tell: Tell) -> Generator[Played]:
-        if cells:
-            _check_workers(client, device)
-            with contextlib.closing(_played(client, cells, device, sources)) as finished:
-                for played in finished:
-                    tell(played.cell, len(played.runs) * cells[played.cell].horizon)
-                    yield played
-
-    return on_cluster
+    return partial(_on_cluster, client=client, device=device, sources=tuple(map(tuple, sources)))
 
 
 # Some cells, as a worker is told of them, all plain values: the version, a digest of the kernels, the device, the
-# user's modules, and the cells.
-_Task = tuple[str, str, str, tuple[tuple[Any, ...], ...], tuple["_Written", ...]]
-# The policy, the problem, the horizon, the recorded rounds, the first and the last run and the seed.
-_Written = tuple[str, str, int, tuple[int, ...], tuple[int, int], int]
+# user's modules, and of each cell the policy, the problem, the horizon, the recorded rounds, the runs and the seed.
+_Task = tuple[str, str, str, tuple[tuple[Any, ...], ...], tuple[tuple[str, str, int, tuple[int, ...], range, int], ...]]
 
 
-def _played(
-    client: Client, cells: Sequence[Cell], device: str, sources: Sequence[imported.Source]
+def _on_cluster(
+    cells: Sequence[Cell], tell: Tell, client: Client, device: str, sources: tuple[tuple[Any, ...], ...]
 ) -> Generator[Played]:
     from distributed import as_completed
 
+    if not cells:
+        return
+    _check_workers(client, device)
     left = _tasks(cells, device)
     finished = as_completed(loop=client.loop)
-    in_flight: dict[Future[list[tuple[np.ndarray, np.ndarray, float]]], range] = {}
+    in_flight: dict[Future[list[Played]], list[int]] = {}
 
     def submit() -> None:
         # Counted again each time: workers come and go.
         wanted = _IN_FLIGHT_PER_THREAD * max(sum(client.nthreads().values()), 1)
         for _, places in zip(range(wanted - len(in_flight)), left, strict=False):
-            written = tuple(_written(cells[place]) for place in places)
-            task: _Task = *_identity(), device, tuple(map(tuple, sources)), written
+            written = tuple(
+                (
+                    repr(cell.player.given),
+                    repr(cell.problem),
+                    cell.horizon,
+                    tuple(cell.rounds.tolist()),
+                    cell.runs,
+                    cell.seed,
+                )
+                for cell in map(cells.__getitem__, places)
+            )
+            task: _Task = *_identity(), device, sources, written
             future = client.submit(play_task, task, key=f"rotting-{os.urandom(8).hex()}")
             in_flight[future] = places
             finished.add(future)
@@ -116,44 +116,42 @@ def _played(
         submit()
         for future in finished:
             places = in_flight.pop(future)
-            results = _result(future, cells[places[0]], cells[places[-1]])
+            pieces = _result(future, cells[places[0]], cells[places[-1]])
             future.release()
             submit()
-            for place, (earned, pulls, seconds) in zip(places, results, strict=True):
-                yield Played(place, cells[place].runs, earned, pulls, seconds, {})
+            for found in pieces:
+                piece = found._replace(cell=places[found.cell])
+                tell(piece.cell, len(piece.runs) * cells[piece.cell].horizon)
+                yield piece
     finally:
         client.cancel(list(in_flight), force=True)
 
 
-def _tasks(cells: Sequence[Cell], device: str) -> Iterator[range]:
+def _tasks(cells: Sequence[Cell], device: str) -> Iterator[list[int]]:
     """Yield the places of all cells, as many together as make a task worth its way."""
     most = min(_TASK_ROUNDS, max(1, sum(cell.work for cell in cells) // _TASKS))
-    first, filled = 0, 0.0
-    for place, cell in enumerate(cells):
-        filled += len(cell.runs) / _GPU_TASK_RUNS if device == "cuda" else cell.work / most
-        if filled >= 1:
-            yield range(first, place + 1)
-            first, filled = place + 1, 0.0
-    if first < len(cells):
-        yield range(first, len(cells))
+    parts = [len(cell.runs) / _GPU_TASK_RUNS if device == "cuda" else cell.work / most for cell in cells]
+    full = np.diff(np.floor(np.cumsum(parts)), prepend=0.0) > 0  # with this cell a task is
+    for places in np.split(np.arange(len(cells)), np.flatnonzero(full) + 1):
+        if places.size:
+            yield places.tolist()
 
 
-def _written(cell: Cell) -> _Written:
-    limits = cell.runs.start, cell.runs.stop
-    return repr(cell.player.given), repr(cell.problem), cell.horizon, tuple(cell.rounds.tolist()), limits, cell.seed
-
-
-def play_task(task: _Task) -> list[tuple[np.ndarray, np.ndarray, float]]:
-    """Play some cells on a worker, which has nothing but their texts; return what each earned, pulls and seconds."""
+def play_task(task: _Task) -> list[Played]:
+    """Play some cells on a worker, which has nothing but their texts; return what they came to."""
     version, kernels, device, sources, written = task
-    _check_self((version, kernels))
+    if (version, kernels) != _identity():  # a worker may have joined after the others were checked
+        from distributed import get_worker
+
+        raise SweepError(
+            f"worker {get_worker().address} runs {_said(_identity())}, not {_said((version, kernels))}",
+            hint="install the same version, Python and numba there",
+        )
     cells = []
-    for policy, problem, horizon, rounds, limits, seed in written:
+    for policy, problem, horizon, rounds, runs, seed in written:
         player, played_on = _player(policy, problem, horizon, sources)
-        cells.append(Cell(player, played_on, horizon, np.array(rounds, np.int64), range(*limits), seed))
-    on = threads(1) if device == "cpu" else place_for(device)
-    results = sorted(play_whole(cells, on), key=lambda played: played.cell)
-    return [(played.earned, played.pulls, played.seconds) for played in results]
+        cells.append(Cell(player, played_on, horizon, np.array(rounds, np.int64), runs, seed))
+    return list(play(cells, place_for(device, 1)))
 
 
 @lru_cache(maxsize=256)
@@ -176,7 +174,7 @@ def _client(cluster: str | Client, processes: int) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError:
-        raise MissingDask("a cluster") from None
+        raise MissingExtra("a cluster needs Dask", hint=NEEDS_DASK) from None
     if isinstance(cluster, Client):
         yield cluster
         return
@@ -199,9 +197,7 @@ def _client(cluster: str | Client, processes: int) -> Iterator[Client]:
         yield client
 
 
-def _result(
-    task: Future[list[tuple[np.ndarray, np.ndarray, float]]], first: Cell, last: Cell
-) -> list[tuple[np.ndarray, np.ndarray, float]]:
+def _result(task: Future[list[Played]], first: Cell, last: Cell) -> list[Played]:
     """Return what a task came to, or say why there is nothing."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
@@ -257,14 +253,3 @@ def _said(answer: tuple[str, str] | BaseException) -> str:
     if isinstance(answer, BaseException):
         return f"{type(answer).__name__}: {answer}"
     return f"rotting {answer[0]} with kernels {answer[1]}"
-
-
-def _check_self(asked: tuple[str, str]) -> None:
-    """Refuse to compute for another version: a worker may have joined after the others were checked."""
-    if asked != _identity():
-        from distributed import get_worker
-
-        raise SweepError(
-            f"worker {get_worker().address} runs {_said(_identity())}, not {_said(asked)}",
-            hint="install the same version, Python and numba there",
-        )

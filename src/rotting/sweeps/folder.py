@@ -1,7 +1,7 @@
 """The folder of a sweep on disk: its plan, its blocks, and a lock.
 
 plan.json                 what is computed
-blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `rotting.sweeps.numbering`
+blocks/FROM-TO.npz        the results of runs FROM to TO - 1, in the numbering of `Plan.number`
 imports/*.py              the user's own modules, as they were
 earlier/N/                plan.json and blocks of an earlier plan, while they are taken over by a larger one
 lock                      held by the process that computes; the operating system releases it when that ends
@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,19 +25,15 @@ from rotting._output.files import write_text
 from rotting.errors import DamagedFile, RottingError
 from rotting.sweeps.blocks import Content, decode
 from rotting.sweeps.errors import MissingModule, SweepError
-from rotting.sweeps.plan import Plan, refuse_other_than_more
+from rotting.sweeps.plan import Plan
 
 _NAME = re.compile(r"(\d{9,})-(\d{9,})\.npz")
 _OURS = {"plan.json", "blocks", "imports", "earlier", "lock"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-# Called with folders of earlier plans, to refuse what they hold.
-Check = Callable[[list["Folder"]], object]
-
-
 class Folder:
-    """The folder of a sweep, and the plan that it holds."""
+    """The folder of a sweep, and the plan whose blocks it holds."""
 
     def __init__(self, path: Path, plan: Plan):
         self.path, self.plan = path, plan
@@ -50,7 +46,7 @@ class Folder:
             text = (path / "plan.json").read_text(encoding="utf-8")
         except OSError as error:
             reason = f"plan.json: {error.strerror or error}"
-            raise SweepError(f"holds no sweep: {reason}", name="folder", value=str(path)) from None
+            raise SweepError(f"does not hold a sweep: {reason}", name="folder", value=str(path)) from None
         try:
             return cls(path, Plan.from_text(text))
         except MissingModule as error:
@@ -61,26 +57,13 @@ class Folder:
 
     @classmethod
     @contextlib.contextmanager
-    def held(
-        cls, path: str | Path, plan: Plan, overwrite: bool = False, extend: Check | None = None
-    ) -> Iterator[Folder]:
+    def held(cls, path: str | Path, plan: Plan) -> Iterator[Folder]:
         """Make the folder if need be, and lock it: no other process computes in it meanwhile.
 
-        Refused: a folder with other files, and with the results of another plan, unless they may be overwritten, or
-        the plan is that one and more, and extends it.
-
-        Parameters
-        ----------
-        path, plan
-            Where, and what is to be computed there.
-        overwrite
-            Whether the results of another plan may be deleted.
-        extend
-            Called with the folders of earlier plans before they are extended, to refuse what they hold; None: they
-            may not be.
+        A folder with other files is refused. `begin` writes the plan.
         """
         path = Path(path)
-        with _explained(path):
+        with explained(path):
             path.mkdir(parents=True, exist_ok=True)
             others = sorted(found for found in os.listdir(path) if found not in _OURS and not found.endswith(".tmp"))
         if others:
@@ -91,74 +74,23 @@ class Folder:
                 expected="a new folder or that of a sweep",
             )
         with _lock(path):
-            folder = cls(path, plan)
-            folder._prepare(overwrite, extend)
-            yield folder
+            yield cls(path, plan)
 
-    def _prepare(self, overwrite: bool, extend: Check | None) -> None:
-        """Write the plan, and delete or set aside what a killed process or another plan has left."""
+    def other_plan(self) -> str | None:
+        """Return the text of another plan that is found here, if there is one."""
         file = self.path / "plan.json"
-        with _explained(self.path):
-            found = file.read_text(encoding="utf-8") if file.exists() else None
-            if found not in (None, self.plan.text):
-                if extend is not None:
-                    self._set_aside(found or "", extend)
-                elif overwrite:
-                    shutil.rmtree(self.path / "earlier", ignore_errors=True)
-                    for block in self.blocks():
-                        self.file(block).unlink()
-                else:
-                    raise SweepError(
-                        f"holds the results of another plan ({_difference(found or '', self.plan)})",
-                        name="out",
-                        value=str(self.path),
-                        hint="if the plan is that one and more, {extend} keeps them; or choose another folder, or "
-                        "delete those results with {overwrite}",
-                    )
+        with explained(self.path):
+            found = file.read_text(encoding="utf-8") if file.exists() else self.plan.text
+        return None if found == self.plan.text else found
+
+    def begin(self) -> None:
+        """Write the plan, and delete what a killed process has left."""
+        with explained(self.path):
             (self.path / "blocks").mkdir(exist_ok=True)
-            for leftover in (*self.path.glob(".*.tmp"), *(self.path / "blocks").glob(".*.tmp")):
+            for leftover in (*self.path.glob(".*.tmp"), *self.path.glob("blocks/.*.tmp")):
                 leftover.unlink()
-            if found != self.plan.text:
-                self._write_imports()
-                write_text(file, self.plan.text)
-
-    # Earlier plans.
-
-    def _set_aside(self, found: str, check: Check) -> None:
-        """Keep the blocks of an earlier plan where this one, which holds all of it and more, finds them."""
-        old = Folder.at(self.path)
-        if (reason := refuse_other_than_more(old.plan, self.plan)) is not None:
-            raise SweepError(
-                f"cannot be extended: the plan {reason}",
-                name="out",
-                value=str(self.path),
-                hint="choose another folder, or delete those results with {overwrite}",
-            )
-        check([*self.earlier(), old])
-        number = 1 + max((int(name) for name in self._earlier_names()), default=0)
-        place = self.path / "earlier" / str(number)
-        place.mkdir(parents=True)
-        # In this order: wherever it is killed, every block lies beside the plan that it belongs to.
-        write_text(place / "plan.json", found)
-        if (self.path / "blocks").exists():
-            (self.path / "blocks").rename(place / "blocks")
-
-    def _earlier_names(self) -> list[str]:
-        try:
-            return sorted((name for name in os.listdir(self.path / "earlier") if name.isdecimal()), key=int)
-        except FileNotFoundError:
-            return []
-
-    def earlier(self) -> list[Folder]:
-        """Return the folders of earlier plans, whose results are being taken over."""
-        places = [self.path / "earlier" / name for name in self._earlier_names()]
-        return [Folder.at(place) for place in places if (place / "plan.json").exists()]
-
-    def forget_earlier(self) -> None:
-        """Delete the blocks of earlier plans: all of them have been taken over."""
-        with _explained(self.path):
-            if (self.path / "earlier").exists():
-                shutil.rmtree(self.path / "earlier")
+            self._write_imports()
+            write_text(self.path / "plan.json", self.plan.text)
 
     def _write_imports(self) -> None:
         """Keep the user's modules: to be read by people, and imported again by those who trust them."""
@@ -168,6 +100,35 @@ class Folder:
             with replacing(target) as temporary:
                 temporary.write_bytes(source.text.encode())
 
+    # Results of other plans.
+
+    def earlier(self) -> list[Folder]:
+        """Return the folders of earlier plans, whose results are being taken over."""
+        return [Folder.at(file.parent) for file in self.path.glob("earlier/*/plan.json")]
+
+    def set_aside(self) -> None:
+        """Keep the blocks of another plan where this one, which holds all of it and more, finds them."""
+        with explained(self.path):
+            place = self.path / "earlier" / str(1 + len(list(self.path.glob("earlier/*"))))
+            place.mkdir(parents=True)
+            # In this order: wherever it is killed, every block lies beside the plan that it belongs to.
+            write_text(place / "plan.json", self.other_plan() or "")
+            if (self.path / "blocks").exists():
+                (self.path / "blocks").rename(place / "blocks")
+
+    def forget_earlier(self) -> None:
+        """Delete the blocks of earlier plans."""
+        with explained(self.path):
+            if (self.path / "earlier").exists():
+                shutil.rmtree(self.path / "earlier")
+
+    def clear(self) -> None:
+        """Delete all blocks."""
+        self.forget_earlier()
+        with explained(self.path):
+            for block in self.blocks():
+                self.file(block).unlink()
+
     # Blocks.
 
     def file(self, block: range) -> Path:
@@ -175,13 +136,9 @@ class Folder:
         return self.path / "blocks" / f"{block.start:09d}-{block.stop:09d}.npz"
 
     def blocks(self) -> list[range]:
-        """Return the blocks that are there, in order; whether they are sound is seen when they are read."""
-        try:
-            names = sorted(os.listdir(self.path / "blocks"))
-        except FileNotFoundError:
-            return []
-        found = filter(None, map(_NAME.fullmatch, names))
-        return sorted((range(int(match[1]), int(match[2])) for match in found), key=lambda block: block.start)
+        """Return the blocks that are there; whether they are sound is seen when they are read."""
+        found = (_NAME.fullmatch(file.name) for file in self.path.glob("blocks/*"))
+        return sorted((range(int(match[1]), int(match[2])) for match in found if match), key=lambda block: block.start)
 
     def read(self, block: range) -> Content:
         """Return a block's results, checked; `DamagedFile` if they are not what was written."""
@@ -193,13 +150,14 @@ class Folder:
 
     def write(self, block: range, encoded: bytes) -> None:
         """Keep a block: as a whole, or not at all."""
-        with _explained(self.path), replacing(self.file(block)) as temporary:
+        with explained(self.path), replacing(self.file(block)) as temporary:
             temporary.write_bytes(encoded)
 
 
 def kept_modules(plan: Plan, out: Path) -> list[Path]:
     """Return the files in a plan's folder to be imported, for its classes of the user's own."""
-    wanted = [source for source in plan.imports if source.name in plan.own_modules]
+    own = {kind.__module__ for kind in plan.own_classes}
+    wanted = [source for source in plan.imports if source.name in own]
     return [out / "imports" / module_file(each.name, each.is_package) for each in wanted]
 
 
@@ -214,7 +172,7 @@ def module_file(name: str, is_package: bool = False) -> Path:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Say of an error of the disk what its owner can do."""
     try:
         yield
@@ -234,30 +192,30 @@ def _lock(path: Path) -> Iterator[None]:
         import fcntl
     except ImportError:
         raise SweepError("sweeps need file locks of a POSIX system, which this one is not") from None
-    with _explained(path):
-        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
+    with contextlib.ExitStack() as stack:
+        with explained(path):
+            file = stack.enter_context((path / "lock").open("a+"))
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(descriptor, 1000).decode(errors="replace").strip() or "another process"
+            file.seek(0)
+            holder = file.read().strip() or "another process"
             raise SweepError(
                 f"is held by {holder}", name="out", value=str(path), hint="wait for it, or stop it"
             ) from None
-        with _explained(path):
+        with explained(path):
             since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode())
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()} since {since}\n")
+            file.flush()
         yield
-    finally:
-        os.close(descriptor)
 
 
-def _difference(found: str, plan: Plan) -> str:
-    """Say in what the plan of a folder differs."""
+def difference(found: str, plan: Plan) -> str:
+    """Say in what another plan's text differs from a plan."""
     try:
         theirs, ours = json.loads(found), json.loads(plan.text)
         names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
-    except (ValueError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         return "plan.json cannot be read"
     return f"other {', '.join(names)}"

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from rotting._core.compiling import belongs_to_package, kernel_digest
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
-from rotting.play.places import DEVICES
 from rotting.play.players import listed
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, named, parse_problem
 from rotting.simulation.simulator import recorded_rounds
 from rotting.sweeps.errors import MissingModule
-from rotting.sweeps.numbering import Numbering
 
 # What users may give: a policy, or the text that it is read from.
 Item = TypeVar("Item")
@@ -32,6 +30,15 @@ FORMAT = "rotting sweep 1"
 _HOW_TO_IMPORT = (
     "a sweep can be resumed and sent to other machines: put the class into a file, and name that with {imports}"
 )
+
+
+class Piece(NamedTuple):
+    """Some consecutive runs of one cell."""
+
+    problem: int
+    policy: int
+    runs: range
+    numbers: range  # of the runs, in the whole sweep
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,6 +69,9 @@ class Plan:
     >>> plan = Plan((FEWA(),), (problems.two_arm(), problems.ten_arm()), runs=20)
     >>> plan.cells, plan.total_runs, plan.problem_labels
     (2, 40, ['two_arm(L=0.233, horizon=10000)', 'ten_arm()'])
+    >>> list(plan.pieces(range(18, 25)))
+    [Piece(problem=0, policy=0, runs=range(18, 20), numbers=range(18, 20)),
+     Piece(problem=1, policy=0, runs=range(0, 5), numbers=range(20, 25))]
     """
 
     policies: tuple[Policy, ...]
@@ -88,9 +98,7 @@ class Plan:
         self._set("seed", checked_seed(self.seed))
         if isinstance(self.rounds, Iterable) and not isinstance(self.rounds, str):
             self._set("rounds", tuple(np.asarray(tuple(self.rounds)).tolist()))
-        if self.device not in DEVICES:
-            raise BadValue(name="device", value=self.device, expected=" or ".join(map(repr, DEVICES)))
-        for own in self._own_classes:  # workers could not be given one, and nobody would notice its edits
+        for own in self.own_classes:  # workers could not be given one, and nobody would notice its edits
             if not imported.is_loaded(own):
                 what = f"{own.__module__}.{own.__qualname__} is not one of the package's classes"
                 raise BadType(what, hint=_HOW_TO_IMPORT)
@@ -110,7 +118,7 @@ class Plan:
         runs: int,
         seed: int = 0,
         rounds: int | Iterable[int] | None = None,
-        horizon: int | None = None,
+        horizon: int | Iterable[int] | None = None,
         device: str = "cpu",
     ) -> Plan:
         """Return a plan for one policy or several on one problem or several, each an object or a text.
@@ -122,48 +130,58 @@ class Plan:
         runs, seed, rounds, device
             As in `Plan`.
         horizon
-            Rounds per run (default: each problem's own).
+            Rounds per run, or several numbers of them, each for every problem (default: each problem's own).
         """
         chosen = tuple(as_policy(policy) for policy in listed("policies", policies))
         played = tuple(as_problem(problem) for problem in listed("problems", problems))
         if horizon is not None:
-            horizon = whole_number("horizon", horizon, minimum=1)
-            played = tuple(dataclasses.replace(problem, horizon=horizon) for problem in played)
+            horizons = [whole_number("horizon", each, minimum=1) for each in listed("horizon", horizon)]
+            played = tuple(dataclasses.replace(problem, horizon=each) for problem in played for each in horizons)
         return cls(chosen, played, runs, seed, rounds, device=device)  # type: ignore[arg-type]
 
     # The user's own classes.
 
     @cached_property
-    def _own_classes(self) -> tuple[type, ...]:
+    def own_classes(self) -> tuple[type, ...]:
+        """The user's own classes that policies and problems are made of."""
         every = dict.fromkeys(_classes((self.policies, self.problems)))
         return tuple(kind for kind in every if not belongs_to_package(kind))
-
-    @property
-    def own_modules(self) -> set[str]:
-        """The names of the modules that the user's classes come from."""
-        return {kind.__module__ for kind in self._own_classes}
 
     @cached_property
     def imports(self) -> tuple[imported.Source, ...]:
         """The modules of the user that its classes come from, and what those need."""
-        return imported.sources_of(self._own_classes)
+        return imported.sources_of(self.own_classes)
 
-    # The sizes of the sweep.
+    # Its runs: numbered problem by problem, within it policy by policy, within it run by run.
 
-    @cached_property
-    def numbering(self) -> Numbering:
-        """How the runs are numbered."""
-        return Numbering(len(self.problems), len(self.policies), self.runs)
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The numbers of problems, policies and runs."""
+        return len(self.problems), len(self.policies), self.runs
 
     @property
     def cells(self) -> int:
         """The number of pairs of a policy and a problem."""
-        return self.numbering.cells
+        return len(self.problems) * len(self.policies)
 
     @property
     def total_runs(self) -> int:
         """The number of runs of the whole sweep."""
-        return self.numbering.total
+        return self.cells * self.runs
+
+    def number(self, problem: int, policy: int, run: int) -> int:
+        """Return the number of a run."""
+        return (problem * len(self.policies) + policy) * self.runs + run
+
+    def pieces(self, numbers: range) -> Iterator[Piece]:
+        """Yield the cells, or parts of them, that some consecutive runs belong to."""
+        start = numbers.start
+        while start < numbers.stop:
+            cell, run = divmod(start, self.runs)
+            stop = min(start + self.runs - run, numbers.stop)
+            problem, policy = divmod(cell, len(self.policies))
+            yield Piece(problem, policy, range(run, run + stop - start), range(start, stop))
+            start = stop
 
     @cached_property
     def recorded(self) -> list[np.ndarray]:
@@ -175,10 +193,18 @@ class Plan:
         """How many regrets and how many counts of pulls are kept of a run, [problem, 2]."""
         return np.array([(len(rounds), each.n_arms) for rounds, each in zip(self.recorded, self.problems, strict=True)])
 
-    def offset(self, number: int) -> np.ndarray:
-        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
+    @cached_property
+    def _begins(self) -> list[list[int]]:
+        """Return where the results of a problem begin and how long those of a run are, regret and pulls of each."""
         of_problem = len(self.policies) * self.runs
-        return np.asarray(np.clip(number - of_problem * np.arange(len(self.problems)), 0, of_problem) @ self.sizes)
+        begins = np.cumsum([[0, 0], *(self.sizes * of_problem).tolist()], axis=0)
+        return np.hstack([begins, np.vstack([self.sizes, [[0, 0]]])]).tolist()  # type: ignore[no-any-return]
+
+    def offset(self, number: int) -> tuple[int, int]:
+        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
+        problem, runs = divmod(number, len(self.policies) * self.runs)
+        regrets, pulls, rounds, arms = self._begins[problem]
+        return regrets + runs * rounds, pulls + runs * arms
 
     @cached_property
     def policy_labels(self) -> list[str]:
@@ -235,10 +261,8 @@ class Plan:
             plan = cls(tuple(policies), tuple(problems), runs, seed, rounds, *played_by)
             plan.__dict__["text"] = text
             return plan
-        except KeyError as error:
-            raise ParseError(f"has no {error}", name="plan") from None
-        except TypeError as error:
-            raise ParseError(f"holds something of the wrong type: {error}", name="plan") from None
+        except (KeyError, TypeError) as error:
+            raise ParseError(f"lacks something, or holds something else: {error!r}", name="plan") from None
 
 
 def refuse_other_than_more(old: Plan, new: Plan) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 
 import numpy as np
 
@@ -16,23 +17,46 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class Tally:
-    """Counts what is finished. Time left is estimated from work, not from runs: runs on long problems take longer."""
+    """Counts what is finished, and shows it. Time left is estimated from work: runs on long problems take longer.
 
-    def __init__(self, plan: Plan):
+    Parameters
+    ----------
+    plan
+        What is to be done.
+    bar
+        Where to show it (default: nowhere).
+    lines
+        Whether to write a line every minute, where there is no bar.
+    """
+
+    def __init__(self, plan: Plan, bar: Progress | None = None, lines: bool = False):
         self.plan = plan
-        self.runs_left = np.full(plan.cells, plan.runs)
-        costs = [nanoseconds(problem) for problem in plan.problems]
-        self._costs = np.repeat(costs, len(plan.policies))
+        self.runs_left = np.full(plan.shape[:2], plan.runs)  # [problem, policy]
+        self._costs = np.array([nanoseconds(problem) for problem in plan.problems])
+        self._bar, self._lines = bar or Progress(), lines
         self._began: tuple[float, int, int] | None = None  # when, and the runs and the work left then
-
-    def add(self, block: range) -> None:
-        """Count a block as finished."""
-        for piece in self.plan.numbering.pieces(block):
-            self.runs_left[self.plan.numbering.cell(piece.problem, piece.policy)] -= len(piece.runs)
+        self._last_line = time.monotonic()
+        self._bar.stage(self.counts, self.work_left)
 
     def begin(self) -> None:
         """Start the clock: what is finished by now was not done now."""
         self._began = time.monotonic(), self.runs, self.work_left
+        self._bar.stage(self.counts, self.work_left)
+
+    def add(self, numbers: range) -> None:
+        """Count runs as finished."""
+        before = self.work_left
+        for piece in self.plan.pieces(numbers):
+            self.runs_left[piece.problem, piece.policy] -= len(piece.runs)
+        self._bar.describe(self.counts)
+        self._bar.advance(before - self.work_left)
+        if self._lines and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = time.monotonic()
+            self.note(str(self))
+
+    def note(self, message: str) -> None:
+        """Show a message that must not be missed."""
+        self._bar.note(message)
 
     @property
     def cells(self) -> int:
@@ -47,7 +71,7 @@ class Tally:
     @property
     def work_left(self) -> int:
         """The estimated work that is left, in nanoseconds of one thread."""
-        return int(self.runs_left @ self._costs)
+        return int(self.runs_left.sum(axis=1) @ self._costs)
 
     @property
     def counts(self) -> str:
@@ -61,67 +85,21 @@ class Tally:
             return self.counts
         began, runs, work = self._began
         seconds, done = time.monotonic() - began, work - self.work_left
-        left = duration(seconds * self.work_left / done) if done > 0 else "?"
+        left = timedelta(seconds=round(seconds * self.work_left / done)) if done > 0 else "?"
         return f"{self.counts}, {(self.runs - runs) / max(seconds, 1e-9):,.3g} runs/s, {left} left"
 
 
-def duration(seconds: float) -> str:
-    """Return a time as a person would say it.
-
-    >>> duration(5), duration(75), duration(7300)
-    ('5 s', '1 min 15 s', '2 h 1 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-class Reporter:
-    """Shows a tally on the error stream; see `reporting`."""
-
-    def __init__(self, tally: Tally, bar: Progress, lines: bool):
-        self.tally = tally
-        self._bar, self._lines = bar, lines
-        self._last_line = time.monotonic()
-        self._start_stage()
-
-    def _start_stage(self) -> None:
-        self._work_left = self.tally.work_left
-        self._bar.stage(self.tally.counts, self._work_left)
-
-    def begin(self) -> None:
-        """Start the clock: what is finished by now was not done now."""
-        self.tally.begin()
-        self._start_stage()
-
-    def show(self) -> None:
-        """Show how far it is, if it is time for that."""
-        self._bar.describe(self.tally.counts)
-        self._bar.advance(self._work_left - self.tally.work_left)
-        self._work_left = self.tally.work_left
-        if self._lines and time.monotonic() - self._last_line >= SECONDS_BETWEEN_LINES:
-            self._last_line = time.monotonic()
-            self.note(str(self.tally))
-
-    def note(self, message: str) -> None:
-        """Show a message that must not be missed."""
-        self._bar.note(message)
-
-
 @contextlib.contextmanager
-def reporting(tally: Tally, wanted: bool | None = None) -> Iterator[Reporter]:
-    """Yield what shows a tally while the block lasts.
+def tallied(plan: Plan, wanted: bool | None = None) -> Iterator[Tally]:
+    """Yield a tally that is shown while the block lasts.
 
     Parameters
     ----------
-    tally
-        What to show.
+    plan
+        What is to be done.
     wanted
         True for a bar, False for silence, None for a bar on a terminal and a line per minute elsewhere. Notes about
         damaged blocks are shown in any case.
     """
     with progress_bar(wanted) as bar:
-        yield Reporter(tally, bar, lines=wanted is None and not bar.shown)
+        yield Tally(plan, bar, lines=wanted is None and not bar.shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,13 @@ import numpy as np
 
 from rotting.errors import BadValue
 from rotting.policies import parse_policy
-from rotting.simulation.summary import PolicySummary, summaries
+from rotting.simulation.summary import PolicySummary, final_regret, finished, summaries
+from rotting.sweeps.results import of_problem
 
 if TYPE_CHECKING:
     import xarray
 
     from rotting.policies import Policy
-
 
 # Differences of policies that are rounding only, as a share of their regret.
 _SAME = 1e-9
@@ -31,40 +32,36 @@ class Best:
     summary: PolicySummary  # its difference is to the best policy of any kind
 
 
-def final_regret(dataset: xarray.Dataset) -> xarray.DataArray:
-    """Return regret[problem, policy, run] at each problem's last round, read once for all that follows."""
-    last = (dataset["rounds"] > 0).sum("round") - 1
-    final = dataset["regret"].isel(round=last).transpose("problem", "policy", "run")
-    return final.assign_attrs(policies=dataset.attrs["policies"]).compute()
+def by_problem(dataset: xarray.Dataset) -> list[xarray.Dataset]:
+    """Return the results on each problem at its last round, as `rotting.simulate` gives them, read once for all."""
+    problems = range(dataset.sizes["problem"])
+    return [of_problem(dataset, place)[["regret"]].isel(round=[-1]).compute() for place in problems]
 
 
-def policies_of(final: xarray.DataArray) -> list[Policy]:
-    """Return the policies of a sweep, parameters and all."""
-    return [parse_policy(text) for text in final.attrs["policies"].splitlines()]
-
-
-def finished(final: xarray.DataArray, problem: int) -> np.ndarray:
-    """Say of each run whether every policy has finished it on a problem."""
-    return np.asarray(np.isfinite(final.values[problem]).all(axis=0))
-
-
-def rank(final: xarray.DataArray, problem: int) -> list[PolicySummary]:
+def rank(final: xarray.Dataset) -> list[PolicySummary]:
     """Return the policies on one problem, the best first; empty as long as no run is finished by all."""
-    return _rank(final, final.values[problem][:, finished(final, problem)])
+    return _rank(final, final_regret(finished(final)))
 
 
-def rank_overall(final: xarray.DataArray) -> list[PolicySummary]:
-    """Return the policies over all problems, the best first.
+def rank_overall(finals: Sequence[xarray.Dataset]) -> tuple[list[PolicySummary], list[str]]:
+    """Return the policies over all problems, the best first, and the problems that say nothing about them.
 
     On each problem the policy with the lowest mean regret scores 0, and the average policy 1; scores are averaged over
-    problems run by run. Only runs that are finished everywhere count.
+    problems run by run. Only runs that are finished everywhere count. Where all policies have the same regret, a
+    problem is left out.
     """
-    values = _finished_everywhere(final)
-    return _rank(final, scores(values, *spread(values.mean(axis=2)))) if values.size else []
+    regret = np.stack([final_regret(final) for final in finals])
+    regret = regret[:, :, np.isfinite(regret).all(axis=(0, 1))]
+    if not regret.size:
+        return [], []
+    lowest, above = spread(regret.mean(axis=2))
+    left_out = [final.attrs["problem"] for final, scale in zip(finals, above, strict=True) if np.isnan(scale)]
+    return _rank(finals[0], scores(regret, lowest, above)), left_out
 
 
-def _finished_everywhere(final: xarray.DataArray) -> np.ndarray:
-    return np.asarray(final.values[:, :, np.isfinite(final.values).all(axis=(0, 1))])
+def _rank(final: xarray.Dataset, regret: np.ndarray) -> list[PolicySummary]:
+    rows = summaries(final["policy"].values.tolist(), regret) if regret.size else []
+    return sorted(rows, key=lambda row: (row.mean, not row.best))
 
 
 def spread(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,57 +90,31 @@ def scores(regret: np.ndarray, lowest: np.ndarray, above: np.ndarray) -> np.ndar
     return scaled.mean(axis=0) if says.any() else np.zeros(regret.shape[1:])
 
 
-def left_out(final: xarray.DataArray) -> list[str]:
-    """Return the problems that `rank_overall` leaves out, as all policies have the same regret there."""
-    values = _finished_everywhere(final)
-    if not values.size:
-        return []
-    return final["problem"].values[np.isnan(spread(values.mean(axis=2))[1])].tolist()  # type: ignore[no-any-return]
-
-
-def oracles_of(final: xarray.DataArray) -> list[str]:
-    """Return what regret is measured against on each problem."""
-    return [str(each) for each in final["oracle"].values.tolist()]
-
-
-def by_problem(final: xarray.DataArray) -> list[xarray.Dataset]:
-    """Return what `rotting.simulation.significance` compares: final regret, problem by problem."""
-    return [
-        final.isel(problem=index)
-        .drop_vars(["problem", "oracle"])
-        .expand_dims(round=[0])
-        .to_dataset(name="regret")
-        .assign_attrs(problem=label, oracle=oracles_of(final)[index])
-        for index, label in enumerate(final["problem"].values.tolist())
-    ]
-
-
-def _rank(final: xarray.DataArray, values: np.ndarray) -> list[PolicySummary]:
-    """Return policies, the best first, given regret[policy, run]."""
-    rows = summaries(final["policy"].values.tolist(), values) if values.size else []
-    return sorted(rows, key=lambda row: (row.mean, not row.best))
-
-
-def best_settings(final: xarray.DataArray) -> list[Best]:
+def best_settings(finals: Sequence[xarray.Dataset]) -> list[Best]:
     """Return, for each problem and each kind of policy, the setting with the lowest mean regret."""
-    labels, kinds = final["policy"].values.tolist(), [type(policy).__name__ for policy in policies_of(final)]
-    kind_of = dict(zip(labels, kinds, strict=True))
+    kinds = [type(policy).__name__ for policy in policies_of(finals[0])]
+    kind_of = dict(zip(finals[0]["policy"].values.tolist(), kinds, strict=True))
     found = []
-    for index, problem in enumerate(final["problem"].values.tolist()):
+    for final in finals:
         first: dict[str, PolicySummary] = {}
-        for row in rank(final, index):
+        for row in rank(final):
             first.setdefault(kind_of[row.policy], row)
-        found += [Best(problem, kind, kinds.count(kind), row) for kind, row in first.items()]
+        found += [Best(final.attrs["problem"], kind, kinds.count(kind), row) for kind, row in first.items()]
     return found
 
 
-def against(final: xarray.DataArray, parameter: str) -> dict[str, list[tuple[float, int]]]:
+def policies_of(final: xarray.Dataset) -> list[Policy]:
+    """Return the policies of a sweep, parameters and all."""
+    return [parse_policy(text) for text in final.attrs["policies"].splitlines()]
+
+
+def against(policies: Sequence[Policy], parameter: str) -> dict[str, list[tuple[float, int]]]:
     """Return, for each kind of policy with that parameter, (value, index among the policies), by value.
 
     Policies of a kind that differ in other parameters, too, are kinds of their own.
     """
     lines: dict[str, list[tuple[float, int]]] = {}
-    for index, policy in enumerate(policies_of(final)):
+    for index, policy in enumerate(policies):
         value = getattr(policy, parameter, None)
         if isinstance(value, int | float) and not isinstance(value, bool):
             lines.setdefault(_without(policy, parameter), []).append((float(value), index))

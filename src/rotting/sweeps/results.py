@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rotting._core import imported
+from rotting.errors import DamagedFile, MissingExtra
 from rotting.problems.oracle import oracle_name
-from rotting.sweeps.errors import MissingDask, SweepError
+from rotting.sweeps.errors import NEEDS_DASK, SweepError
 from rotting.sweeps.folder import Folder
 from rotting.sweeps.kept import Kept
 from rotting.sweeps.plan import Plan
@@ -109,10 +109,9 @@ def _fits(label: str, pattern: str) -> bool:
 
 def _place(plan: Plan, problem: str | int) -> int:
     labels = plan.problem_labels
-    if isinstance(problem, str) and problem in labels:
-        return labels.index(problem)
-    if isinstance(problem, int) and not isinstance(problem, bool) and 0 <= problem < len(labels):
-        return problem
+    places = {name: place for place, label in enumerate(labels) for name in (place, label)}
+    if problem in places and not isinstance(problem, bool):
+        return places[problem]
     raise SweepError("is not in this sweep", name="problem", value=problem, expected=f"one of {', '.join(labels)}")
 
 
@@ -126,7 +125,7 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     rounds = np.zeros((len(plan.problems), most_rounds), np.int64)
     for index, recorded in enumerate(plan.recorded):
         rounds[index, : len(recorded)] = recorded
-    regret, pulls = _arrays(Kept(folder, folder.blocks()), most_rounds, most_arms)
+    regret, pulls = _arrays(Kept(plan, [folder], _refuse_damage), most_rounds, most_arms)
     dims = ("problem", "policy", "run")
     return xarray.Dataset(
         {
@@ -153,40 +152,47 @@ def _dataset(folder: Folder) -> xarray.Dataset:
     )
 
 
+def _refuse_damage(file: Path, damage: DamagedFile) -> None:
+    hint = "give the sweep's command again, which computes it again"
+    raise SweepError(f"{str(file)!r} is damaged ({damage})", hint=hint)
+
+
 def _arrays(kept: Kept, rounds: int, arms: int) -> Sequence[np.ndarray | dask.array.Array]:
     """Return regret and pulls, [problem, policy, run, ...]: in memory if small, as Dask arrays if one is large."""
-    plan = kept.plan
-    cells = len(plan.problems), len(plan.policies), plan.runs
-    if 8.0 * np.prod(cells, dtype=float) * max(rounds, arms) <= LARGE_BYTES:
-        return _parts(kept, [range(count) for count in cells], rounds, arms)
+    plan, widths = kept.plan, (rounds, arms)
+    if 8.0 * plan.total_runs * max(widths) <= LARGE_BYTES:
+        every = [_part(kept, widths, problem, *map(range, plan.shape[1:])) for problem in range(len(plan.problems))]
+        return [np.stack(parts) for parts in zip(*every, strict=True)]
     try:
         import dask.array
     except ImportError:
-        raise MissingDask("reading results this large") from None
+        raise MissingExtra("reading results this large needs Dask", hint=NEEDS_DASK) from None
 
-    def chunked(place: int, width: int) -> dask.array.Array:
+    def chunked(place: int) -> dask.array.Array:
         # Chunks that are ranges in the numbering of runs, so that each block is read for one chunk or two.
+        width = widths[place]
         runs = min(max(CHUNK_BYTES // (8 * width), 1), plan.runs)
         policies = min(max(CHUNK_BYTES // (8 * width * plan.runs), 1), len(plan.policies)) if runs == plan.runs else 1
-        chunks = dask.array.core.normalize_chunks((1, policies, runs, width), (*cells, width))
+        chunks = dask.array.core.normalize_chunks((1, policies, runs, width), (*plan.shape, width))
 
         def chunk(block_info: dict[None, dict[str, list[tuple[int, int]]]]) -> np.ndarray:
-            where = [range(*ends) for ends in block_info[None]["array-location"][:3]]
-            return _parts(kept, where, rounds, arms)[place]
+            (problem, _), *where = block_info[None]["array-location"][:3]
+            return _part(kept, widths, problem, *(range(*ends) for ends in where))[place][None]
 
         array: dask.array.Array = dask.array.map_blocks(chunk, chunks=chunks, dtype=(np.float64, np.int64)[place])
         return array
 
-    return chunked(0, rounds), chunked(1, arms)
+    return [chunked(0), chunked(1)]
 
 
-def _parts(kept: Kept, where: Sequence[range], rounds: int, arms: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return regret and pulls of some problems, policies and runs."""
-    problems, policies, runs = where
-    shape = list(map(len, where))
-    regret, pulls = np.full((*shape, rounds), np.nan), np.zeros((*shape, arms), np.int64)
-    for problem, policy in itertools.product(problems, policies):
-        cell = problem - problems.start, policy - policies.start
-        of_regret, of_pulls = kept.of_cell(problem, policy, runs)
-        regret[cell][:, : of_regret.shape[1]], pulls[cell][:, : of_pulls.shape[1]] = of_regret, of_pulls
-    return regret, pulls
+def _part(kept: Kept, widths: tuple[int, int], problem: int, policies: range, runs: range) -> list[np.ndarray]:
+    """Return regret and pulls, [policy, run, ...], of all runs of some policies, or of some runs of one."""
+    first = kept.plan.number(problem, policies.start, runs.start)
+    numbers = range(first, first + len(policies) * len(runs))
+    found = zip(kept.read(numbers).of(numbers), widths, (np.nan, 0), strict=True)
+    return [
+        np.pad(some, ((0, 0), (0, width - some.shape[1])), constant_values=nothing).reshape(
+            len(policies), len(runs), width
+        )
+        for some, width, nothing in found
+    ]

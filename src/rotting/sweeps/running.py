@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+import functools
+import itertools
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rotting._core import imported
 from rotting.errors import DamagedFile
+from rotting.play import Cell, play
 from rotting.play.cell import Place
+from rotting.play.players import Player, players_of
 from rotting.policies import PolicyLike
 from rotting.problems import ProblemLike
 from rotting.simulation.fit import check_fit, warn_if_unsuited
-from rotting.sweeps.blocks import cut, encode, played_blocks
+from rotting.sweeps.blocks import Content, cut, encode
 from rotting.sweeps.cluster import opened
-from rotting.sweeps.extending import Earlier
-from rotting.sweeps.folder import Folder
-from rotting.sweeps.plan import Plan
-from rotting.sweeps.progress import Reporter, Tally, reporting
+from rotting.sweeps.errors import SweepError
+from rotting.sweeps.folder import Folder, difference
+from rotting.sweeps.kept import Kept
+from rotting.sweeps.plan import Piece, Plan, refuse_other_than_more
+from rotting.sweeps.progress import Tally, tallied
 from rotting.sweeps.results import open_results
 
 if TYPE_CHECKING:
     import xarray
     from distributed import Client
+
+# Regret of another version may be added up in another order.
+_ROUNDING = 1e-9
 
 
 def sweep(
@@ -95,9 +105,6 @@ def sweep(
     for module in imports:
         imported.load(module)
     plan = Plan.of(policies, problems, runs, seed, rounds, horizon, device)
-    for problem in plan.problems:
-        for policy in plan.policies:
-            check_fit(policy, problem)
     run_plan(plan, out, cluster, threads, progress, overwrite, extend)
     return open_results(out)
 
@@ -112,48 +119,146 @@ def run_plan(
     extend: bool = False,
 ) -> Tally:
     """Compute what is missing in a folder; return what is finished. Parameters as in `sweep`."""
+    for problem, policy in itertools.product(plan.problems, plan.policies):
+        check_fit(policy, problem)
     warn_if_unsuited(plan.policies, plan.problems)
-    tally = Tally(plan)
-    with opened(plan, cluster, threads) as on, reporting(tally, progress) as report:
-
-        def check(folders: list[Folder]) -> None:
-            Earlier(plan, folders, lambda damage: None).check_other_versions(on, report.note)
-
-        with Folder.held(out, plan, overwrite, check if extend else None) as folder:
-            _run(folder, on, report)
+    with (
+        opened(plan, cluster, threads) as on,
+        tallied(plan, progress) as tally,
+        Folder.held(out, plan) as folder,
+    ):
+        if (found := folder.other_plan()) is not None:
+            if extend:
+                _set_aside(folder, on, tally)
+            elif overwrite:
+                folder.clear()
+            else:
+                raise SweepError(
+                    f"holds the results of another plan ({difference(found, plan)})",
+                    name="out",
+                    value=str(out),
+                    hint="if the plan is that one and more, {extend} keeps them; or choose another folder, or "
+                    "delete those results with {overwrite}",
+                )
+        folder.begin()
+        _fill(folder, on, tally)
     return tally
 
 
-def _run(folder: Folder, on: Place, report: Reporter) -> None:
-    """Compute and keep what is missing in a folder that is held."""
-    plan, tally = folder.plan, report.tally
-    missing = _missing(folder, report)
-    earlier = Earlier(plan, folder.earlier(), report.note)
-    for block in missing:
-        for known in earlier.known(block):
+def _fill(folder: Folder, on: Place, tally: Tally) -> None:
+    """Put together the blocks that a folder does not hold: of what is kept somewhere, and of what is played now."""
+    plan = folder.plan
+    damaged: set[Path] = set()
+
+    def note(file: Path, damage: DamagedFile) -> None:
+        if file not in damaged:
+            tally.note(f"{file} is damaged ({damage}); what it held is computed again.")
+        damaged.add(file)
+
+    kept = Kept(plan, [*folder.earlier(), folder], note)
+    there, missing = set(folder.blocks()), {}
+    for block in cut(plan):
+        content = kept.read(block)
+        gaps = content.runs(finished=False)
+        for known in content.runs(finished=True):
             tally.add(known)
-    report.begin()
+        if gaps or block not in there or folder.file(block) in damaged:
+            missing[block] = gaps
+    tally.begin()
     # Closed at once if anything goes wrong, such as a full disk: no worker goes on computing.
-    with contextlib.closing(played_blocks(plan, missing, on, earlier.gaps, earlier.content, tally.add)) as finished:
-        for block, content in finished:
-            report.show()
-            folder.write(block, encode(content))
+    with contextlib.closing(played_blocks(plan, missing, on, kept.read)) as finished:
+        for content in finished:
+            folder.write(content.numbers, encode(content))
+            for gap in missing[content.numbers]:
+                tally.add(gap)
     folder.forget_earlier()
 
 
-def _missing(folder: Folder, report: Reporter) -> list[range]:
-    """Return the blocks still to be computed; every block that is there is checked bit by bit."""
-    there = set(folder.blocks())
-    missing = []
-    for block in cut(folder.plan):
-        try:
-            if block not in there:
-                missing.append(block)
-                continue
-            folder.read(block)
-            report.tally.add(block)
-            report.show()
-        except DamagedFile as damage:
-            report.note(f"{folder.file(block)} is damaged ({damage}); it is computed again.")
-            missing.append(block)
-    return missing
+def _set_aside(folder: Folder, on: Place, tally: Tally) -> None:
+    """Set aside what a folder holds of a smaller plan, if this version plays it as it was played."""
+    plan, old = folder.plan, Folder.at(folder.path)
+    refused = functools.partial(
+        SweepError, name="out", hint="choose another folder, or delete those results with {overwrite}"
+    )
+    if (reason := refuse_other_than_more(old.plan, plan)) is not None:
+        raise refused(f"cannot be extended: the plan {reason}", value=str(folder.path))
+    kept = Kept(plan, [*folder.earlier(), old], lambda file, damage: None)
+    samples = {run: [run] for run in kept.of_other_versions()}
+    for played in played_blocks(plan, samples, on, functools.partial(Content, plan)):
+        known = kept.read(played.numbers)
+        close = np.allclose(played.regret, known.regret, rtol=_ROUNDING, atol=_ROUNDING)
+        if not close or not np.array_equal(played.pulls, known.pulls):
+            (piece,) = plan.pieces(played.numbers)
+            raise refused(
+                f"cannot be extended: this version plays run {piece.runs.start} of "
+                f"{plan.policy_labels[piece.policy]} on {plan.problem_labels[piece.problem]} otherwise than the "
+                "version that its results are from"
+            )
+    if samples:
+        tally.note(
+            f"What exists was played by another version: one run of each of its {len(samples)} cells was played again, "
+            "and is the same."
+        )
+    folder.set_aside()
+
+
+def played_blocks(
+    plan: Plan,
+    missing: Mapping[range, Sequence[range]],
+    on: Place,
+    content: Callable[[range], Content],
+) -> Generator[Content, None, None]:
+    """Yield the results of blocks, each as soon as all of it is there.
+
+    Every run is the one that `rotting.simulate` plays under the same number.
+
+    Parameters
+    ----------
+    plan, missing
+        The sweep, and of each of its blocks what has to be played.
+    on
+        Where to play.
+    content
+        Returns the results of a block as far as they are known.
+    """
+    parts = [(block, piece) for block, gaps in missing.items() for gap in gaps for piece in plan.pieces(gap)]
+    left, begun = {block: sum(map(len, gaps)) for block, gaps in missing.items()}, {}
+    for block in missing:
+        if not left[block]:
+            yield content(block)
+    with contextlib.closing(play(_cells(plan, [piece for _, piece in parts]), on)) as finished:
+        for played in finished:
+            block, part = parts[played.cell]
+            if block not in begun:
+                begun[block] = content(block)
+            start = part.numbers.start + played.runs.start - part.runs.start
+            regret, pulls = begun[block].of(range(start, start + len(played.runs)))
+            regret[:], pulls[:] = _oracle(plan, part.problem, played.runs) - played.earned, played.pulls
+            left[block] -= len(played.runs)
+            if left[block] == 0:
+                yield begun.pop(block)
+
+
+def _cells(plan: Plan, pieces: Sequence[Piece]) -> list[Cell]:
+    @functools.cache
+    def player(policy: int, problem: int) -> Player:
+        (found,) = players_of(plan.policies[policy], plan.problems[problem], plan.problems[problem].horizon)
+        return found
+
+    def cell(piece: Piece) -> Cell:
+        problem, who = plan.problems[piece.problem], player(piece.policy, piece.problem)
+        return Cell(who, problem, problem.horizon, plan.recorded[piece.problem], piece.runs, plan.seed)
+
+    return list(map(cell, pieces))
+
+
+def _oracle(plan: Plan, problem: int, runs: range) -> np.ndarray:
+    """Return what the oracle has collected at each recorded round, of each run; one row where all are alike."""
+    draws = plan.problems[problem].dynamics_model.draws
+    return np.stack([_oracle_reward(plan, problem, run) for run in (runs if draws else [0])])
+
+
+@functools.lru_cache(maxsize=1024)
+def _oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
+    rounds = plan.recorded[problem]
+    return plan.problems[problem].oracle(int(rounds[-1]), rounds, seed=plan.seed, run=run).reward

@@ -20,7 +20,7 @@ from rotting.policies._contract.suited import mismatches, warn
 from rotting.problems import Problem, ProblemLike
 from rotting.problems.oracle import oracle_name
 from rotting.simulation.paired import mean_interval
-from rotting.simulation.simulator import final_regrets
+from rotting.simulation.simulator import Game, finished, told
 from rotting.simulation.tables import oracle_note
 from rotting.sweeps.plan import as_problem
 from rotting.sweeps.ranking import scores, spread
@@ -79,8 +79,8 @@ def tuning_sheet(found: Tuning) -> Sheet:
     """Return what a search has found as a table, with what is to be said of it."""
     numbers = ("runs", *(f"regret on {problem}" for problem in found.problems), "score")
     sheet = Sheet("", ("policy", *numbers), numbers)
-    known = found.lead_low is not None and not math.isnan(found.lead_low)
-    tied = known and found.lead_low is not None and found.lead_low <= 0
+    known = found.lead_low is not None
+    tied = found.lead_low is not None and found.lead_low <= 0
     for place, trial in enumerate(found.trials):
         regrets = [f"{regret:,.4g}" for regret in trial.regret]
         bold = known and place <= tied
@@ -149,7 +149,10 @@ def tune(
     for halvings_left in range(rounds, -1, -1):
         missing = range(regret.shape[2], max(runs >> halvings_left, min(runs, 2)))
         if missing:
-            more = final_regrets(candidates, played, horizon, missing, seed, on, progress)
+            games = [Game(candidates, each, horizon, len(missing), seed, 1, missing.start) for each in played]
+            with told(games, progress) as tell:
+                list(finished(games, on, tell))
+            more = np.stack([game.regret()[:, :, -1] for game in games], axis=1)
             regret = np.concatenate([regret, more], axis=2)
         scale = spread(regret.mean(axis=2).T) if scale is None else scale
         found = scores(regret.transpose(1, 0, 2), *scale)  # [candidate, run]
