@@ -14,8 +14,7 @@ from rotting.bandit.core import changes
 from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.events import Event
 from rotting.bandit.core.requests import (
-    AllRewards,
-    AllShown,
+    All,
     Change,
     Choice,
     Decide,
@@ -206,8 +205,7 @@ class Bandit:
 
     def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
         """Log that many decisions have been shown, all or none of them; returns how many were new."""
-        listed = tuple(name_list("decisions", decisions))
-        return self._ask(AllShown(listed), timeout)  # type: ignore[no-any-return]
+        return self._ask(All(tuple(map(Shown, name_list("decisions", decisions)))), timeout)  # type: ignore[no-any-return]
 
     def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
         """Log the reward of a decision, however late; False if it was known.
@@ -246,7 +244,7 @@ class Bandit:
         With `partial`, those that can be logged are, and the list that is returned says for each whether it was new,
         or which error it is.
         """
-        return self._ask(AllRewards.of(rewards, partial), timeout)  # type: ignore[no-any-return]
+        return self._ask(All.rewards(rewards, partial), timeout)  # type: ignore[no-any-return]
 
     # Changes.
 

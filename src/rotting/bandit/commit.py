@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rotting.bandit.core.requests import Outcome, Request, fallback_for
+from rotting.bandit.core.requests import Outcome, Request, answer
 from rotting.bandit.errors import BanditError, Contention, StorageError, TimedOut
 from rotting.bandit.groups import Group
 from rotting.bandit.line import Line, Ticket, fair_share
@@ -128,10 +128,8 @@ class Commits:
         try:
             (outcome,) = self.submit(log, [request], deadline)
         except StorageError as error:
-            return fallback_for(request, error)
-        if isinstance(outcome, BanditError):
-            raise outcome
-        return outcome
+            outcome = error
+        return answer(request, outcome)
 
     def _lead_or_wait(self, ticket: Ticket, bell: Bell) -> bool:
         """Carry out what waits if it is the turn of this ticket, or else wait for a moment; False if neither helped."""

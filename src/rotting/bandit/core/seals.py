@@ -77,9 +77,7 @@ class Seal:
 
     def about(self, decision: int) -> list[Event]:
         """Return the events of one of the decisions that are `known`, as far as they matter."""
-        arm, since, shown, identifier, holdout = self.known[decision]
-        events = [Event(decision, "decided", since, arm, decision=identifier, holdout=holdout)]
-        return [*events, Event(self.snapshot.seq, "shown", since, arm, target=decision)] if shown else events
+        return self.known[decision].events(decision)
 
     @functools.cached_property
     def known(self) -> Mapping[int, Pending]:
