@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial as bound
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from rotting.bandit.core import changes
 from rotting.bandit.core.checking import good_arms, good_name, name_list
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     import pandas
 
     from rotting.bandit.log.event_log import EventLog, Planner
+
+# Rewards by decision.
+Rewards: TypeAlias = Mapping[str, float] | Iterable[tuple[str, float]]
 
 
 class Bandit:
@@ -115,8 +118,8 @@ class Bandit:
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
         weakref.finalize(bandit, bandit._log.commits.give_back).atexit = False
-        if update_arms:
-            bandit._add_new_arms(names or [])
+        if update_arms and names and not set(names) <= set(bandit._state.index):
+            bandit._change(bound(changes.arm_changes, add_new=names))
         for arm in names or ():
             changes.known_arm(bandit._state, arm)
         return bandit
@@ -217,7 +220,7 @@ class Bandit:
     @overload
     def reward_many(
         self,
-        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        rewards: Rewards,
         *,
         partial: Literal[False] = False,
         timeout: float | None = None,
@@ -226,7 +229,7 @@ class Bandit:
     @overload
     def reward_many(
         self,
-        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        rewards: Rewards,
         *,
         partial: Literal[True],
         timeout: float | None = None,
@@ -234,7 +237,7 @@ class Bandit:
 
     def reward_many(
         self,
-        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        rewards: Rewards,
         *,
         partial: bool = False,
         timeout: float | None = None,
@@ -328,13 +331,6 @@ class Bandit:
         if "policy" in changed or "reward_range" in changed:
             self.settings.warn_if_unsuited()
         return changed
-
-    def _add_new_arms(self, names: list[str]) -> None:
-        def plan(state: BanditState, now: float) -> list[Event]:
-            return changes.arm_changes(state, now, [name for name in names if name not in state.index])
-
-        if not all(name in self._state.index for name in names):
-            self._change(plan)
 
     # Reading.
 

@@ -71,7 +71,7 @@ def pick(state: BanditState, seq: int, arms: Sequence[int], counts: Counts) -> P
     if held_out is not None:
         of_holdout = 1.0 / len(arms) if control == NO_ARM else float(chosen == control)
         probability = share * of_holdout + (1.0 - share) * probability
-    return Pick(chosen, why, None if state.randomised else probability, held_out)
+    return Pick(chosen, why, None if state.policy.randomised else probability, held_out)
 
 
 def _draws(state: BanditState, use: int, seq: int) -> tuple[float, int]:

@@ -55,7 +55,6 @@ class BanditState(Plain):
         self.holdout = HoldoutTally()
         self.pending = PendingDecisions()  # in the order of `since`
         self.read_rewards = read_rewards
-        self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
         self._learner: _Learner | None = None  # the policy's agent, if it has been needed since it changed
         self._agent_since = 0  # the event that made the last agent useless
@@ -167,16 +166,14 @@ class BanditState(Plain):
 
     def _change_policy(self, old: BanditSettings, new: BanditSettings) -> None:
         """Use another policy, or another way to its sigma. An estimate goes on; a new one begins with new rewards."""
-        estimate = (
-            getattr(self.policy, "sigma", None) if self._noise is not None and self.policy != old.policy else None
-        )
+        policy = new.policy
         if new.sigma != "auto":
             self._noise = None
         elif self._noise is None:
             self._noise = NoiseEstimate()
-        self.policy, self.randomised = new.policy, new.policy.randomised
-        if estimate is not None and self._noise is not None:
-            self.policy = dataclasses.replace(new.policy, sigma=estimate)  # type: ignore[call-arg]
+        elif self.policy != old.policy:
+            policy = dataclasses.replace(policy, sigma=self.policy.sigma)  # type: ignore[call-arg,attr-defined]
+        self.policy = policy
         self._drop_agent()
         self._coming = None
 
@@ -282,7 +279,7 @@ class BanditState(Plain):
 
     def select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
         """Return what the agent selects, and the arms that its filter leaves."""
-        if self.randomised:
+        if self.policy.randomised:
             return self.agent.select_among(arms, stream_key(self.settings.seed, CHOICE, seq))
         if self._selected is None or self._selected[0] != arms:
             self._selected = arms, self.agent.select_among(arms, np.uint64(0))

@@ -97,13 +97,9 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, without the rewards."""
-        return {
-            "bandit": self.bandit,
-            "policy": self.policy,
-            "estimated_sigma": self.estimated_sigma,
-            "arms": [dataclasses.asdict(arm) for arm in self.arms],
-            "holdout": None if self.holdout is None else dataclasses.asdict(self.holdout),
-        }
+        content = dataclasses.asdict(dataclasses.replace(self, values={}))
+        del content["values"]
+        return content | {"arms": list(content["arms"])}
 
     def __str__(self) -> str:
         return self.sheet().written("text")
@@ -121,8 +117,7 @@ class Report:
         """Draw each arm's value against its exposures."""
         from rotting.bandit.report.figures import wear_figure
 
-        fits = {name: wear_fit(values) for name, values in self.values.items() if len(values)}
-        return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)
+        return wear_figure(self)
 
 
 def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
