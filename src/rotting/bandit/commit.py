@@ -144,12 +144,17 @@ class Commits:
 
     def carry(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]) -> Ticket:
         """Put a ticket into the line; a thread sees to it that it is carried out, and calls `wake` when it is."""
-        ticket = Ticket(log, requests, deadline, lambda: self._wake_carrier(ticket, wake))
-        self.line.add(ticket)
+        ticket = self.put(log, requests, deadline, lambda: self._wake_carrier(ticket, wake))
         self._carried.put(ticket)
         if self._carrier is None or not self._carrier.is_alive():
             self._carrier = threading.Thread(target=self._keep_carrying, name="rotting-carrier", daemon=True)
             self._carrier.start()
+        return ticket
+
+    def put(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]) -> Ticket:
+        """Put a ticket into the line."""
+        ticket = Ticket(log, requests, deadline, wake)
+        self.line.add(ticket)
         return ticket
 
     def _wake_carrier(self, ticket: Ticket, wake: Callable[[], None]) -> None:
@@ -161,12 +166,15 @@ class Commits:
         """Carry out tickets until none has come for a while."""
         with contextlib.suppress(queue.Empty):
             while True:
-                ticket = self._carried.get(timeout=IDLE)
-                while not ticket.is_settled:
-                    try:
-                        self._lead_or_wait(ticket, self._carriers_bell)
-                    except Exception as error:  # of a user's policy, most likely
-                        ticket.settle(error)
+                self.lead_for(self._carried.get(timeout=IDLE))
+
+    def lead_for(self, ticket: Ticket) -> None:
+        """Carry out what waits until a ticket is settled."""
+        while not ticket.is_settled:
+            try:
+                self._lead_or_wait(ticket, self._carriers_bell)
+            except Exception as error:  # of a user's policy, most likely
+                ticket.settle(error)
 
     # Carrying out.
 
