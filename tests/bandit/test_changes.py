@@ -109,7 +109,7 @@ def test_rewards_out_of_range_are_refused(url):
         ({"policy": UCB1(sigma=0.5), "sigma": math.nan}, ValueError, "sigma=nan"),
         ({"reward_range": (1, 0)}, BadSettings, "is not a range"),
         ({"reward_range": 3}, BadSettings, "is not a range"),
-        ({"control": "red"}, BadSettings, "never shown without holdout="),
+        ({"control": "red"}, BadSettings, "never used without holdout="),
         ({"holdout": 0.1, "control": "mauve"}, UnknownArm, "'mauve', which its settings name"),
         ({"min_exposures": {"mauve": 3}}, UnknownArm, "'mauve', which its settings name"),
         ({"max_exposures": -1}, BadSettings, "max_exposures=-1 is out of range"),

@@ -43,7 +43,7 @@ def test_what_waits_for_many_bandits_is_one_transaction(segments, monkeypatch):
     bandits = [segments.bandit(user=user) for user in range(20)]
     for bandit in bandits:
         bandit.decide()
-    calls = appended(monkeypatch, segments._store)
+    calls = appended(monkeypatch, segments.head._log.store)
     held = Held(segments.head)
     join = in_threads([bandit.decide for bandit in bandits * 3])
     held.until(60)
@@ -61,7 +61,7 @@ def test_each_bandit_is_accepted_or_refused_by_itself(segments, url, monkeypatch
     for bandit in bandits:
         bandit.decide()
     Bandit.open(url, bandits[2].name).decide()
-    calls = appended(monkeypatch, segments._store)
+    calls = appended(monkeypatch, segments.head._log.store)
     held = Held(segments.head)
     join = in_threads([bandit.decide for bandit in bandits])
     held.until(5)
@@ -75,7 +75,7 @@ def test_a_lost_answer_is_resolved_bandit_by_bandit(segments, monkeypatch):
     bandits = [segments.bandit(user=user) for user in range(6)]
     for bandit in bandits:
         bandit.decide()
-    kind, lost = type(segments._store), []
+    kind, lost = type(segments.head._log.store), []
     append = kind.append
 
     def loses_answers(store, batches):
@@ -159,7 +159,7 @@ def test_everybody_gets_a_fair_share(segments, monkeypatch):
     monkeypatch.setattr(module, "LARGEST_TRANSACTION", 4)
     busy, quiet = segments.bandit(user=1), segments.bandit(user=2)
     busy.decide(), quiet.decide()
-    calls = appended(monkeypatch, segments._store)
+    calls = appended(monkeypatch, segments.head._log.store)
     held = Held(segments.head)
     join = in_threads([busy.decide] * 12 + [quiet.decide])
     held.until(13)

@@ -11,7 +11,7 @@ from rotting.bandit.core import changes
 from rotting.bandit.core.events import Event, Facts
 from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.planning import Plan, plan, wanted
-from rotting.bandit.core.requests import AllRewards, AllShown, Decide, Reward, Shown
+from rotting.bandit.core.requests import All, Decide, Reward, Shown
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.state import BanditState
 
@@ -77,7 +77,7 @@ def test_rewards_of_decisions_that_wait_and_of_those_in_the_log(log):
     (rewarded,) = log.append(log.plan(3.0, Reward(first.decision, 1.0)).events)
     assert rewarded == Event(5, "rewarded", 3.0, 0, target=3, value=1.0)
     assert log.plan(4.0, Reward(first.decision, 1.0)) == Plan([], [False])
-    made = log.plan(4.0, AllRewards.of([(second.decision, 0.0), (first.decision, 0.5)], partial=False))
+    made = log.plan(4.0, All.rewards([(second.decision, 0.0), (first.decision, 0.5)]))
     assert made.events == []
     assert isinstance(made.outcomes[0], RewardConflict)
     assert "already has the reward 1.0, so it cannot have 0.5" in str(made.outcomes[0])
@@ -91,7 +91,7 @@ def test_what_is_refused_leaves_nothing_behind(log):
     """Neither its events nor what they would have counted for."""
     log.append(changes.setting_changes(log.state, 1.5, {"max_exposures": 2}))
     first, second = decide(log, 2.0, 2)
-    refused = AllShown((first.decision, "token-99-ffff"))
+    refused = All((Shown(first.decision), Shown("token-99-ffff")))
     made = log.plan(3.0, Decide(3), Decide(2), refused, Shown(first.decision), Reward(second.decision, 1.0))
     assert [type(each) for each in made.outcomes] == [NoArms, list, UnknownDecision, bool, bool]
     assert [(event.seq, event.kind) for event in made.events] == [
@@ -109,7 +109,7 @@ def test_what_is_overdue_depends_on_the_time_given(log):
 
 def test_exposures(log):
     (decision,) = decide(log, 2.0)
-    made = log.plan(3.0, AllShown((decision.decision,) * 2))
+    made = log.plan(3.0, All((Shown(decision.decision),) * 2))
     assert made.outcomes == [1]
     log.append(made.events)
     assert log.plan(4.0, Shown(decision.decision)) == Plan([], [False])

@@ -33,6 +33,26 @@ def test_a_seed_replays_exactly_and_much_happens_in_it():
     assert {f"{what} at {point}" for what in ("crash", "fail") for point in ("append", "written")} <= set(happened)
 
 
+def test_seeds_hold_in_company():
+    """Coroutines share a line and some of them give up; processes start while others work."""
+    assert [words for _, words, _ in simulator.failures(range(SEEDS), company=True) if words is not None] == []
+    first, again = (simulator.play(7, simulator.steps_of(7, company=True)) for _ in range(2))
+    assert first == again
+    happened = sum((simulator.fails(seed, company=True)[2] for seed in range(10)), first[1])
+    assert {"start", "together", "given up at append", "given up at written"} <= set(happened)
+
+
+def test_outcomes_of_who_gave_up_are_not_given_to_others(monkeypatch):
+    def without_them(group):
+        outcomes = iter(group._found.plan.outcomes)
+        for ticket in group._found.tickets:
+            if not ticket.abandoned:
+                ticket.settle([next(outcomes) for _ in ticket.requests])
+
+    monkeypatch.setattr(groups.Group, "deliver", without_them)
+    assert any(words is not None for _, words, _ in simulator.failures(range(ENOUGH), company=True))
+
+
 def acknowledges_early(monkeypatch):
     """What is appended is acknowledged before it is there."""
     monkeypatch.setattr(MemoryStore, "append", lambda self, batches: self.place.fault("append") or set(batches))

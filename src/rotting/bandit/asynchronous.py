@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from rotting.bandit.bandit import Bandit
-from rotting.bandit.core.requests import Outcome, Request, checked, fallback_for
-from rotting.bandit.errors import BanditError, ClosedBandit, StorageError
+from rotting.bandit.core.requests import Outcome, Request, answer, checked
+from rotting.bandit.errors import ClosedBandit, StorageError
 from rotting.bandit.store.deadlines import Deadline
 
 Given = ParamSpec("Given")
@@ -62,27 +62,25 @@ class AsyncBandit:
         if not listed:
             return []
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[None] = loop.create_future()
+        answered: asyncio.Future[None] = loop.create_future()
         log = self.bandit._log
-        ticket = log.commits.carry(log, listed, deadline, lambda: _tell(loop, answer))
-        self._waiting.add(answer)
+        ticket = log.commits.carry(log, listed, deadline, lambda: _tell(loop, answered))
+        self._waiting.add(answered)
         try:
-            await asyncio.wait({answer}, timeout=deadline.remaining())
+            await asyncio.wait({answered}, timeout=deadline.remaining())
             if not ticket.is_settled:
                 raise ticket.withdraw() or deadline.error("the database", may_be_written=True)
         finally:
             ticket.abandoned = True
-            self._waiting.discard(answer)
+            self._waiting.discard(answered)
         return ticket.result()
 
     async def _ask(self, request: Request, timeout: float | None) -> Any:
         try:
             (outcome,) = await self.exchange([request], timeout)
         except StorageError as error:
-            return fallback_for(request, error)
-        if isinstance(outcome, BanditError):
-            raise outcome
-        return outcome
+            outcome = error
+        return answer(request, outcome)
 
     decide = _awaited(Bandit.decide)
     shown = _awaited(Bandit.shown)

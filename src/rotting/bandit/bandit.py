@@ -8,14 +8,13 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial as bound
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from rotting.bandit.core import changes
 from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.events import Event
 from rotting.bandit.core.requests import (
-    AllRewards,
-    AllShown,
+    All,
     Change,
     Choice,
     Decide,
@@ -44,6 +43,9 @@ if TYPE_CHECKING:
     import pandas
 
     from rotting.bandit.log.event_log import EventLog, Planner
+
+# Rewards by decision.
+Rewards: TypeAlias = Mapping[str, float] | Iterable[tuple[str, float]]
 
 
 class Bandit:
@@ -116,8 +118,8 @@ class Bandit:
         warm = None if warm_start is None else read_warm_start(warm_start)
         bandit = cls(open_log(url, good_name("bandit", name), given, names, warm))
         weakref.finalize(bandit, bandit._log.commits.give_back).atexit = False
-        if update_arms:
-            bandit._add_new_arms(names or [])
+        if update_arms and names and not set(names) <= set(bandit._state.index):
+            bandit._change(bound(changes.arm_changes, add_new=names))
         for arm in names or ():
             changes.known_arm(bandit._state, arm)
         return bandit
@@ -206,8 +208,7 @@ class Bandit:
 
     def shown_many(self, decisions: Iterable[str], *, timeout: float | None = None) -> int:
         """Log that many decisions have been shown, all or none of them; returns how many were new."""
-        listed = tuple(name_list("decisions", decisions))
-        return self._ask(AllShown(listed), timeout)  # type: ignore[no-any-return]
+        return self._ask(All(tuple(map(Shown, name_list("decisions", decisions)))), timeout)  # type: ignore[no-any-return]
 
     def reward(self, decision: str, value: float, *, timeout: float | None = None) -> bool:
         """Log the reward of a decision, however late; False if it was known.
@@ -219,7 +220,7 @@ class Bandit:
     @overload
     def reward_many(
         self,
-        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        rewards: Rewards,
         *,
         partial: Literal[False] = False,
         timeout: float | None = None,
@@ -228,7 +229,7 @@ class Bandit:
     @overload
     def reward_many(
         self,
-        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        rewards: Rewards,
         *,
         partial: Literal[True],
         timeout: float | None = None,
@@ -236,7 +237,7 @@ class Bandit:
 
     def reward_many(
         self,
-        rewards: Mapping[str, float] | Iterable[tuple[str, float]],
+        rewards: Rewards,
         *,
         partial: bool = False,
         timeout: float | None = None,
@@ -246,7 +247,7 @@ class Bandit:
         With `partial`, those that can be logged are, and the list that is returned says for each whether it was new,
         or which error it is.
         """
-        return self._ask(AllRewards.of(rewards, partial), timeout)  # type: ignore[no-any-return]
+        return self._ask(All.rewards(rewards, partial), timeout)  # type: ignore[no-any-return]
 
     # Changes.
 
@@ -330,13 +331,6 @@ class Bandit:
         if "policy" in changed or "reward_range" in changed:
             self.settings.warn_if_unsuited()
         return changed
-
-    def _add_new_arms(self, names: list[str]) -> None:
-        def plan(state: BanditState, now: float) -> list[Event]:
-            return changes.arm_changes(state, now, [name for name in names if name not in state.index])
-
-        if not all(name in self._state.index for name in names):
-            self._change(plan)
 
     # Reading.
 

@@ -16,11 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rotting.bandit.core.requests import Outcome, Request, fallback_for
+from rotting.bandit.core.requests import Outcome, Request, answer
 from rotting.bandit.errors import BanditError, Contention, StorageError, TimedOut
 from rotting.bandit.groups import Group
-from rotting.bandit.line import Line, Ticket, fair_share
-from rotting.bandit.metrics import notify
+from rotting.bandit.line import Line, Ticket
 from rotting.bandit.store import forks
 from rotting.bandit.store.contract import Batch, Store
 from rotting.bandit.store.deadlines import Deadline
@@ -128,10 +127,8 @@ class Commits:
         try:
             (outcome,) = self.submit(log, [request], deadline)
         except StorageError as error:
-            return fallback_for(request, error)
-        if isinstance(outcome, BanditError):
-            raise outcome
-        return outcome
+            outcome = error
+        return answer(request, outcome)
 
     def _lead_or_wait(self, ticket: Ticket, bell: Bell) -> bool:
         """Carry out what waits if it is the turn of this ticket, or else wait for a moment; False if neither helped."""
@@ -147,12 +144,17 @@ class Commits:
 
     def carry(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]) -> Ticket:
         """Put a ticket into the line; a thread sees to it that it is carried out, and calls `wake` when it is."""
-        ticket = Ticket(log, requests, deadline, lambda: self._wake_carrier(ticket, wake))
-        self.line.add(ticket)
+        ticket = self.put(log, requests, deadline, lambda: self._wake_carrier(ticket, wake))
         self._carried.put(ticket)
         if self._carrier is None or not self._carrier.is_alive():
             self._carrier = threading.Thread(target=self._keep_carrying, name="rotting-carrier", daemon=True)
             self._carrier.start()
+        return ticket
+
+    def put(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]) -> Ticket:
+        """Put a ticket into the line."""
+        ticket = Ticket(log, requests, deadline, wake)
+        self.line.add(ticket)
         return ticket
 
     def _wake_carrier(self, ticket: Ticket, wake: Callable[[], None]) -> None:
@@ -164,12 +166,15 @@ class Commits:
         """Carry out tickets until none has come for a while."""
         with contextlib.suppress(queue.Empty):
             while True:
-                ticket = self._carried.get(timeout=IDLE)
-                while not ticket.is_settled:
-                    try:
-                        self._lead_or_wait(ticket, self._carriers_bell)
-                    except Exception as error:  # of a user's policy, most likely
-                        ticket.fail(error)
+                self.lead_for(self._carried.get(timeout=IDLE))
+
+    def lead_for(self, ticket: Ticket) -> None:
+        """Carry out what waits until a ticket is settled."""
+        while not ticket.is_settled:
+            try:
+                self._lead_or_wait(ticket, self._carriers_bell)
+            except Exception as error:  # of a user's policy, most likely
+                ticket.settle(error)
 
     # Carrying out.
 
@@ -179,59 +184,49 @@ class Commits:
         try:
             log.prepare()
         except BanditError as error:
-            self._tell(log, error, mine)
+            self._tell([log], error)
             return
-        hurried = self._may_hurry(log)
-        waiting = [other for other in self.line.waiting() if other is not log and other.is_ready]
-        logs = [log, *(other for other in waiting if self._may_hurry(other) == hurried)]
-        if hurried:
-            logs = self._transaction(mine, logs, lock=False)
+        lock, is_second_try = self._needs_lock(log), False
+        others = [other for other in self.line.waiting() if other is not log and other.is_ready]
+        logs = [log, *(other for other in others if self._needs_lock(other) == lock)]
         while logs:
-            logs = self._transaction(mine, logs, lock=True)
-            if logs and mine.deadline.is_over():
-                self._fail(logs, mine, mine.deadline.error("other writers"))
+            try:
+                logs = self._transaction(mine, logs, lock)
+            except Contention:
+                if lock and not mine.deadline.is_over() and any(other is not log for other in self.line.waiting()):
+                    self.line.send_back(mine)  # another process is at work on this bandit: others come first
+                    self._dissolve(logs)
+                    return
+            except TimedOut as error:
+                self._give_up(mine, logs, error)
                 return
+            except BanditError as error:  # what is wrong, if anything is, is found out under a lock, ...
+                if lock and (is_second_try or not getattr(error, "may_be_written", False)):
+                    self._tell(logs, error)
+                    return
+                is_second_try = lock  # ... and whether it was written
+            if logs and mine.deadline.is_over():
+                self._give_up(mine, logs, mine.deadline.error("other writers"))
+                return
+            lock = True
 
-    def _may_hurry(self, log: EventLog) -> bool:
-        """Say whether to append without a lock: nobody else writes, and no answer was lost."""
-        group = self._unfinished.get(log)
-        return log.is_alone and not (group is not None and group.attempts)
+    def _needs_lock(self, log: EventLog) -> bool:
+        """Say whether to append under a lock: somebody else writes, too, or something is not known to have ended."""
+        return not log.is_alone or log in self._unfinished
 
     def _transaction(self, mine: Ticket, logs: list[EventLog], lock: bool) -> list[EventLog]:
         """Carry out what waits for some logs in one transaction; returns those to try again, with a lock."""
-        groups: list[Group] = []
         try:
             with self.store.writing(mine.deadline):
                 groups = self._gather(self._locked(logs) if lock else logs)
                 self._look_up(groups)
-                batches = {
-                    group.log.bandit_id: batch for group in groups if (batch := self._planned(group, mine)) is not None
-                }
+                planned = {group.log.bandit_id: self._planned(group, mine) for group in groups}
+                batches = {bandit: batch for bandit, batch in planned.items() if batch is not None}
                 accepted = self.store.append(batches) if batches else set()
-        except BanditError as error:
-            return self._after_error(mine, logs, error, lock)
         except _BrokenError as broken:  # whoever leads for this bandit gets the error
             self._dissolve([broken.log])
             return [log for log in logs if log is not broken.log]
         return [group.log for group in groups if not self._is_finished(group, accepted, lock)]
-
-    def _after_error(self, mine: Ticket, logs: list[EventLog], error: BanditError, lock: bool) -> list[EventLog]:
-        """Return the logs to try again, with a lock, after an error of the whole transaction."""
-        if isinstance(error, Contention):
-            if mine.deadline.is_over():
-                error = mine.deadline.error("other writers")
-            elif lock and any(
-                log is not mine.log for log in self.line.waiting()
-            ):  # another process is at work on this bandit: others come first
-                self.line.send_back(mine)
-                self._dissolve(logs)
-                return []
-            else:
-                return logs
-        elif not lock and not isinstance(error, TimedOut):
-            return logs  # under a lock, it is found out what is wrong, if anything is
-        self._fail(logs, mine, error)
-        return []
 
     def _locked(self, logs: list[EventLog]) -> list[EventLog]:
         """Lock logs and take in what others have written; returns those that can be written now."""
@@ -244,19 +239,22 @@ class Commits:
                 if log.bandit_id in facts:
                     log.take_in(facts[log.bandit_id].events)
             except BanditError as error:
-                self._tell(log, error)
+                self._tell([log], error)
             else:
                 (ready if log.bandit_id in facts and log.is_ready else unready).append(log)
         self._dissolve(unready)
         return ready
 
+    def _group(self, log: EventLog) -> Group:
+        """Return what is not finished of a log, or nothing."""
+        return self._unfinished.get(log) or Group(log)
+
     def _gather(self, logs: Sequence[EventLog]) -> list[Group]:
         """Claim what waits for some logs: a fair share for each."""
         waiting, groups = self.line.waiting(), []
         for log in logs:
-            group = self._unfinished.get(log) or Group(log)
-            self._unfinished[log] = group
-            group.claim(fair_share(waiting.get(log, []), LARGEST_TRANSACTION // len(logs)))
+            group = self._unfinished[log] = self._group(log)
+            group.claim(waiting.get(log, []), LARGEST_TRANSACTION // len(logs))
             groups.append(group)
         return groups
 
@@ -285,40 +283,29 @@ class Commits:
     def _is_finished(self, group: Group, accepted: set[int], lock: bool) -> bool:
         log, error = group.log, group.error
         if error is not None:
-            self._tell(log, error)
+            self._tell([log], error)
             return True
         if not group.is_done(log.bandit_id in accepted, lock):
             return False
         del self._unfinished[log]
         group.deliver()
-        if log.observers:
-            notify(log.observers, group.measurement(None))
         with contextlib.suppress(BanditError):  # the next caller is told
             log.after_append()
         return True
 
-    def _fail(self, logs: Sequence[EventLog], mine: Ticket, error: BanditError) -> None:
-        """Tell those whom an error concerns, which is about the whole transaction."""
-        is_timeout = isinstance(error, TimedOut)
-        if is_timeout:  # the others may have more time
-            (self._unfinished.get(mine.log) or Group(mine.log)).fail(error, [mine])
-        unknown = isinstance(error, StorageError) and error.may_be_written
+    def _tell(self, logs: Sequence[EventLog], error: BanditError) -> None:
+        """Give an error to all who wait for some logs."""
+        waiting = self.line.waiting()
         for log in logs:
-            group = self._unfinished.get(log)
-            if unknown and group is not None and group.attempts and not group.is_second_try:
-                group.is_second_try = not is_timeout  # whoever leads next finds out whether it was written
-            elif is_timeout:
-                self._dissolve([log])
-                notify(log.observers, (group or Group(log)).measurement(type(error).__name__))
-            else:
-                self._tell(log, error)
+            group = self._group(log)
+            self._unfinished.pop(log, None)
+            group.claim(waiting.get(log, []))
+            group.fail(error, group.tickets)
 
-    def _tell(self, log: EventLog, error: BanditError, *more: Ticket) -> None:
-        """Give an error to all who wait for a log."""
-        group = self._unfinished.pop(log, None) or Group(log)
-        group.claim(self.line.waiting().get(log, []))
-        group.fail(error, [*group.tickets, *more])
-        notify(log.observers, group.measurement(type(error).__name__))
+    def _give_up(self, mine: Ticket, logs: Sequence[EventLog], error: BanditError) -> None:
+        """Tell the caller whose time is over; the others may have more."""
+        self._group(mine.log).fail(error, [mine])
+        self._dissolve(logs)
 
     def _dissolve(self, logs: Sequence[EventLog]) -> None:
         """Let the callers of some logs wait again: nothing has been written for them."""

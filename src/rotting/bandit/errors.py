@@ -6,6 +6,8 @@ that does not answer, or a connection that breaks, may still have written what i
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Self
 
 from rotting.errors import BadValue, RottingError
@@ -17,14 +19,7 @@ class BanditError(RottingError):
     @classmethod
     def from_error(cls, error: RottingError) -> Self:
         """Return an error of this class with the fields of another."""
-        return cls(
-            error.problem,
-            owner=error.owner,
-            name=error.name,
-            value=error.value,
-            expected=error.expected,
-            hint=error.hint,
-        )
+        return cls(**vars(error))
 
 
 class UnboundedRewards(UserWarning):
@@ -45,6 +40,17 @@ class RewardOutOfRange(BadReward):
 
 class BadSettings(BanditError, BadValue):
     """The settings of a bandit, or an argument of one of its methods, make no sense."""
+
+
+@contextlib.contextmanager
+def as_bad_settings() -> Iterator[None]:
+    """Let a value that cannot be used be an error of a bandit."""
+    try:
+        yield
+    except BanditError:
+        raise
+    except BadValue as error:
+        raise BadSettings.from_error(error) from None
 
 
 class SettingsConflict(BanditError, BadValue):

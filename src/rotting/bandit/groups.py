@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +15,7 @@ from rotting.bandit.errors import BanditError, StorageError, TimedOut
 from rotting.bandit.line import Ticket
 from rotting.bandit.log.snapshotting import row_of
 from rotting.bandit.log.stored import Early, with_early
-from rotting.bandit.metrics import Measurement
+from rotting.bandit.metrics import Measurement, notify
 from rotting.bandit.store.contract import Batch
 
 if TYPE_CHECKING:
@@ -48,24 +49,25 @@ class Group:
         self.tickets: list[Ticket] = []
         self.attempts: list[Attempt] = []  # to write it; the last one, or one that was thought to have failed, counts
         self.facts = NOTHING
-        self.is_second_try = False
         self.error: BanditError | None = None  # that concerns this log alone
         self._attempt: Attempt | None = None  # of the transaction in progress, ...
         self._found: Attempt | None = None  # ... and the one that the log has
         self._expired = False
         self._begun = self._turn = time.perf_counter()
-        self._settled, self._caught_up = 0, log.caught_up
+        self._settled, self._conflicts, self._caught_up = 0, 0, log.caught_up
 
     # Before the transaction ends.
 
-    def claim(self, tickets: Sequence[Ticket]) -> None:
-        """Take tickets that nobody else has, and leave those whose callers have given up."""
+    def claim(self, tickets: Sequence[Ticket], largest: float = math.inf) -> None:
+        """Take tickets that nobody else has, with so many requests; leave those whose callers have given up."""
         self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
+        size = 0
         for ticket in tickets:
-            if self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone):
+            if size >= largest or (self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone)):
                 return
             if ticket.claim():
                 self.tickets.append(ticket)
+            size += len(ticket.requests)
 
     def question(self) -> tuple[Question, Early] | None:
         """Return what must be asked of the store; None if the state says everything."""
@@ -83,10 +85,9 @@ class Group:
         log, state = self.log, self.log.state
         self._turn = self._turn if self.attempts else time.perf_counter()
         self._found = next((each for each in self.attempts if self._is_in_log(each)), None)
-        if self._found is not None and self._only_settles(self._found):
-            self._found = None
-        if self._found is not None:
+        if self._found is not None and not self._only_settles(self._found):
             return None
+        self._found = None
         requests = [request for ticket in self.tickets for request in ticket.requests]
         made = plan(state, log.now(), log.identifiers, self.facts, requests, settle_overdue=not self._expired)
         self._attempt = Attempt(made, self.tickets)
@@ -126,6 +127,7 @@ class Group:
             self._found = attempt  # nothing to write, and nobody has written anything meanwhile
         elif attempt is not None and attempt.plan.events:
             self.attempts.remove(attempt)  # refused: it will never be there
+            self._conflicts += 1
         return self._found is not None
 
     def deliver(self) -> None:
@@ -136,13 +138,17 @@ class Group:
             ticket.settle(done.plan.outcomes[start : start + len(ticket.requests)])
             start += len(ticket.requests)
         self.release()
+        if self.log.observers:
+            notify(self.log.observers, self.measurement(None))
 
     def fail(self, error: BanditError, tickets: Sequence[Ticket]) -> None:
         """Give callers an error; it says so if an earlier attempt, whose answer was lost, may have been written."""
         for ticket in tickets:
             if not ticket.is_settled:
                 tried = any(ticket in attempt.tickets for attempt in self.attempts)
-                ticket.fail(doubted(error, ticket) if tried else error)
+                ticket.settle(doubted(error, ticket) if tried else error)
+        if self.log.observers:
+            notify(self.log.observers, self.measurement(type(error).__name__))
 
     def release(self) -> None:
         """Let others decide about the tickets that are not settled."""
@@ -162,7 +168,7 @@ class Group:
             calls=len(tickets),
             events=len(made.events) + self._settled,
             expired=self._settled,
-            conflicts=max(0, len(self.attempts) - 1),
+            conflicts=self._conflicts,
             caught_up=self.log.caught_up - self._caught_up,
             pending=len(self.log.state.pending),
             error=error,

@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 class Ticket:
     """The requests of one caller to one log."""
 
-    __slots__ = ("_claim", "abandoned", "deadline", "error", "log", "outcomes", "requests", "wake")
+    __slots__ = ("_answer", "_claim", "abandoned", "deadline", "log", "requests", "wake")
 
     def __init__(self, log: EventLog, requests: Sequence[Request], deadline: Deadline, wake: Callable[[], None]):
         self.log = log
         self.requests = requests
         self.deadline = deadline
         self.wake = wake
-        self.outcomes: list[Outcome] | None = None
-        self.error: Exception | None = None
+        self._answer: list[Outcome] | Exception | None = None
         self.abandoned = False  # its caller no longer waits
         # A lock, because taking it without waiting is one step, whatever a signal interrupts.
         self._claim = threading.Lock()
@@ -45,7 +44,7 @@ class Ticket:
     @property
     def is_settled(self) -> bool:
         """Whether nobody need do anything about it any more."""
-        return self.outcomes is not None or self.error is not None or self.abandoned
+        return self._answer is not None or self.abandoned
 
     def claim(self) -> bool:
         """Say whether the caller of this method may decide about the ticket."""
@@ -55,23 +54,20 @@ class Ticket:
         """Let others decide about the ticket, which nothing has been written for."""
         self._claim.release()
 
-    def settle(self, outcomes: list[Outcome]) -> None:
-        """Give the caller its outcomes."""
-        self.outcomes = outcomes
-        self.wake()
-
-    def fail(self, error: Exception) -> None:
-        """Give the caller an error of its own."""
-        self.error = copy.copy(error)
-        self.error.__cause__ = error.__cause__
+    def settle(self, answer: list[Outcome] | Exception) -> None:
+        """Give the caller its outcomes, or an error of its own."""
+        if isinstance(answer, Exception):
+            cause, answer = answer.__cause__, copy.copy(answer)
+            answer.__cause__ = cause
+        self._answer = answer
         self.wake()
 
     def result(self) -> list[Outcome]:
         """Return the outcomes, or raise the error."""
-        if self.error is not None:
-            raise self.error
-        assert self.outcomes is not None
-        return self.outcomes
+        assert self._answer is not None
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
 
     def withdraw(self) -> BanditError | None:
         """Return the error of a caller who gives up; None if somebody is carrying out the ticket right now."""
@@ -110,8 +106,7 @@ class Line:
 
     def send_back(self, ticket: Ticket) -> None:
         """Let others come before a ticket that cannot be carried out now."""
-        if ticket in self._tickets:
-            self._tickets.remove(ticket)
+        self._tickets.remove(ticket)
         self._tickets.append(ticket)
 
     def abandon(self) -> None:
@@ -119,13 +114,3 @@ class Line:
         for ticket in self._tickets:
             ticket.abandoned = True
         self._tickets.clear()
-
-
-def fair_share(tickets: Sequence[Ticket], largest: int) -> list[Ticket]:
-    """Return the first tickets that have so many requests together: at least one ticket."""
-    taken, size = [], 0
-    for ticket in tickets:
-        if size < largest:
-            taken.append(ticket)
-            size += len(ticket.requests)
-    return taken

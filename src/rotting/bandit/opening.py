@@ -33,9 +33,8 @@ def open_log(
     BanditSettings.check_names(given)
     wanted = {setting: value for setting, value in given.items() if value is not None}
     fresh = BanditSettings(**wanted) if "policy" in wanted else None  # type: ignore[arg-type]
-    new = NewBandit(name, fresh, arms, warm)
-    log = open_on(Commits(open_store(url)), new)
-    log.state.settings.check_same(name, given)
+    log = open_on(Commits(open_store(url)), NewBandit(name, fresh, arms, warm))
+    log.state.settings.check_same(name, wanted)
     return log
 
 

@@ -6,7 +6,6 @@ that a new segment begins with, and its log says when they were changed.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import heapq
 import json
@@ -25,7 +24,6 @@ from rotting.bandit.core.settings import BanditSettings, SettingsChange, Setting
 from rotting.bandit.errors import BadName, BadSettings, SettingsConflict, UnknownBandit, UnknownDecision
 from rotting.bandit.log.warming import Imported, WarmStart
 from rotting.bandit.opening import NewBandit, open_if_there, open_on
-from rotting.bandit.store.contract import Store
 from rotting.errors import quoted
 from rotting.policies import Policy
 
@@ -51,17 +49,12 @@ class Template:
     def __init__(self, text: object):
         self.text = good_name("template", text)
         self.fields = _FIELD.findall(self.text)
-        if not self.fields or len(set(self.fields)) < len(self.fields):
+        if not self.fields or len({*self.fields, *_ARGUMENTS}) < len(self.fields) + len(_ARGUMENTS):
             raise BadName(
-                f"template {quoted(text)} has no fields, or one of them twice",
+                f"template {quoted(text)} has no fields, or one of them twice, or one that is called like an argument "
+                "of `decide`",
                 value=text,
                 expected="for example 'homepage/{{country}}/{{device}}'",
-            )
-        if reserved := _ARGUMENTS & set(self.fields):
-            raise BadName(
-                f"template {quoted(text)} has a field that is called like an argument of `decide`",
-                value=text,
-                expected=f"another name than {min(reserved)}",
             )
         parts = _FIELD.split(self.text)
         pattern = (f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts))
@@ -198,12 +191,10 @@ class Segments:
             for bandit in self._open.values():
                 if bandit._log.token == token:
                     return bandit
-        with self.head._log.commits.held(), self._store.reading():
-            found = self._store.find(token=token)
-        name = None if found is None else found.name
-        if name is not None and self.template.values_of(name) is not None:
-            with contextlib.suppress(SettingsConflict):  # not one of this template's
-                return self._bandit(name)
+        with self.head._log.reading() as stored:
+            found = stored.store.find(token=token)
+        if found is not None and _template_in(found.settings) == self.template.text:
+            return self._bandit(found.name)
         raise UnknownDecision(
             f"no segment of {quoted(self.template.text)} took the decision {quoted(decision)}", value=decision
         )
@@ -216,13 +207,9 @@ class Segments:
 
     def _made(self) -> list[str]:
         """Return the names of all segments, the newest first."""
-        with self.head._log.commits.held(), self._store.reading():
-            rows = self._store.bandits(self.template.prefix)
+        with self.head._log.reading() as stored:
+            rows = stored.store.bandits(self.template.prefix)
         return [row.name for row in rows[::-1] if _template_in(row.settings) == self.template.text]
-
-    @property
-    def _store(self) -> Store:
-        return self.head._log.store
 
     def change(self, **settings: Unpack[SettingsChange]) -> int:
         """Change settings of the template, and so of new segments, and of every segment; returns how many had others.
@@ -257,15 +244,14 @@ class Segments:
         for done, name in enumerate(names, start=1):
             report = reports[name] = self._bandit(name).report()
             for arm in report.arms:
-                total = totals.setdefault(arm.arm, {"shows": 0, "rewards": 0, "sum": 0.0})
+                total = totals.setdefault(arm.arm, {"shows": 0, "rewards": 0, "mean": 0.0})
                 total["shows"] += arm.shows
                 total["rewards"] += arm.rewards
-                total["sum"] += float(report.values[arm.arm].sum())
+                total["mean"] += float(report.values[arm.arm].sum())
             if progress is not None:
                 progress(done, len(names))
         for total in totals.values():
-            total["mean"] = total["sum"] / total["rewards"] if total["rewards"] else None
-            del total["sum"]
+            total["mean"] = total["mean"] / total["rewards"] if total["rewards"] else None
         return SegmentsReport(self.template.text, reports, totals)
 
     def close(self) -> None:
@@ -317,9 +303,9 @@ class Segments:
         found: dict[str, list[tuple[float, Imported]]] = {arm: [] for arm in arms}
         for name in names:
             log = self._bandit(name)._log
-            with log.reading():
+            with log.reading() as stored:
                 known = log.state.names
-                for at, arm, value in self._store.latest_rewards(log.bandit_id, self._siblings * len(known)):
+                for at, arm, value in stored.store.latest_rewards(log.bandit_id, self._siblings * len(known)):
                     if known[arm] in found:
                         found[known[arm]].append((at, Imported(known[arm], value, at)))
         latest = [each for some in found.values() for each in heapq.nlargest(self._siblings, some)]

@@ -7,7 +7,9 @@ exactly: at every point where a process touches the store, the world may let ano
 move the clock, lose an answer, fail, or end the process. Every few steps it is checked that what was promised holds.
 A seed that fails is shrunk to the steps that it needs.
 
-Threads and coroutines that share a process are not simulated: the tests of the queue and the chaos tests see to them.
+In company (`--company`), callers in coroutines of one process wait in the same line, and some give up at any point; and
+processes end and start while others work. Threads that share a process are not simulated: the tests of the queue and
+the chaos tests see to them.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from rotting.bandit import Bandit, BanditError, Bandits, Choice, StorageError
-from rotting.bandit.store import BanditRow, Event, kept_by
+from rotting.bandit import Bandit, BanditError, Bandits, Choice, Decide, Outcome, StorageError
+from rotting.bandit.store import BanditRow, Deadline, Event, kept_by
 from rotting.policies import EffFEWA
 from rotting.testing.memory import MemoryStore, Place
 
@@ -33,6 +36,8 @@ NAMES = ("hero", "aside")
 LATE = 0.2  # seconds after its deadline within which a call returns
 STEPS, CHECK_EVERY = 60, 6
 LARGEST_BATCH = 3  # decisions of one request
+COMPANY = 2**32  # steps from this number on are in company
+GIVES_UP = 0.1  # the probability that a caller in a coroutine gives up at a point
 WAIT = 0.01  # seconds that a process waits before it looks again whether a log is free
 
 
@@ -78,6 +83,7 @@ class World:
         self._depth = 0
         self._trouble = 0.0  # the probability that something happens at a point
         self._running: list[int] = []  # the processes that are in the middle of something
+        self._waiting: list[Any] = []  # tickets of callers in coroutines
         self.counts: Counter[str] = Counter()
         self.known = {name: Acknowledged() for name in NAMES}
         self.place = Place(lambda: self._wall, self._fault, self._wait)
@@ -100,6 +106,10 @@ class World:
 
     def _fault(self, point: str) -> None:
         self._tick(self._dice.random() * 0.002)
+        for ticket in self._waiting:
+            if not ticket.is_settled and self._dice.random() < GIVES_UP:
+                self.counts[f"given up at {point}"] += 1
+                ticket.abandoned = True
         if self._dice.random() >= self._trouble:
             return
         what = self._dice.choice(("other", "other", "other", "slow", "clock", "fail", "crash"))
@@ -141,7 +151,7 @@ class World:
         self._running.append(number)
         self._depth += 1
         try:
-            self._act(number)
+            (self._act if seed < COMPANY else self._act_in_company)(number)
         except CrashError:
             self._processes[number] = None
         finally:
@@ -172,6 +182,34 @@ class World:
         except StorageError:
             self._processes[number] = None  # it could not even open its bandits
 
+    def _act_in_company(self, number: int) -> None:
+        """Let a process start and do something, or carry out what several coroutines ask for at once."""
+        process = self._processes[number]
+        if process is None or self._dice.random() < 0.3:
+            self.counts["start"] += 1
+            self._processes[number] = None
+            self._act(number)
+            return
+        self.counts["together"] += 1
+        stalled, timeout = self._stalls(), self._dice.choice((0.0, 0.1, 1.0, 5.0))
+        deadline, waited, asked = Deadline(timeout), self._waiting, list[Any]()
+        for _ in range(self._dice.randrange(2, 6)):
+            name = self._dice.choice(NAMES)
+            key, log = f"coroutine {self._dice.random()}", process.bandits[name]._log
+            ticket = log.commits.put(log, [Decide(1, key=key)], deadline, lambda: None)
+            asked.append((ticket, key, process.bandits[name], self.known[name]))
+        self._waiting = [ticket for ticket, *_ in asked]
+        try:
+            for ticket in self._waiting:
+                ticket.log.commits.lead_for(ticket)
+        finally:
+            self._waiting = waited
+        for ticket, key, bandit, known in asked:
+            if not ticket.abandoned:
+                self._note(bandit, known, key, ticket.result)
+        if self._monotonic > deadline.at + LATE and self._stalls() == stalled:
+            raise BrokenPromiseError(f"coroutines waited {self._monotonic - deadline.at:.2f} s beyond their deadline")
+
     def _stalls(self) -> int:
         """Return how often time has passed that the process which acts could not see: it slept, or others acted."""
         return sum(self.counts[f"{what} at {each}"] for what in ("slow", "other") for each in POINTS)
@@ -196,8 +234,18 @@ class World:
             self._ask(bandit, known, key, max(1, len(known.keys[key])), timeout)
 
     def _ask(self, bandit: Bandit, known: Acknowledged, key: str, number: int, timeout: float) -> None:
+        self._answered(bandit, known, key, lambda: bandit.decide(number, key=key, timeout=timeout))
+
+    def _note(self, bandit: Bandit, known: Acknowledged, key: str, result: Callable[[], list[Outcome]]) -> None:
+        """Take note of the result of a coroutine's request for a decision."""
         try:
-            choices: list[Choice] = bandit.decide(number, key=key, timeout=timeout)
+            self._answered(bandit, known, key, lambda: choices_of(*result()))
+        except BanditError as error:
+            self.counts[type(error).__name__] += 1
+
+    def _answered(self, bandit: Bandit, known: Acknowledged, key: str, answer: Callable[[], list[Choice]]) -> None:
+        try:
+            choices = answer()
         except StorageError as error:
             self.counts["unknown" if error.may_be_written else "not written"] += 1
             if key not in known.keys:
@@ -297,6 +345,14 @@ class World:
 POINTS = ("connect", "read", "lock", "append", "sent", "written")
 
 
+def choices_of(outcome: Outcome) -> list[Choice]:
+    """Return the choices of an outcome; if it is an error, raise it."""
+    if isinstance(outcome, BanditError):
+        raise outcome
+    assert isinstance(outcome, list)
+    return outcome
+
+
 def _seq(decision: str) -> int:
     return int(decision.split("-")[1])
 
@@ -304,10 +360,10 @@ def _seq(decision: str) -> int:
 # Seeds.
 
 
-def steps_of(seed: int, number: int = STEPS) -> list[int]:
-    """Return what a seed lets happen: a number for each step."""
+def steps_of(seed: int, number: int = STEPS, company: bool = False) -> list[int]:
+    """Return what a seed lets happen: a number for each step; every third one may be in company."""
     dice = random.Random(seed)
-    return [dice.randrange(2**32) for _ in range(number)]
+    return [dice.randrange(COMPANY) + COMPANY * (company and place % 3 == 0) for place in range(number)]
 
 
 def play(seed: int, steps: Sequence[int]) -> tuple[Exception | None, Counter[str]]:
@@ -338,19 +394,21 @@ def shrunk(seed: int, steps: list[int]) -> list[int]:
     return steps
 
 
-def fails(seed: int, steps: int = STEPS) -> tuple[int, str | None, Counter[str]]:
+def fails(seed: int, company: bool = False) -> tuple[int, str | None, Counter[str]]:
     """Play a seed; returns it, what went wrong in words, and what happened how often."""
-    error, counts = play(seed, steps_of(seed, steps))
+    error, counts = play(seed, steps_of(seed, company=company))
     return seed, None if error is None else f"{type(error).__name__}: {error}", counts
 
 
-def failures(seeds: Sequence[int], jobs: int = 1) -> Iterator[tuple[int, str | None, Counter[str]]]:
+def failures(
+    seeds: Sequence[int], jobs: int = 1, company: bool = False
+) -> Iterator[tuple[int, str | None, Counter[str]]]:
     """Play seeds, on so many processors."""
     if jobs == 1:
-        yield from map(fails, seeds)
+        yield from map(partial(fails, company=company), seeds)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(partial(fails), seeds, chunksize=8)
+        yield from pool.map(partial(fails, company=company), seeds, chunksize=8)
 
 
 def main() -> int:
@@ -359,14 +417,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=200, help="how many")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--jobs", type=int, default=1, help="processes to play them in")
+    parser.add_argument("--company", action="store_true", help="with coroutines that give up, and processes that start")
     given = parser.parse_args()
     total: Counter[str] = Counter()
     failed = 0
-    for seed, words, counts in failures(range(given.first, given.first + given.seeds), given.jobs):
+    for seed, words, counts in failures(range(given.first, given.first + given.seeds), given.jobs, given.company):
         total += counts
         if words is not None:
             failed += 1
-            print(f"seed {seed} fails: {words}\n  steps {shrunk(seed, steps_of(seed))}", flush=True)
+            steps = shrunk(seed, steps_of(seed, company=given.company))
+            print(f"seed {seed} fails: {words}\n  steps {steps}", flush=True)
     for what, number in sorted(total.items()):
         print(f"{number:9,}  {what}")
     print(f"{failed} of {given.seeds} seeds failed")

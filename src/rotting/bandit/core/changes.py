@@ -49,16 +49,24 @@ def setting_changes(state: BanditState, now: float, changes: Mapping[str, object
 
 
 def arm_changes(
-    state: BanditState, now: float, add: Iterable[str], retire: Iterable[str] = (), restore: Iterable[str] = ()
+    state: BanditState,
+    now: float,
+    add: Iterable[str] = (),
+    retire: Iterable[str] = (),
+    restore: Iterable[str] = (),
+    add_new: Iterable[str] = (),
 ) -> list[Event]:
-    """Return the events that add, retire and restore arms, in this order; none for what is so already."""
+    """Return the events that add, retire and restore arms, in this order; none for what is so already.
+
+    Those that there are already are refused by `add`, and left as they are by `add_new`.
+    """
     events: list[Event] = []
     index, live = dict(state.index), list(state.live)
 
     def change(kind: Kind, arm: int, name: str | None = None) -> None:
         events.append(Event(state.seq + 1 + len(events), kind, now, arm, name))
 
-    for name in add:
+    for name in [*add, *(name for name in add_new if name not in index)]:
         if name in index:
             raise BadName(
                 f"bandit {quoted(state.bandit_name)} already has an arm {quoted(name)}",

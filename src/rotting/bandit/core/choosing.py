@@ -55,26 +55,23 @@ def pick(state: BanditState, seq: int, arms: Sequence[int], counts: Counts) -> P
         arm, why = _policy_choice(state, seq, arms, counts.in_flight)
     else:
         arm, why = forced, "below its minimum of exposures"
-    chosen = arm
+    chosen, held_out, control = arm, None, _control(state, arms)
     if epsilon > 0.0:
         # The floor: with probability epsilon, any arm.
         draw, place = _draws(state, EXPLORATION, seq)
         if draw < epsilon:
             chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
-    probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
-    held_out: int | None = None
-    control = _control(state, arms)
     if share > 0.0 and control is not None:
         # The holdout: with this share, the control arm, or any arm.
         draw, place = _draws(state, HOLDOUT, seq)
-        held_out = 0
-        if draw < share:
-            held_out, why = 1, f"holdout: {share:g} of decisions"
-            chosen = arms[place % len(arms)] if control == NO_ARM else control
-        of_policy = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
+        held_out = int(draw < share)
+        if held_out:
+            chosen, why = arms[place % len(arms)] if control == NO_ARM else control, f"holdout: {share:g} of decisions"
+    probability = epsilon / len(arms) + (1.0 - epsilon) * (chosen == arm)
+    if held_out is not None:
         of_holdout = 1.0 / len(arms) if control == NO_ARM else float(chosen == control)
-        probability = share * of_holdout + (1.0 - share) * of_policy
-    return Pick(chosen, why, None if state.randomised else probability, held_out)
+        probability = share * of_holdout + (1.0 - share) * probability
+    return Pick(chosen, why, None if state.policy.randomised else probability, held_out)
 
 
 def _draws(state: BanditState, use: int, seq: int) -> tuple[float, int]:

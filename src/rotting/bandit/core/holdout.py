@@ -63,16 +63,15 @@ class HoldoutTally:
     def from_list(cls, content: Sequence[object]) -> HoldoutTally:
         """Return what `to_list` described; ValueError if `content` describes none."""
         match content:
-            case [int(since), [int(policy), int(holdout)], [list(first), list(second)]]:
-                return cls(since, [policy, holdout], [_moments(first), _moments(second)])
+            case [
+                int(since),
+                [int(), int()] as decisions,
+                [[int(), float(), float()], [int(), float(), float()]] as rewards,
+            ]:
+                moments = [Moments(*each) for each in rewards]  # type: ignore[arg-type]
+                if all(each.number >= 0 and each.squares >= 0.0 and math.isfinite(each.mean) for each in moments):
+                    return cls(since, list(decisions), moments)
         raise ValueError("not a tally of a holdout")
-
-
-def _moments(content: list[object]) -> Moments:
-    match content:
-        case [int(number), float(mean), float(squares)] if number >= 0 and squares >= 0.0 and math.isfinite(mean):
-            return Moments(number, mean, squares)
-    raise ValueError("not the moments of rewards")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +98,8 @@ class HoldoutReport:
 def holdout_report(share: float, control: str | None, tally: HoldoutTally) -> HoldoutReport:
     """Return the report on a holdout of this share."""
     policy, holdout = tally.rewards
-    lift = policy.mean - holdout.mean if policy.number and holdout.number else None
+    means = (policy.mean if policy.number else None, holdout.mean if holdout.number else None)
+    lift = None if None in means else policy.mean - holdout.mean
     error = _standard_error(policy, holdout)
     return HoldoutReport(
         share=share,
@@ -107,7 +107,7 @@ def holdout_report(share: float, control: str | None, tally: HoldoutTally) -> Ho
         since=tally.since,
         decisions=(tally.decisions[POLICY], tally.decisions[HOLDOUT]),
         rewards=(policy.number, holdout.number),
-        means=(policy.mean if policy.number else None, holdout.mean if holdout.number else None),
+        means=means,
         lift=lift,
         low=None if lift is None or error is None else lift - NORMAL_QUANTILE * error,
         high=None if lift is None or error is None else lift + NORMAL_QUANTILE * error,

@@ -7,9 +7,10 @@ look at objects with fields again and again, while everybody waits, and a snapsh
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import NamedTuple
 
+from rotting.bandit.core.events import Event
 from rotting.errors import DamagedFile
 
 # The number of the decision, `since`, `arm`, `shown`, `holdout` (-1: None), and the length of the identifier after it.
@@ -25,13 +26,18 @@ class Pending(NamedTuple):
     decision: str  # its identifier
     holdout: int | None = None  # as in `rotting.bandit.core.events.Event`
 
+    def events(self, seq: int) -> list[Event]:
+        """Return the events of this decision, number `seq`, as far as they matter."""
+        decided = Event(seq, "decided", self.since, self.arm, decision=self.decision, holdout=self.holdout)
+        return [decided, Event(seq + 1, "shown", self.since, self.arm, target=seq)] if self.shown else [decided]
 
-class PendingDecisions:
+
+class PendingDecisions(MutableMapping[int, Pending]):
     """Decisions that wait, by the number of their event, in the order in which they were put here.
 
     >>> waiting = PendingDecisions()
-    >>> waiting.put(7, Pending(arm=0, since=1.5, shown=False, decision="7d4db8e63b-7-e2d33c838241"))
-    >>> waiting.get(7)
+    >>> waiting[7] = Pending(arm=0, since=1.5, shown=False, decision="7d4db8e63b-7-e2d33c838241")
+    >>> waiting[7]
     Pending(arm=0, since=1.5, shown=False, decision='7d4db8e63b-7-e2d33c838241', holdout=None)
     >>> PendingDecisions.from_bytes(waiting.to_bytes()) == waiting
     True
@@ -40,30 +46,28 @@ class PendingDecisions:
     def __init__(self) -> None:
         self._rows: dict[int, bytes] = {}
 
-    def put(self, seq: int, waiting: Pending) -> None:
-        """Add a decision as the last one."""
+    def __setitem__(self, seq: int, waiting: Pending) -> None:
         arm, since, shown, decision, holdout = waiting
         identifier = decision.encode()
         row = _ROW.pack(seq, since, arm, shown, -1 if holdout is None else holdout, len(identifier)) + identifier
         self._rows[seq] = row
 
-    def get(self, seq: int) -> Pending | None:
-        """Return a decision, None if it does not wait."""
-        row = self._rows.get(seq)
-        return None if row is None else _read(row)
+    def __getitem__(self, seq: int) -> Pending:
+        row = self._rows[seq]
+        _, since, arm, shown, holdout, _ = _ROW.unpack_from(row)
+        return Pending(arm, since, shown == 1, row[_ROW.size :].decode(), None if holdout < 0 else holdout)
 
-    def pop(self, seq: int) -> Pending | None:
-        """Remove a decision and return it, None if it does not wait."""
-        row = self._rows.pop(seq, None)
-        return None if row is None else _read(row)
+    def __delitem__(self, seq: int) -> None:
+        del self._rows[seq]
 
-    def values(self) -> Iterator[Pending]:
-        """Yield all of them, without their numbers."""
-        return map(_read, self._rows.values())
+    def __contains__(self, seq: object) -> bool:
+        return seq in self._rows  # much quicker than to read the row
 
-    def items(self) -> Iterator[tuple[int, Pending]]:
-        """Yield all of them."""
-        return ((seq, _read(row)) for seq, row in self._rows.items())
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def copy(self) -> PendingDecisions:
         """Return a copy that does not follow what happens to this one."""
@@ -88,19 +92,3 @@ class PendingDecisions:
                 raise DamagedFile("makes no sense", owner="snapshot", name="pending", value=row)
             found._rows[seq], start = row, end
         return found
-
-    def __contains__(self, seq: int) -> bool:
-        return seq in self._rows
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PendingDecisions) and self._rows == other._rows
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _read(row: bytes) -> Pending:
-    _, since, arm, shown, holdout, _ = _ROW.unpack_from(row)
-    return Pending(arm, since, shown == 1, row[_ROW.size :].decode(), None if holdout < 0 else holdout)

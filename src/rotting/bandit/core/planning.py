@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 from rotting.bandit.core.changes import expiry, known_arm
 from rotting.bandit.core.choosing import Counts, counts_at, pick
-from rotting.bandit.core.events import Event, Facts, check_event
+from rotting.bandit.core.events import Event, Facts, Kind, check_event
 from rotting.bandit.core.identifiers import Identifiers, seq_of
-from rotting.bandit.core.pending import Pending
-from rotting.bandit.core.requests import AllRewards, AllShown, Change, Choice, Decide, Outcome, Request, Reward, Shown
+from rotting.bandit.core.requests import All, Change, Choice, Decide, Outcome, Request, Reward, Shown
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import (
     BanditError,
@@ -32,20 +31,17 @@ REPEATED = "decided before, with the same key"
 
 def wanted(state: BanditState, requests: Iterable[Request]) -> tuple[list[int], list[str]]:
     """Return what the log must be asked about: decisions that the state does not hold, and keys."""
-    named: list[object] = []
+    numbers: set[int | None] = set()
     keys: list[str] = []
     for request in requests:
         match request:
             case Decide(key=str(key)):
                 keys.append(key)
-            case Shown(decision) | Reward(decision, _):
-                named.append(decision)
-            case AllShown(decisions):
-                named += decisions
-            case AllRewards(rewards):
-                named += [each.decision for each in rewards if isinstance(each, Reward)]
-    numbers = {seq for each in named if (seq := seq_of(each)) is not None and seq not in state.pending}
-    return sorted(seq for seq in numbers if 0 < seq <= state.seq), keys
+            case Shown(decision) | Reward(decision):
+                numbers.add(seq_of(decision))
+            case All(parts):
+                numbers.update(seq_of(part.decision) for part in parts if not isinstance(part, BanditError))
+    return sorted(seq for seq in numbers if seq and seq <= state.seq and seq not in state.pending), keys
 
 
 class Plan(NamedTuple):
@@ -86,11 +82,9 @@ class _Draft:
     def __init__(self, state: BanditState, now: float, identifiers: Identifiers, facts: Facts):
         self.events: list[Event] = []
         self._state, self._now, self._identifiers = state, now, identifiers
-        self._about, self._keyed = facts.about, dict(facts.keyed)
+        self._logged, self._keyed = facts.about, dict(facts.keyed)
         self._counts = Counts(*map(list, counts_at(state, now)))
-        self._counted = state.settings.count == "decided"
-        # The events that are planned, by their kind and the number of the decision that they are about.
-        self._planned: dict[tuple[str, int | None], Event] = {}
+        self._outcomes: dict[int, list[Event]] = {}  # the events that are planned about each decision
 
     def outcome(self, request: Request | BanditError) -> Outcome:
         """Plan a request and return its outcome; if it is refused, nothing is planned for it."""
@@ -98,16 +92,13 @@ class _Draft:
         try:
             return self._add(request)  # type: ignore[no-any-return]
         except BanditError as error:
-            self._withdraw(before)
+            while len(self.events) > before:
+                event = self.events.pop()
+                if event.target is None:
+                    self._count(event.arm, -1)
+                else:
+                    self._outcomes[event.target].pop()
             return error
-
-    def _withdraw(self, before: int) -> None:
-        """Forget all events but so many."""
-        for event in self.events[before:]:
-            self._planned.pop((event.kind, event.target), None)
-            if event.kind == "decided":
-                self._count(event.arm, -1)
-        del self.events[before:]
 
     def _add(self, request: Request | BanditError) -> Any:
         match request:
@@ -116,14 +107,12 @@ class _Draft:
                 return choices[0] if request.n is None else choices
             case Shown(decision):
                 return self._show(decision)
-            case Reward():
-                return self._reward(request)
-            case AllShown(decisions):
-                return sum(map(self._show, decisions))
-            case AllRewards(rewards, partial=True):
-                return list(map(self.outcome, rewards))
-            case AllRewards(rewards):
-                return sum(map(self._add, rewards))
+            case Reward(decision, value):
+                return self._reward(decision, value)
+            case All(parts, partial=True):
+                return list(map(self.outcome, parts))
+            case All(parts):
+                return sum(map(self._add, parts))
             case Change(changes):
                 self.events += (events := changes(self._state, self._now))
                 return events
@@ -158,33 +147,34 @@ class _Draft:
         if request.key is not None:
             self.events[first] = self.events[first]._replace(key=request.key, batch=len(reasons))
             self._keyed[request.key] = self.events[first:]
-        return [self._choice(*each) for each in zip(self.events[first:], reasons, strict=True)]
+        return list(map(self._choice, self.events[first:], reasons))
 
     def _count(self, arm: int, number: int) -> None:
         self._counts.limited[arm] += number
-        if self._counted:
+        if self._state.settings.count == "decided":
             self._counts.in_flight[arm] += number
 
     def _live(self, among: list[int] | None) -> list[int]:
         """Return the arms to choose from; refuse those that are retired."""
         state = self._state
-        if among is None and not any(state.live):
+        arms = state.available() if among is None else among
+        if among is None and not arms:
             raise NoArms(f"every arm of bandit {quoted(state.bandit_name)} is retired", hint="restore one, or add one")
-        if among == []:
+        if not arms:
             raise NoArms(
                 "leaves nothing to choose from",
                 name="among",
                 value=among,
                 hint="name at least one arm, or leave {among} out for all",
             )
-        for arm in among or ():
+        for arm in arms:
             if not state.live[arm]:
                 raise RetiredArm(
                     f"arm {quoted(state.names[arm])} of bandit {quoted(state.bandit_name)} is retired",
                     value=state.names[arm],
                     hint="restore it, or leave it out of {among}",
                 )
-        return state.available() if among is None else among
+        return arms
 
     def _repeated(self, request: Decide, events: list[Event], among: str | None) -> list[Choice]:
         """Return what was decided with the same key; the arms may have been retired since."""
@@ -204,66 +194,50 @@ class _Draft:
 
     def _show(self, decision: str) -> bool:
         """Plan that a decision was shown; False if that is known."""
-        seq, waiting = self._look_up(decision)
-        about = [] if waiting is not None else self._read(seq, decision)
-        known = waiting.shown if waiting is not None else any(event.kind == "shown" for event in about)
-        if known or ("shown", seq) in self._planned:
+        decided, *outcomes = self._about(decision)
+        if any(event.kind == "shown" for event in outcomes):
             return False
-        self._settle(Event(self._next, "shown", self._now, (waiting or about[0]).arm, target=seq))
+        self._settle("shown", decided)
         return True
 
-    def _reward(self, request: Reward) -> bool:
+    def _reward(self, decision: str, value: float) -> bool:
         """Plan a reward; False if it is known, an error if another one is."""
-        decision, value = request.decision, request.value
-        seq, waiting = self._look_up(decision)
-        about = [] if waiting is not None else self._read(seq, decision)
-        settled = self._planned.get(("rewarded", seq)) or next((each for each in about if each.value is not None), None)
-        if settled is not None:
-            if settled.value != value:
-                how = "has the reward" if settled.kind == "rewarded" else "was overdue and got the default reward"
-                raise RewardConflict(
-                    f"decision {quoted(decision)} already {how} {settled.value!r}, so it cannot have {value!r}",
-                    value=value,
-                    hint="a reward is given once and not changed",
-                )
-            return False
-        decided = waiting or about[0]
-        self._state.settings.check_reward(value)
-        self._settle(
-            Event(self._next, "rewarded", self._now, decided.arm, target=seq, value=value, holdout=decided.holdout)
-        )
-        return True
+        decided, *outcomes = self._about(decision)
+        settled = next((event for event in outcomes if event.value is not None), None)
+        if settled is None:
+            self._state.settings.check_reward(value)
+            self._settle("rewarded", decided, value, decided.holdout)
+        elif settled.value != value:
+            how = "has the reward" if settled.kind == "rewarded" else "was overdue and got the default reward"
+            raise RewardConflict(
+                f"decision {quoted(decision)} already {how} {settled.value!r}, so it cannot have {value!r}",
+                value=value,
+                hint="a reward is given once and not changed",
+            )
+        return settled is None
 
-    def _settle(self, event: Event) -> None:
-        self._planned[event.kind, event.target] = event
+    def _settle(self, kind: Kind, decided: Event, value: float | None = None, holdout: int | None = None) -> None:
+        event = Event(self._next, kind, self._now, decided.arm, target=decided.seq, value=value, holdout=holdout)
+        self._outcomes.setdefault(decided.seq, []).append(event)
         self.events.append(event)
 
-    def _look_up(self, decision: object) -> tuple[int, Pending | None]:
-        """Return the number of a decision's event and, if it waits, the decision; if not, only the log knows it."""
-        seq = seq_of(decision)
-        waiting = None if seq is None else self._state.pending.get(seq)
-        if seq is None or (waiting is not None and waiting.decision != decision):
-            raise self._unknown(decision)
-        return seq, waiting
-
-    def _read(self, seq: int, decision: object) -> list[Event]:
-        """Return a decision, which must exist, and its outcomes from the log."""
-        state, about = self._state, self._about.get(seq, [])
-        if seq <= state.sealed and not about:
+    def _about(self, decision: object) -> list[Event]:
+        """Return the event of a decision and its outcomes: from the state if it waits, or the log, or planned here."""
+        state, seq = self._state, seq_of(decision) or 0
+        waiting = state.pending.get(seq)
+        about = self._logged.get(seq, []) if waiting is None else waiting.events(seq)
+        if 0 < seq <= state.sealed and not about:
             raise CompactedDecision(
                 f"decision {quoted(decision)} lies in the part of the log of bandit {quoted(state.bandit_name)} that "
                 "was compacted: it had its reward, or was no longer waited for",
                 value=decision,
             )
-        for event in about:
+        for event in about if waiting is None else ():
             check_event(event, len(state.names))
         if not about or about[0].decision != decision:
-            raise self._unknown(decision)
-        return about
-
-    def _unknown(self, decision: object) -> UnknownDecision:
-        return UnknownDecision(
-            f"bandit {quoted(self._state.bandit_name)} took no decision {quoted(decision)}",
-            value=decision,
-            expected="the id of a choice of this bandit",
-        )
+            raise UnknownDecision(
+                f"bandit {quoted(state.bandit_name)} took no decision {quoted(decision)}",
+                value=decision,
+                expected="the id of a choice of this bandit",
+            )
+        return [*about, *self._outcomes.get(seq, ())]

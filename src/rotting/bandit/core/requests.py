@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rotting._core.validation import whole_number
 from rotting.bandit.core.checking import LONGEST_NAME, good_reward, name_list, reward_pairs
-from rotting.bandit.errors import BadSettings, BanditError, StorageError
-from rotting.errors import BadValue
+from rotting.bandit.errors import BadSettings, BanditError, StorageError, as_bad_settings
 
 if TYPE_CHECKING:
     from rotting.bandit.core.events import Event
@@ -47,22 +46,29 @@ class Decide:
 
     def __post_init__(self) -> None:
         if self.n is not None:
-            try:
+            with as_bad_settings():
                 object.__setattr__(self, "n", whole_number("n", self.n, 1, LARGEST_BATCH))
-            except BadValue as error:
-                raise BadSettings.from_error(error) from None
         if self.among is not None:
             object.__setattr__(self, "among", tuple(name_list("among", self.among)))
-        if self.key is not None:
-            _check_key(self.key)
+        if self.key is not None and not (
+            isinstance(self.key, str) and 1 <= len(self.key) <= LONGEST_NAME and self.key.isprintable()
+        ):
+            raise BadSettings(
+                "cannot be a key",
+                name="key",
+                value=self.key,
+                expected=f"a text of 1 to {LONGEST_NAME} printable characters",
+            )
 
 
-def fallback_for(request: Request, error: StorageError) -> Choice | list[Choice]:
-    """Return what to show if the store did not answer a request for decisions; without a fallback, raise the error."""
-    if not isinstance(request, Decide) or request.fallback is None:
-        raise error
-    choice = Choice("", request.fallback, f"fallback: {error.problem}", None)
-    return choice if request.n is None else [choice] * request.n
+def answer(request: Request, outcome: Outcome) -> Any:
+    """Return the outcome of a request; if it is an error, raise it, unless there is a fallback for it."""
+    if isinstance(outcome, StorageError) and isinstance(request, Decide) and request.fallback is not None:
+        choice = Choice("", request.fallback, f"fallback: {outcome.problem}", None)
+        return choice if request.n is None else [choice] * request.n
+    if isinstance(outcome, BanditError):
+        raise outcome
+    return outcome
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,21 +90,14 @@ class Reward:
 
 
 @dataclasses.dataclass(frozen=True)
-class AllShown:
-    """Decisions that have been shown: all of them are logged, or none."""
+class All:
+    """Many exposures or rewards: all of them are logged, or none; with `partial`, those that can be."""
 
-    decisions: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class AllRewards:
-    """Rewards of many decisions: all of them are logged, or none; with `partial`, those that can be."""
-
-    rewards: tuple[Reward | BanditError, ...]
+    parts: tuple[Shown | Reward | BanditError, ...]
     partial: bool = False
 
     @classmethod
-    def of(cls, given: object, partial: bool) -> AllRewards:
+    def rewards(cls, given: object, partial: bool = False) -> All:
         """Return the request for a mapping, or for pairs."""
         return cls(tuple(_reward(*pair, partial) for pair in reward_pairs(given)), partial)
 
@@ -125,9 +124,9 @@ class Change:
     seal: Any = None  # for the store
 
 
-Request = Decide | Shown | Reward | AllShown | AllRewards | Change
+Request = Decide | Shown | Reward | All | Change
 # Of `Decide` a choice, or a list of them if `n` was given; of the others whether it was new, or how many were. (Those
-# that are not for users have others: `AllRewards` with `partial` a list, `Change` its events.)
+# that are not for users have others: `All` with `partial` a list, `Change` its events.)
 Outcome = Choice | list[Choice] | bool | int | BanditError
 
 
@@ -140,10 +139,3 @@ def checked(requests: Iterable[Request]) -> list[Request]:
                 "is not a request", name="requests", value=each, expected="Decide(), Shown(id) or Reward(id, value)"
             )
     return listed
-
-
-def _check_key(key: object) -> None:
-    if not isinstance(key, str) or not 1 <= len(key) <= LONGEST_NAME or not key.isprintable():
-        raise BadSettings(
-            "cannot be a key", name="key", value=key, expected=f"a text of 1 to {LONGEST_NAME} printable characters"
-        )

@@ -64,22 +64,16 @@ class Seal:
 
     def _is_good(self) -> bool:
         arms = len(self.snapshot.head["names"])
-        numbers = [(each.dtype, each.ndim) for each in (self.seqs, self.arms, self.values)]
-        return (
-            numbers == [(np.dtype(np.int64), 1), (np.dtype(np.int64), 1), (np.dtype(np.float64), 1)]
-            and len(self.seqs) == len(self.arms) == len(self.values)
-            and len(self.exposures) == arms
-            and bool((np.diff(self.seqs) > 0).all())
-            and bool(((self.arms >= 0) & (self.arms < arms)).all())
-            and bool((np.abs(self.values) <= LARGEST_REWARD).all())
-            and (len(self.seqs) == 0 or 0 < self.seqs[0] <= self.seqs[-1] <= self.snapshot.seq)
-        )
+        columns = ((self.seqs, np.int64), (self.arms, np.int64), (self.values, np.float64))
+        if not all(column.dtype == kind and column.shape == (self.seqs.size,) for column, kind in columns):
+            return False
+        steps = np.diff(self.seqs, prepend=0, append=self.snapshot.seq + 1)
+        checks = (steps > 0, self.arms >= 0, self.arms < arms, np.abs(self.values) <= LARGEST_REWARD)
+        return len(self.exposures) == arms and all(check.all() for check in checks)
 
     def about(self, decision: int) -> list[Event]:
         """Return the events of one of the decisions that are `known`, as far as they matter."""
-        arm, since, shown, identifier, holdout = self.known[decision]
-        events = [Event(decision, "decided", since, arm, decision=identifier, holdout=holdout)]
-        return [*events, Event(self.snapshot.seq, "shown", since, arm, target=decision)] if shown else events
+        return self.known[decision].events(decision)
 
     @functools.cached_property
     def known(self) -> Mapping[int, Pending]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypedDict, TypeVar
 
 from rotting._core.bandit_settings import CHANGEABLE, MOMENTS, SETTINGS, SHORTEST_PERIOD, Kind, may_be_empty
@@ -19,6 +20,7 @@ from rotting.bandit.errors import (
     SettingsConflict,
     UnboundedRewards,
     UnknownArm,
+    as_bad_settings,
 )
 from rotting.errors import BadValue, ParseError, literal, quoted
 from rotting.policies import Policy, parse_policy
@@ -79,31 +81,21 @@ class BanditSettings:
     exposure_period: float | None = None
 
     def __post_init__(self) -> None:
-        try:
+        with as_bad_settings():
             for name, setting in SETTINGS.items():
                 value = getattr(self, name)
                 if value is not None or not may_be_empty(name):
                     object.__setattr__(self, name, _CHECKS[setting.kind](name, value))
-            self._check_together()
-        except BanditError:
-            raise
-        except BadValue as error:
-            raise BadSettings.from_error(error) from None
-
-    def _check_together(self) -> None:
-        """Refuse settings that do not go with each other."""
-        if self.sigma is not None and "sigma" not in {field.name for field in dataclasses.fields(self.policy)}:
-            raise BadSettings(
-                f"does not go with {quoted(self.policy)}, which has no parameter sigma",
-                name="sigma",
-                value=self.sigma,
-                hint="leave {sigma} out",
-            )
+        if self.sigma is not None:
+            _check_sigma(self.policy, self.sigma)
         if self.default_reward is not None:
             self.check_reward(self.default_reward, "default_reward")
-        for name, (needed, problem, hint) in _NEEDED.items():
+        for name, needed in _NEEDED.items():
             if getattr(self, name) is not None and all(map(self._is_idle, needed)):
-                raise BadSettings(problem, name=name, value=getattr(self, name), hint=hint)
+                others = " or ".join(f"{{{other}}}" for other in needed)
+                raise BadSettings(
+                    f"is never used without {others}", name=name, value=getattr(self, name), hint=f"give {others}, too"
+                )
 
     def _is_idle(self, name: str) -> bool:
         value, default = getattr(self, name), SETTINGS[name].default
@@ -135,10 +127,9 @@ class BanditSettings:
 
     def check_arms(self, bandit: str, arms: Iterable[str]) -> None:
         """Refuse settings that name arms which the bandit does not have."""
-        known = set(arms)
+        known = {None, *arms}
         limits = (self.min_exposures, self.max_exposures)
-        named = [name for limit in limits if isinstance(limit, Mapping) for name in limit]
-        for name in [*named, *([self.control] if self.control is not None else [])]:
+        for name in [self.control, *(name for limit in limits if isinstance(limit, Mapping) for name in limit)]:
             if name not in known:
                 raise UnknownArm(
                     f"bandit {quoted(bandit)} has no arm {quoted(name)}, which its settings name",
@@ -206,8 +197,8 @@ class BanditSettings:
                 raise TypeError(f"got an unexpected keyword argument {name!r}; settings are {', '.join(SETTINGS)}")
 
     def check_same(self, bandit: str, given: Mapping[str, object]) -> None:
-        """Refuse settings (None: not given) that differ from these, which a bandit has."""
-        wanted = {setting: value for setting, value in given.items() if value is not None}
+        """Refuse settings that differ from these, which a bandit has."""
+        wanted = dict(given)
         if self.reward_range is None and wanted.get("reward_range") == ANY:  # made before that could be said
             del wanted["reward_range"]
         try:
@@ -228,13 +219,20 @@ class BanditSettings:
 
 
 def _with_sigma(policy: object, sigma: object) -> Policy:
-    policy = _good_policy(policy)
-    if "sigma" not in {field.name for field in dataclasses.fields(policy)}:
-        raise BadSettings(f"does not go with {quoted(policy)}, which has no parameter sigma", name="sigma", value=sigma)
-    try:
+    policy = _good_policy("policy", policy)
+    _check_sigma(policy, sigma)
+    with as_bad_settings():
         return dataclasses.replace(policy, sigma=sigma)  # type: ignore[call-arg]
-    except BadValue as error:
-        raise BadSettings.from_error(error) from None
+
+
+def _check_sigma(policy: Policy, sigma: object) -> None:
+    if "sigma" not in {field.name for field in dataclasses.fields(policy)}:
+        raise BadSettings(
+            f"does not go with {quoted(policy)}, which has no parameter sigma",
+            name="sigma",
+            value=sigma,
+            hint="leave {sigma} out",
+        )
 
 
 def _good_range(name: str, given: object) -> tuple[float, float]:
@@ -258,15 +256,9 @@ def _good_limit(name: str, given: object) -> Limit:
     return whole_number(name, given, 0)
 
 
-def _good_sigma(name: str, given: object) -> object:
-    if given != "auto":
-        raise BadSettings(name=name, value=given, expected="'auto', or a policy with the sigma you know")
-    return given
-
-
-def _good_moment(name: str, given: object) -> object:
-    if given not in MOMENTS:
-        raise BadSettings(name=name, value=given, expected=" or ".join(map(repr, MOMENTS)))
+def _one_of(name: str, given: object, known: Sequence[str], expected: str = "") -> object:
+    if given not in known:
+        raise BadSettings(name=name, value=given, expected=" or ".join(map(repr, known)) + expected)
     return given
 
 
@@ -275,30 +267,30 @@ def limit_of(limit: Limit, arm: str) -> int | None:
     return limit.get(arm) if isinstance(limit, Mapping) else limit
 
 
-def _good_policy(policy: object) -> Policy:
+def _good_policy(name: str, policy: object) -> Policy:
     if not isinstance(policy, Policy):
-        raise BadSettings("is not a policy", name="policy", value=policy, expected="for example EffFEWA(sigma=0.5)")
+        raise BadSettings("is not a policy", name=name, value=policy, expected="for example EffFEWA(sigma=0.5)")
     try:
         same = parse_policy(repr(policy)) == policy
         policy.initial_state(2), policy.initial_state(3)
     except (TypeError, ValueError) as error:
         raise BadSettings(
-            f"cannot be used for a bandit, whose arms may change: {literal(str(error))}", name="policy", value=policy
+            f"cannot be used for a bandit, whose arms may change: {literal(str(error))}", name=name, value=policy
         ) from None
     if not same:
         raise BadSettings(
-            "cannot be kept in a database: its text, read back, is another policy", name="policy", value=policy
+            "cannot be kept in a database: its text, read back, is another policy", name=name, value=policy
         )
     return policy
 
 
 _CHECKS: dict[Kind, Callable[[str, Any], object]] = {
-    "policy": lambda name, given: _good_policy(given),
-    "sigma": _good_sigma,
-    "share": lambda name, given: finite_number(name, given, minimum=0.0, maximum=1.0),
-    "moment": _good_moment,
-    "seconds": lambda name, given: finite_number(name, given, minimum=0.0),
-    "period": lambda name, given: finite_number(name, given, minimum=SHORTEST_PERIOD),
+    "policy": _good_policy,
+    "sigma": partial(_one_of, known=("auto",), expected=", or a policy with the sigma you know"),
+    "share": partial(finite_number, minimum=0.0, maximum=1.0),
+    "moment": partial(_one_of, known=MOMENTS),
+    "seconds": partial(finite_number, minimum=0.0),
+    "period": partial(finite_number, minimum=SHORTEST_PERIOD),
     "reward": lambda name, given: good_reward(given, name),
     "seed": lambda name, given: checked_seed(given),
     "range": _good_range,
@@ -307,17 +299,9 @@ _CHECKS: dict[Kind, Callable[[str, Any], object]] = {
 }
 # Settings that mean nothing without one of others.
 _NEEDED = {
-    "default_reward": (("reward_wait",), "is never used without {reward_wait}", "give both"),
-    "control": (
-        ("holdout",),
-        "is never shown without {holdout}",
-        "give {holdout}, the share of decisions that show it",
-    ),
-    "exposure_period": (
-        ("min_exposures", "max_exposures"),
-        "is never used without {min_exposures} or {max_exposures}",
-        "give one of them",
-    ),
+    "default_reward": ("reward_wait",),
+    "control": ("holdout",),
+    "exposure_period": ("min_exposures", "max_exposures"),
 }
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import math
 import struct
 import tokenize
 import zlib
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, get_args, get_origin, get_type_hints
 from zipfile import BadZipFile
 
 import numpy as np
@@ -48,9 +48,31 @@ NOT_A_SNAPSHOT = (
 )
 
 
+@dataclasses.dataclass(eq=False)
+class Plain:
+    """What a state holds as plain data."""
+
+    seq: int = 0
+    at: float = 0.0
+    names: list[str] = field(default_factory=list)  # of the arms
+    live: list[bool] = field(default_factory=list)  # per arm: not retired?
+    decided: list[int] = field(default_factory=list)  # per arm: decisions, ...
+    in_flight: list[int] = field(default_factory=list)  # ... exposures that wait for their reward, ...
+    received: list[int] = field(default_factory=list)  # ... rewards, ...
+    imported: list[int] = field(default_factory=list)  # ... those of them that came from elsewhere, ...
+    in_period: list[int] = field(default_factory=list)  # ... and decisions in the current `exposure_period`, ...
+    period: int = -1  # ... which has this number
+    sealed: int = 0  # the last event that was compacted
+
+
+PLAIN = get_type_hints(Plain)
+# What else there is: plain data of what is not, or None for what was not there yet.
+RECORDS = {"holdout": list, "settings": dict, "noise": dict}
+
+
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """What `rotting.bandit.core.state.BanditState` holds: `head` has what `_GOOD` lists, as plain data."""
+    """What `rotting.bandit.core.state.BanditState` holds: `head` has what `PLAIN` and `RECORDS` list."""
 
     head: dict[str, Any]
     pending: PendingDecisions
@@ -95,17 +117,22 @@ class Snapshot:
             raise DamagedFile(
                 "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
             )
-        snapshot = cls({name: head[name] for name in _GOOD}, pending, Agent.from_bytes(arrays["agent"].tobytes()))
+        snapshot = cls(
+            {name: head[name] for name in (*PLAIN, *RECORDS)}, pending, Agent.from_bytes(arrays["agent"].tobytes())
+        )
         snapshot._check()
         return snapshot
 
     def _check(self) -> None:
         """Refuse values that no state has."""
-        names, received, agent = self.head["names"], self.head["received"], self.agent
-        good = {name: is_good(self.head[name], len(names)) for name, is_good in _GOOD.items()}
-        good["sealed"] = good["sealed"] and self.head["sealed"] <= self.seq
+        head, agent, arms = self.head, self.agent, len(self.head["names"])
+        good = {name: _is_good(head[name], kind, arms) for name, kind in PLAIN.items() if name != "period"}
+        good |= {name: isinstance(head[name], kind | None) for name, kind in RECORDS.items()}
+        good["names"] &= len(set(head["names"])) == arms
+        good["period"] = type(head["period"]) is int
+        good["sealed"] &= head["sealed"] <= self.seq
         good["pending"] = self._pending_is_good()
-        good["agent"] = agent.n_arms == max(1, len(names)) and agent.pulls.tolist() == (received or [0])
+        good["agent"] = agent.n_arms == max(1, arms) and agent.pulls.tolist() == (head["received"] or [0])
         for name, is_good in good.items():
             if not is_good:
                 raise DamagedFile("makes no sense", owner="snapshot", name=name, value=self.head.get(name))
@@ -137,32 +164,13 @@ def _from_columns(arrays: Mapping[str, np.ndarray]) -> PendingDecisions:
         kinds = type(since), type(shown), type(decision)
         if kinds != (float, bool, str) or held_out not in (-1, 0, 1) or seq in pending:
             raise DamagedFile("makes no sense", owner="snapshot", name="pending", value=(seq, *kinds, held_out))
-        pending.put(seq, Pending(arm, since, shown, decision, None if held_out < 0 else held_out))
+        pending[seq] = Pending(arm, since, shown, decision, None if held_out < 0 else held_out)
     return pending
 
 
-def _are_all(values: object, kind: type, number: int) -> bool:
-    return isinstance(values, list) and len(values) == number and all(type(value) is kind for value in values)
-
-
-def _are_counts(values: list[int], arms: int) -> bool:
-    return _are_all(values, int, arms) and all(value >= 0 for value in values)
-
-
-def _is_whole(value: object, _: int) -> bool:
-    return type(value) is int and 0 <= value <= LARGEST_WHOLE
-
-
-# What a snapshot holds besides the decisions that wait and the agent: is it good, with so many arms?
-_GOOD: dict[str, Callable[[Any, int], bool]] = {
-    "seq": _is_whole,
-    "at": lambda at, _: type(at) is float and math.isfinite(at),
-    "names": lambda names, arms: _are_all(names, str, arms) and len(set(names)) == arms,
-    "live": lambda live, arms: _are_all(live, bool, arms),
-    **dict.fromkeys(("decided", "in_flight", "received", "imported", "in_period"), _are_counts),
-    "period": lambda period, _: type(period) is int,
-    "sealed": _is_whole,
-    "holdout": lambda tally, _: isinstance(tally, list | None),  # `HoldoutTally.to_list`
-    "settings": lambda settings, _: isinstance(settings, dict | None),  # None: those it was made with
-    "noise": lambda noise, _: isinstance(noise, dict | None),  # `NoiseEstimate.to_dict`
-}
+def _is_good(value: Any, kind: Any, arms: int) -> bool:
+    """Say whether a value is of a kind that `Plain` has, with so many arms; numbers are not negative."""
+    if get_origin(kind) is list:
+        (each,) = get_args(kind)
+        return isinstance(value, list) and len(value) == arms and all(_is_good(one, each, arms) for one in value)
+    return type(value) is kind and (kind not in (int, float) or 0 <= value <= LARGEST_WHOLE)

@@ -15,7 +15,7 @@ from rotting.bandit.core.events import KINDS, Event, Kind, check_event, damaged
 from rotting.bandit.core.holdout import HoldoutTally
 from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.bandit.core.settings import BanditSettings
-from rotting.bandit.core.snapshots import Snapshot
+from rotting.bandit.core.snapshots import PLAIN, Plain, Snapshot
 from rotting.bandit.errors import DamagedLog
 from rotting.errors import DamagedFile, quoted
 from rotting.policies import Agent
@@ -43,29 +43,18 @@ class _Learner:
             self.agent.update_many(*zip(*rewards, strict=True))
 
 
-class BanditState:
+class BanditState(Plain):
     """What is known of a bandit after `seq` events."""
 
     def __init__(self, bandit_name: str, settings: BanditSettings, read_rewards: RewardReader):
+        super().__init__()
         self.bandit_name = bandit_name
         self.settings = settings
         self.policy = settings.policy  # with the latest estimate of sigma, where it is estimated
-        self.seq = 0
-        self.at = 0.0
-        self.names: list[str] = []  # of the arms
-        self.index: dict[str, int] = {}  # their numbers by name
-        self.live: list[bool] = []  # per arm: not retired?
-        self.decided: list[int] = []  # per arm: decisions, ...
-        self.in_flight: list[int] = []  # ... exposures that wait for their reward, ...
-        self.received: list[int] = []  # ... rewards, ...
-        self.imported: list[int] = []  # ... those of them that came from elsewhere, ...
-        self.in_period: list[int] = []  # ... and decisions in the current `exposure_period`, ...
-        self.period = -1  # ... which has this number
+        self.index: dict[str, int] = {}  # the numbers of the arms by name
         self.holdout = HoldoutTally()
-        self.sealed = 0  # the last event that was compacted
         self.pending = PendingDecisions()  # in the order of `since`
         self.read_rewards = read_rewards
-        self.randomised = settings.policy.randomised
         self._noise = NoiseEstimate() if settings.sigma == "auto" else None
         self._learner: _Learner | None = None  # the policy's agent, if it has been needed since it changed
         self._agent_since = 0  # the event that made the last agent useless
@@ -116,14 +105,13 @@ class BanditState:
         self._drop_agent()  # agents have a fixed number of arms
 
     def _retired(self, event: Event) -> None:
-        self.live[event.arm] = False
+        self.live[event.arm] = event.kind == "restored"
 
-    def _restored(self, event: Event) -> None:
-        self.live[event.arm] = True
+    _restored = _retired
 
     def _decided(self, event: Event) -> None:
         self.decided[event.arm] += 1
-        self.pending.put(event.seq, Pending(event.arm, event.at, False, event.decision or "", event.holdout))
+        self.pending[event.seq] = Pending(event.arm, event.at, False, event.decision or "", event.holdout)
         if self.settings.exposure_period is not None:
             if self.period != (period := int(event.at // self.settings.exposure_period)):
                 self.period, self.in_period = period, [0] * len(self.names)
@@ -135,17 +123,17 @@ class BanditState:
 
     def _shown(self, event: Event) -> None:
         assert event.target is not None
-        waiting = self.pending.pop(event.target)
+        waiting = self.pending.pop(event.target, None)
         if waiting is not None:
             # The wait starts again; removed and put back, the decision comes last.
-            self.pending.put(event.target, waiting._replace(since=event.at, shown=True))
+            self.pending[event.target] = waiting._replace(since=event.at, shown=True)
             if self.settings.count == "shown":
                 self.in_flight[event.arm] += 1
 
     def _settled(self, event: Event) -> None:
         """Apply a reward, or the end of the wait for one (with the default reward, or none)."""
         assert event.target is not None
-        waited = self.pending.pop(event.target)
+        waited = self.pending.pop(event.target, None)
         if waited is not None and self.counts(waited):
             self.in_flight[event.arm] -= 1
         if event.value is not None:
@@ -178,16 +166,14 @@ class BanditState:
 
     def _change_policy(self, old: BanditSettings, new: BanditSettings) -> None:
         """Use another policy, or another way to its sigma. An estimate goes on; a new one begins with new rewards."""
-        estimate = (
-            getattr(self.policy, "sigma", None) if self._noise is not None and self.policy != old.policy else None
-        )
+        policy = new.policy
         if new.sigma != "auto":
             self._noise = None
         elif self._noise is None:
             self._noise = NoiseEstimate()
-        self.policy, self.randomised = new.policy, new.policy.randomised
-        if estimate is not None and self._noise is not None:
-            self.policy = dataclasses.replace(new.policy, sigma=estimate)  # type: ignore[call-arg]
+        elif self.policy != old.policy:
+            policy = dataclasses.replace(policy, sigma=self.policy.sigma)  # type: ignore[call-arg,attr-defined]
+        self.policy = policy
         self._drop_agent()
         self._coming = None
 
@@ -293,7 +279,7 @@ class BanditState:
 
     def select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
         """Return what the agent selects, and the arms that its filter leaves."""
-        if self.randomised:
+        if self.policy.randomised:
             return self.agent.select_among(arms, stream_key(self.settings.seed, CHOICE, seq))
         if self._selected is None or self._selected[0] != arms:
             self._selected = arms, self.agent.select_among(arms, np.uint64(0))
@@ -303,7 +289,7 @@ class BanditState:
 
     def snapshot(self) -> Snapshot:
         """Return the state as plain data."""
-        head = {name: copy.copy(getattr(self, name)) for name in _PLAIN} | {
+        head = {name: copy.copy(getattr(self, name)) for name in PLAIN} | {
             "holdout": self.holdout.to_list(),
             "settings": self.settings.to_dict(),
             "noise": None if self._noise is None else self._noise.to_dict(),
@@ -320,7 +306,7 @@ class BanditState:
         """
         head, agent = snapshot.head, snapshot.agent
         state = cls(bandit_name, settings.with_differences(head["settings"] or {}), read_rewards)
-        for name in _PLAIN:
+        for name in PLAIN:
             setattr(state, name, head[name])
         state.pending = snapshot.pending
         state.index = {name: arm for arm, name in enumerate(state.names)}
@@ -340,16 +326,10 @@ class BanditState:
 
     def difference(self, other: BanditState) -> str | None:
         """Return what is not the same in both states, bit for bit; None if everything is."""
-        for name in (*_PLAIN, "pending", "settings", "policy", "holdout"):
+        for name in (*PLAIN, "pending", "settings", "policy", "holdout"):
             if getattr(self, name) != getattr(other, name):
                 return name
         return None if self.agent.same_as(other.agent) else "agent"
 
 
-_PLAIN = (
-    *("seq", "at", "names", "live", "decided", "in_flight", "received", "imported"),
-    "in_period",
-    "period",
-    "sealed",
-)
 _APPLY: dict[Kind, Callable[[BanditState, Event], None]] = {kind: getattr(BanditState, f"_{kind}") for kind in KINDS}

@@ -159,7 +159,7 @@ def _late(stored: StoredLog, snapshot: Snapshot) -> PendingDecisions:
         if decision not in snapshot.pending:
             first, *outcomes = [event for event in about if event.seq <= snapshot.seq]
             shown = any(event.kind == "shown" or event.value is not None for event in outcomes)
-            late.put(decision, Pending(first.arm, first.at, shown, first.decision or "", first.holdout))
+            late[decision] = Pending(first.arm, first.at, shown, first.decision or "", first.holdout)
     return late
 
 

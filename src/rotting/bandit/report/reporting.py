@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rotting._output.sheets import Sheet
+
+Value = TypeVar("Value")
 
 WINDOWS = (10, 100, 1000)  # the last so many rewards
 
@@ -70,15 +72,18 @@ class Standing:
 
 def make_standing(state: BanditState) -> Standing:
     """Return what a state says."""
-    found = verdicts(state)
+
+    def by_arm(values: Iterable[Value]) -> dict[str, Value]:
+        return dict(zip(state.names, values, strict=True))
+
     return Standing(
         policy=str(state.policy),
         events=state.seq,
         sealed=state.sealed,
-        available=dict(zip(state.names, state.live, strict=True)),
-        passes={name: found.get(arm, (None, None))[0] for arm, name in enumerate(state.names)},
-        decided=dict(zip(state.names, state.decided, strict=True)),
-        received=dict(zip(state.names, state.received, strict=True)),
+        available=by_arm(state.live),
+        passes=by_arm(passes for passes, _ in verdicts(state)),
+        decided=by_arm(state.decided),
+        received=by_arm(state.received),
         pending=len(state.pending),
         settings=state.settings,
     )
@@ -97,13 +102,9 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain data, without the rewards."""
-        return {
-            "bandit": self.bandit,
-            "policy": self.policy,
-            "estimated_sigma": self.estimated_sigma,
-            "arms": [dataclasses.asdict(arm) for arm in self.arms],
-            "holdout": None if self.holdout is None else dataclasses.asdict(self.holdout),
-        }
+        content = dataclasses.asdict(dataclasses.replace(self, values={}))
+        del content["values"]
+        return content | {"arms": list(content["arms"])}
 
     def __str__(self) -> str:
         return self.sheet().written("text")
@@ -121,8 +122,7 @@ class Report:
         """Draw each arm's value against its exposures."""
         from rotting.bandit.report.figures import wear_figure
 
-        fits = {name: wear_fit(values) for name, values in self.values.items() if len(values)}
-        return wear_figure(f"{self.bandit}: {self.policy}", self.values, fits)
+        return wear_figure(self)
 
 
 def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
@@ -134,7 +134,7 @@ def make_report(state: BanditState, exposures: Mapping[int, int]) -> Report:
     rows = []
     for arm, each in enumerate(state.names):
         fit = wear_fit(split[each])
-        active, window = found.get(arm, (None, None))
+        active, window = found[arm]
         rows.append(
             ArmReport(
                 arm=each,
@@ -174,13 +174,11 @@ def _means(values: np.ndarray) -> dict[str, float | None]:
     return means | {"all": float(values.mean()) if len(values) else None}
 
 
-def verdicts(state: BanditState) -> dict[int, tuple[bool | None, int | None]]:
-    """Return, for available arms, whether the filter lets them pass, and the window that removed them if not."""
-    if not (state.policy.filters and state.policy.explains):
-        return {}
-    available = state.available()
-    found: dict[int, tuple[bool | None, int | None]] = dict.fromkeys(available, (True, None))
-    arms = [arm for arm in available if state.received[arm] > 0]  # the filter lets the others pass
+def verdicts(state: BanditState) -> list[tuple[bool | None, int | None]]:
+    """Return for each arm whether the filter lets it pass, and the window that removed it if not; see `ArmReport`."""
+    known = state.policy.filters and state.policy.explains
+    found: list[tuple[bool | None, int | None]] = [(True if live and known else None, None) for live in state.live]
+    arms = [arm for arm in state.available() if known and state.received[arm] > 0]  # the filter lets the others pass
     for verdict in state.agent.explain_among(arms).arms if arms else ():
         if isinstance(verdict, FilterVerdict):
             found[arms[verdict.arm]] = verdict.survived, verdict.window
