@@ -76,5 +76,5 @@ class Snapshotter:
             parts = log.state.snapshot().parts()
         content = packed(parts)
         with log.commits.held():
-            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, Deadline(timeout))
+            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, deadline=Deadline(timeout))
             self.note(seq, len(content))
