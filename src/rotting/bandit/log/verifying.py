@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rotting.bandit.core.choosing import counts_at, pick
 from rotting.bandit.core.events import Event
-from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import NoArms, RewardOutOfRange, VerificationFailed
 from rotting.errors import literal, quoted
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from rotting.bandit.log.stored import StoredLog
 
 PROGRESS_EVERY = 1000  # events
+Progress = Callable[[int, int], None]  # is told how many events are done, and how many there are
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,50 +31,50 @@ class Verification:
     since: int = 1
 
 
-def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verification:
+def verify(log: EventLog, progress: Progress | None) -> Verification:
     """Check a log, and the states that were made of it."""
     with log.reading() as stored:
-        last, replay = log.state.seq, replay_from(log, stored)
-        first, rewards = replay.state.seq + 1, sum(replay.state.received)
-        for event in stored.stream(first - 1, upto=last):
-            replay.apply(event)
-            if progress is not None and event.seq % PROGRESS_EVERY == 0:
-                progress(event.seq, last)
+        replay = replayed(log, stored, log.state.seq, progress)
         _check_states(log, stored, replay.state)
-    return Verification(last - first + 1, replay.decisions, sum(replay.state.received) - rewards, first)
+    return Verification(replay.state.seq - replay.since + 1, replay.decisions, replay.rewards, replay.since)
 
 
-def replay_from(log: EventLog, stored: StoredLog) -> Replay:
-    """Return a replay that begins with the first event that is still in the log."""
-    replay, seal = Replay(log.first_state(stored), log.identifiers, stored.seal_checksums()), stored.newest_seal()
-    for seq, late in () if seal is None else seal.late.items():
-        replay.decided[seq] = late.arm, late.holdout
+def replayed(log: EventLog, stored: StoredLog, upto: int, progress: Progress | None) -> Replay:
+    """Replay what is still in a log, up to an event."""
+    replay = Replay(log, stored)
+    before = replay.state.seq
+    for event in stored.stream(before, upto):
+        replay.apply(event)
+        if progress is not None and (event.seq - before) % PROGRESS_EVERY == 0:
+            progress(event.seq - before, upto - before)
     return replay
 
 
 class Replay:
     """Applies a log from its beginning, or from a seal, and refuses whatever does not follow from what came before."""
 
-    def __init__(self, state: BanditState, identifiers: Identifiers, seals: Mapping[int, str]):
-        self.state = state
-        self.decisions = 0
-        self._seals = seals
+    def __init__(self, log: EventLog, stored: StoredLog):
+        seal = stored.newest_seal()
+        known = {} if seal is None else seal.known
+        self.state = state = log.first_state(seal)
+        state.read_rewards = stored.rewards_until
+        self.since = state.seq + 1
+        self.decisions, self.rewards = 0, 0
+        self.imports = 0  # rewards that a warm start has announced and that are still to come
+        self._seals = stored.seal_checksums()
+        self._identifiers = log.identifiers
         # The arm of each decision, and whether it belongs to the holdout, by the number of its event.
-        self.decided: dict[int, tuple[int, int | None]] = {}
-        for seq, waiting in state.pending.items():
-            self.decided[seq] = waiting.arm, waiting.holdout
+        self._decided = {seq: (early.arm, early.holdout) for seq, early in known.items()}
         # Which event showed a decision, ...
         self._shown: dict[int, int] = {seq: state.seq for seq, waiting in state.pending.items() if waiting.shown}
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
-        self._identifiers = identifiers
-        self.imports = 0  # rewards that a warm start has announced and that are still to come
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
         self.state.check(event)
         if event.kind == "decided":
             self._check_decision(event)
-            self.decided[event.seq] = event.arm, event.holdout
+            self._decided[event.seq] = event.arm, event.holdout
             self.decisions += 1
         elif event.target is not None:
             self._check_outcome(event, event.target)
@@ -82,6 +82,7 @@ class Replay:
             self._check_seal(event)
         self._check_imports(event)
         self.state.apply(event)
+        self.rewards += event.value is not None
 
     def _check_decision(self, event: Event) -> None:
         state = self.state
@@ -107,7 +108,7 @@ class Replay:
 
     def _check_outcome(self, event: Event, decision: int) -> None:
         what = f"event {event.seq} says that decision {decision} was {event.kind}"
-        arm, holdout = self.decided.get(decision, (None, None))
+        arm, holdout = self._decided.get(decision, (None, None))
         if arm != event.arm:
             raise _changed(f"{what} with arm {event.arm}; there is no such decision")
         if event.kind != "shown" and holdout != event.holdout:
