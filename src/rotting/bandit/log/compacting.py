@@ -20,18 +20,17 @@ from rotting.bandit.core.events import NO_ARM, Event
 from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.bandit.core.requests import Change
 from rotting.bandit.core.seals import Seal
-from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.exporting import check_export, write_log
 from rotting.bandit.log.stored import StoredLog, checksum
 from rotting.bandit.log.streaming import Range, Time, bounds, portions
-from rotting.bandit.log.verifying import Progress, replayed
+from rotting.bandit.log.verifying import Progress, Replay, replayed
 from rotting.bandit.opening import look_for, unknown
 from rotting.bandit.store import contract
 from rotting.bandit.store.addresses import open_store
-from rotting.bandit.store.contract import NO_LIMIT
+from rotting.bandit.store.contract import NO_LIMIT, Store
 from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import literal, quoted
 
@@ -130,17 +129,20 @@ def _make_seal(log: EventLog, sealed: int, upto: int, progress: Progress | None)
             )
         exposures, snapshot = stored.exposures_until(upto), replay.state.snapshot()
         counts = [exposures.get(arm, 0) for arm in range(len(snapshot.head["names"]))]
-        return Seal(snapshot, *stored.rewards(sealed, upto), counts, _late(stored, snapshot))
+        return Seal(snapshot, *stored.rewards(sealed, upto), counts, _late(log, other, replay))
 
 
-def _late(stored: StoredLog, snapshot: Snapshot) -> PendingDecisions:
+def _late(log: EventLog, store: Store, replay: Replay) -> PendingDecisions:
     """Return the decisions that no longer waited for a reward, and that later events are about all the same."""
+    _, later = store.exposures(log.bandit_id, replay.state.seq, NO_LIMIT)
+    numbers = sorted({number for _, number in later if number not in replay.state.pending})
+    events = store.numbered(log.bandit_id, numbers)
     late = PendingDecisions()
-    for decision, about in sorted(stored.late(snapshot.seq).items()):
-        if decision not in snapshot.pending:
-            first, *outcomes = [event for event in about if event.seq <= snapshot.seq]
-            shown = any(event.kind == "shown" or event.value is not None for event in outcomes)
-            late.put(decision, Pending(first.arm, first.at, shown, first.decision or "", first.holdout))
+    for number in numbers:
+        if (early := replay.early.get(number)) is None:
+            event = events[number]
+            early = Pending(event.arm, event.at, False, event.decision or "", event.holdout)
+        late.put(number, early._replace(shown=early.shown or replay.was_shown(number)))
     return late
 
 

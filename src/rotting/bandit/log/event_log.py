@@ -78,7 +78,8 @@ class EventLog:
         self.caught_up = 0  # events of other processes so far
         self._clock = LogClock()
         self.snapshots = Snapshotter(self)
-        self.refresh()
+        with self.reading():
+            pass
 
     # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
 
@@ -177,14 +178,9 @@ class EventLog:
     @contextlib.contextmanager
     def reading(self, deadline: Deadline | None = None) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.commits.held(), self.store.reading(deadline):
+        with self.commits.held(deadline), self.store.reading(deadline):
             self._catch_up()
             yield self.stored
-
-    def refresh(self) -> None:
-        """Apply what other processes have appended."""
-        with self.reading():
-            pass
 
     def _catch_up(self, rows: list[Event] | None = None) -> int:
         """Apply what other processes have appended; returns how many events that were.

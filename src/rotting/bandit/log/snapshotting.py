@@ -73,6 +73,7 @@ class Snapshotter:
                 return
             parts = log.state.snapshot().parts()
         content = packed(parts)
-        with log.commits.held():
-            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, deadline=Deadline(timeout))
+        deadline = Deadline(timeout)
+        with log.commits.held(deadline):
+            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, deadline=deadline)
             self.note(seq, len(content))

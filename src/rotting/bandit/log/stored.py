@@ -93,14 +93,6 @@ class StoredLog:
                 exposures[arm] -= seal.known[target].shown
         return dict(exposures)
 
-    def late(self, seq: int) -> Early:
-        """Return the decisions up to an event that later ones are about, with all that is known of them."""
-        seal = self.newest_seal()
-        _, earlier = self.store.exposures(self._id, seq, NO_LIMIT)
-        known = {} if seal is None else {each: seal.about(each) for _, each in earlier if each in seal.known}
-        found = self.store.look_up({self._id: Question(None, [each for _, each in earlier])})[self._id]
-        return with_early(found, known, 0 if seal is None else seal.snapshot.seq).about
-
     # Seals and snapshots.
 
     def seals(self, newest: bool = False) -> list[Seal]:
@@ -117,10 +109,6 @@ class StoredLog:
     def sealed(self) -> tuple[int, float]:
         """Return the number and the time of the last event that was compacted, zeros without one."""
         return next(((row.seq, row.at) for row in self.store.seals(self._id, newest=True, content=False)), (0, 0.0))
-
-    def seal_checksums(self) -> dict[int, str]:
-        """Return for each seal the last event that it covers, and its checksum."""
-        return {row.seq: row.checksum for row in self.store.seals(self._id, content=False)}
 
     def snapshot_seq(self) -> int:
         """Return the last event that the newest snapshot includes, 0 without one."""

@@ -55,19 +55,23 @@ class Replay:
 
     def __init__(self, log: EventLog, stored: StoredLog):
         seal = stored.newest_seal()
-        known = {} if seal is None else seal.known
+        self.early = {} if seal is None else seal.known  # decisions before the first event
         self.state = state = log.first_state(seal)
         state.read_rewards = stored.rewards_until
         self.since = state.seq + 1
         self.decisions, self.rewards = 0, 0
         self.imports = 0  # rewards that a warm start has announced and that are still to come
-        self._seals = stored.seal_checksums()
+        self._seals = {row.seq: row.checksum for row in stored.store.seals(log.bandit_id, content=False)}
         self._identifiers = log.identifiers
         # The arm of each decision, and whether it belongs to the holdout, by the number of its event.
-        self._decided = {seq: (early.arm, early.holdout) for seq, early in known.items()}
+        self._decided = {seq: (early.arm, early.holdout) for seq, early in self.early.items()}
         # Which event showed a decision, ...
         self._shown: dict[int, int] = {seq: state.seq for seq, waiting in state.pending.items() if waiting.shown}
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
+
+    def was_shown(self, decision: int) -> bool:
+        """Say whether a decision that no longer waits was shown; one with a reward must have been."""
+        return decision in self._shown or decision in self._rewarded
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
@@ -151,20 +155,26 @@ def _changed(problem: str) -> VerificationFailed:
 
 def _check_states(log: EventLog, stored: StoredLog, replayed: BanditState) -> None:
     """Refuse states that are not, bit for bit, what follows from the log."""
-    state = log.stored_state()
-    if state is not None:
-        for event in stored.stream(state.seq, replayed.seq):
-            state.apply(event)
-        if (what := state.difference(replayed)) is not None:
+    snapshot = log.stored_state()
+    if snapshot is not None:
+        for event in stored.stream(snapshot.seq, replayed.seq):
+            snapshot.apply(event)
+    for state, what, why, otherwise in (
+        (
+            snapshot,
+            f"the snapshot of bandit {quoted(log.name)}",
+            "one of the two was changed",
+            "if the log is right, delete the bandit's row in rotting_snapshots and open it again",
+        ),
+        (
+            log.state,
+            "the state in memory",
+            "the log was changed after the bandit was opened",
+            "open the bandit again to go on with it",
+        ),
+    ):
+        if state is not None and (name := state.difference(replayed)) is not None:
             raise VerificationFailed(
-                f"the snapshot of bandit {quoted(log.name)} differs from its log of {replayed.seq} events in {what!r}: "
-                "one of the two was changed",
-                hint="restore a backup of the database, or, if the log is right, delete the bandit's row in "
-                "rotting_snapshots and open it again",
+                f"{what} differs from the log of {replayed.seq} events in {name!r}: {why}",
+                hint=f"restore a backup of the database, or {otherwise}",
             )
-    if (what := log.state.difference(replayed)) is not None:
-        raise VerificationFailed(
-            f"the state in memory differs from the log of {replayed.seq} events in {what!r}: the log was changed after "
-            "the bandit was opened",
-            hint="restore a backup of the database, or open the bandit again to go on with it",
-        )

@@ -77,11 +77,11 @@ class BoundedConnection(psycopg.Connection[Any]):
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         """Wait as psycopg does, but not beyond the deadline."""
         if self.deadline is not None:
-            timeout = self.deadline.remaining() + GRACE
+            timeout = self.deadline.remaining(GRACE)
         return waiting.wait(gen, self.pgconn.socket, interval=interval, timeout=timeout)
 
 
-def dial(deadline: Deadline, *arguments: Any, **options: Any) -> BoundedConnection:
+def dial(deadline: Deadline, address: str) -> BoundedConnection:
     """Return a connection, made within the deadline.
 
     libpq counts whole seconds, two at least, and looks up names before it counts: so a thread does it, which closes the
@@ -91,7 +91,7 @@ def dial(deadline: Deadline, *arguments: Any, **options: Any) -> BoundedConnecti
 
     def connect() -> None:
         try:
-            found = BoundedConnection.connect(*arguments, **{"connect_timeout": _LONGEST_DIAL, **options})
+            found = BoundedConnection.connect(address, autocommit=True, connect_timeout=_LONGEST_DIAL)
         except Exception as error:
             with contextlib.suppress(InvalidStateError):  # nobody waits any more
                 made.set_exception(error)
@@ -102,7 +102,7 @@ def dial(deadline: Deadline, *arguments: Any, **options: Any) -> BoundedConnecti
             found.close()
 
     threading.Thread(target=connect, name="rotting-connect", daemon=True).start()
-    wait([made], deadline.remaining() + GRACE)
+    wait([made], deadline.remaining(GRACE))
     if made.cancel():
         raise psycopg.errors.ConnectionTimeout("the server does not answer")
     return made.result()
@@ -145,7 +145,7 @@ class PostgresStore(SqlStore):
     # The connection.
 
     def _dial(self, deadline: Deadline) -> Any:
-        made = dial(deadline, f"postgresql://{self._options.text}", autocommit=True)
+        made = dial(deadline, f"postgresql://{self._options.text}")
         made.deadline = deadline
         before = time.monotonic()
         at, namespace = made.execute(

@@ -53,11 +53,14 @@ class SqlStore(Connected):
 
     def rows(self, statement: str, *values: object) -> Rows:
         """Return the rows of a statement, within a block."""
-        return self.driver.execute(_marked(statement, self.MARK), values).fetchall()  # type: ignore[no-any-return]
+        return self._run(statement, values).fetchall()  # type: ignore[no-any-return]
 
     def execute(self, statement: str, *values: object) -> int:
         """Execute a statement within a block; returns how many rows it has changed."""
-        return self.driver.execute(_marked(statement, self.MARK), values).rowcount  # type: ignore[no-any-return]
+        return self._run(statement, values).rowcount  # type: ignore[no-any-return]
+
+    def _run(self, statement: str, values: Sequence[object]) -> Any:
+        return self.driver.execute(_marked(statement, self.MARK), values)
 
     def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
         """Insert rows."""
