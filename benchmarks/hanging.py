@@ -47,8 +47,10 @@ class Call(NamedTuple):
     what: str  # the key of a decision, or the decision that a reward is for
     is_reward: bool
     began: float
+    timeout: float
     late: float  # seconds after its deadline
     outcome: str  # "acknowledged", "not written" or "unknown"
+    thread: str
     decision: str = ""
 
 
@@ -92,8 +94,15 @@ def measured(name: str, url: str, address: str, hangs: AbstractContextManager[No
     outcomes = collections.Counter(call.outcome for call in calls if began <= call.began < over)
     again = min(call.began for call in calls if call.began > over and call.outcome == "acknowledged") - over
     print(f"  {len(calls)} calls; those that began meanwhile: {dict(outcomes)}; again after {again:.2f} s")
-    asleep = max(lateness for _, lateness in found)
-    print(f"  latest call {max(call.late for call in calls):.3f} s, a thread that only sleeps {asleep:.3f} s")
+    sleeper = [moment for _, moments in found for moment in moments]
+    print(f"  latest call {max(call.late for call in calls):.3f} s, sleeper {max(late for _, late in sleeper):.3f} s")
+    for call in sorted((call for call in calls if call.late > LATE), key=lambda call: -call.late)[:10]:
+        end = call.began + call.timeout + call.late
+        near = max((late for at, late in sleeper if call.began <= at <= end + 1.0), default=0.0)
+        print(
+            f"    late by {call.late:.3f} s of {call.timeout:g} s, {end - began:.2f} s after it began to hang, in "
+            f"{call.thread}, {call.outcome}; the sleeper was late by {near:.3f} s then"
+        )
     yield Bar(f"calls later than their deadline + {LATE} s", sum(call.late > LATE for call in calls), 0)
     lost, false = against_the_log(url, name, calls)
     yield Bar("acknowledged, and not in the log", lost, 0)
@@ -124,7 +133,7 @@ def against_the_log(url: str, name: str, calls: list[Call]) -> tuple[int, int]:
 def work(address: str, name: str, end: float, results: Any) -> None:
     """Call until the end, and tell of all calls."""
     calls: list[Call] = []
-    lateness = [0.0]
+    lateness: list[tuple[float, float]] = []
     with Bandit.open(address, name) as bandit:
         threads = [threading.Thread(target=call_in_a_thread, args=(bandit, end, calls)) for _ in range(THREADS)]
         threads.append(threading.Thread(target=sleep_only, args=(end, lateness)))
@@ -133,15 +142,15 @@ def work(address: str, name: str, end: float, results: Any) -> None:
         asyncio.run(call_in_coroutines(bandit, end, calls))
         for thread in threads:
             thread.join()
-    results.put((calls, max(lateness)))
+    results.put((calls, lateness))
 
 
-def sleep_only(end: float, lateness: list[float]) -> None:
+def sleep_only(end: float, lateness: list[tuple[float, float]]) -> None:
     """Note how late a thread is that only sleeps."""
     while time.time() < end:
         began = time.monotonic()
-        time.sleep(0.05)
-        lateness.append(time.monotonic() - began - 0.05)
+        time.sleep(0.02)
+        lateness.append((time.monotonic(), time.monotonic() - began - 0.02))
 
 
 def call_in_a_thread(bandit: Bandit, end: float, calls: list[Call]) -> None:
@@ -185,12 +194,16 @@ def new_key(dice: random.Random) -> str:
 
 
 def done(what: str, is_reward: bool, began: float, timeout: float, decision: str = "") -> Call:
-    return Call(what, is_reward, began, time.monotonic() - began - timeout, "acknowledged", decision)
+    return call_of(what, is_reward, began, timeout, "acknowledged", decision)
 
 
 def failed(what: str, is_reward: bool, began: float, timeout: float, error: StorageError) -> Call:
-    outcome = "unknown" if error.may_be_written else "not written"
-    return Call(what, is_reward, began, time.monotonic() - began - timeout, outcome)
+    return call_of(what, is_reward, began, timeout, "unknown" if error.may_be_written else "not written")
+
+
+def call_of(what: str, is_reward: bool, began: float, timeout: float, outcome: str, decision: str = "") -> Call:
+    late = time.monotonic() - began - timeout
+    return Call(what, is_reward, began, timeout, late, outcome, threading.current_thread().name, decision)
 
 
 # What hangs.

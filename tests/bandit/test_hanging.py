@@ -187,6 +187,28 @@ def test_what_is_written_without_a_bandit_keeps_its_deadline(hanging):
             assert store.bandits() == []
 
 
+def test_who_holds_the_store_keeps_nobody_beyond_the_deadline(sqlite):
+    """Another thread that reports, or leads with more time than others have."""
+    with Bandit.open(sqlite, "hero", HALF, ["red", "green"]) as bandit:
+        held, done = threading.Event(), threading.Event()
+
+        def hold():
+            with bandit._log.commits.held():
+                held.set()
+                done.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert held.wait(60)
+        found = [late(bandit.decide, 0.05)]
+        found.append(late(lambda timeout: bandit.change_arms(add=["blue"], timeout=timeout), 0.05))
+        done.set()
+        thread.join()
+        assert max(seconds for seconds, _ in found) < LATE
+        assert {(type(error), error.may_be_written) for _, error in found} == {(TimedOut, False)}
+        assert bandit.change_arms(add=["blue"], timeout=5.0) == 1
+
+
 def test_a_fallback_is_shown_when_the_deadline_passes_and_is_not_a_decision(hanging):
     url, hangs = hanging
     with Bandit.open(url, "hero", HALF, ["red", "green"]) as bandit:

@@ -77,7 +77,7 @@ class Commits:
         self._carrier: threading.Thread | None = None  # leads for coroutines
         self._carried: queue.SimpleQueue[Ticket] = queue.SimpleQueue()
         self._carriers_bell = Bell()
-        forks.in_child(self.forget_other_threads)
+        forks.in_child(self)
 
     # Whose turn it is.
 
@@ -90,18 +90,23 @@ class Commits:
             return
         try:
             # Who has it keeps it until its own deadline: so it must not be waited for beyond this one.
-            if not self.lock.acquire(timeout=-1.0 if deadline is None else deadline.remaining()):
-                raise (deadline or Deadline()).error("other callers")
+            seconds = -1.0 if deadline is None else deadline.remaining()
+            if not self.lock.acquire(timeout=seconds) and deadline is not None:
+                raise deadline.error("other callers")
             self._holder = me
-            yield
-        finally:
-            if self._holder == me:
+            try:
+                yield
+            finally:
                 self._holder = None
                 self.line.drop_settled()
                 if (first := self.line.first()) is not None:
                     first.wake()
-            with contextlib.suppress(RuntimeError):  # it was not acquired, or not yet
+        finally:
+            # A signal may raise an exception anywhere, even between acquiring the lock and the next line.
+            try:  # noqa: SIM105
                 self.lock.release()
+            except RuntimeError:
+                pass  # it was not acquired
 
     def is_turn_of(self, ticket: Ticket) -> bool:
         """Say whether the caller of a ticket should carry it out: it is the first in the line, or holds the lock.

@@ -37,9 +37,9 @@ class Snapshotter:
         """Take note of a snapshot that is stored."""
         self.seq, self._size = seq, size
 
-    def take(self, timeout: float | None = None) -> None:
+    def take(self) -> None:
         """Store the state."""
-        self._store(0, timeout)
+        self._store(0, None)
 
     def take_soon(self, interval: int = 1) -> None:
         """Store the state, unless there is a snapshot of so many events before it, without making anybody wait."""

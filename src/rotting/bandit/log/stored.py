@@ -63,9 +63,10 @@ class StoredLog:
         seals = self.seals()
         rows = self.store.rewards(self._id, max([after, *(seal.snapshot.seq for seal in seals)]), upto)
         for seq, arm, value in rows:
-            if type(arm) is not int or arm < 0 or type(value) is not float or not abs(value) <= LARGEST_REWARD:
+            is_arm = type(arm) is int and arm >= 0
+            if not (is_arm and type(value) is float and abs(value) <= LARGEST_REWARD):
                 event = Event(seq, "rewarded", 0.0, arm, value=value)
-                raise damaged(event, "value", f"the finite reward of an arm, and {quoted(arm)} to be the number of one")
+                raise damaged(event, "value" if is_arm else "arm", "a finite reward of an arm")
         recent = np.array(rows, _REWARD)
         seqs, arms, values = (
             np.concatenate([*(getattr(seal, name) for seal in seals), recent[name]])

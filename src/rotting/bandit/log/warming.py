@@ -169,23 +169,13 @@ def import_events(state: BanditState, now: float, warm: WarmStart) -> list[Event
     seq = state.seq + 1
     details = json.dumps({"source": warm.source, "rewards": len(warm.rewards)})
     events = [Event(seq, "warmed", now, NO_ARM, details=details)]
-    numbers = {arm: known_arm(state, arm) for arm in warm.arms}
-    for place, each in enumerate(warm.rewards, start=1):
+    for place, (name, reward, time, probability) in enumerate(warm.rewards, start=1):
+        arm = known_arm(state, name)
         try:
-            state.settings.check_reward(each.reward)
+            state.settings.check_reward(reward)
         except BanditError as error:
-            raise error.within(f"warm start, reward {place} of arm {quoted(each.arm)}") from None
-        events.append(
-            Event(
-                seq + place,
-                "imported",
-                now,
-                numbers[each.arm],
-                value=each.reward,
-                probability=each.probability,
-                happened=each.time,
-            )
-        )
+            raise error.within(f"warm start, reward {place} of arm {quoted(name)}") from None
+        events.append(Event(seq + place, "imported", now, arm, value=reward, probability=probability, happened=time))
     return events
 
 

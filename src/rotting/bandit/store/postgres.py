@@ -21,7 +21,7 @@ import psycopg
 from psycopg import ClientCursor, waiting
 from psycopg.pq import TransactionStatus
 
-from rotting.bandit.core.events import Event, Question
+from rotting.bandit.core.events import Question
 from rotting.bandit.store.addresses import Address
 from rotting.bandit.store.contract import NO_LIMIT, Batch
 from rotting.bandit.store.deadlines import Deadline
@@ -53,7 +53,6 @@ rest AS (
   SELECT new.* FROM new JOIN first ON new.bandit = first.bandit WHERE new.seq > first.seq
 )
 SELECT bandit FROM first;"""
-_FIELDS = ("bandit", *Event._fields)
 _APPEND = "EXECUTE rotting_append (%(space)s, %(new)s, %(known)s);"
 _LOCK = """BEGIN; SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
 SELECT pg_advisory_xact_lock(%(space)s, %(first)s), %(first)s;"""
@@ -102,8 +101,11 @@ def dial(deadline: Deadline, address: str) -> BoundedConnection:
             found.close()
 
     threading.Thread(target=connect, name="rotting-connect", daemon=True).start()
-    wait([made], deadline.remaining(GRACE))
-    if made.cancel():
+    try:
+        wait([made], deadline.remaining(GRACE))
+    finally:  # a signal may raise an exception, too
+        nobody_waits = made.cancel()
+    if nobody_waits:
         raise psycopg.errors.ConnectionTimeout("the server does not answer")
     return made.result()
 
@@ -208,13 +210,9 @@ class PostgresStore(SqlStore):
         more = any(batch.snapshot is not None or batch.seal is not None for batch in batches.values())
         if more and not self._has_begun():
             self._begin_writing()
-        rows = [
-            dict(zip(_FIELDS, (bandit, *event), strict=True))
-            for bandit, batch in batches.items()
-            for event in batch.events
-        ]
+        rows = [{"bandit": bandit} | event._asdict() for bandit, batch in batches.items() for event in batch.events]
         known = [{"bandit": bandit, "seq": batch.seq, "at": batch.at} for bandit, batch in batches.items()]
-        values = {"space": self._namespace, "new": json.dumps(rows), "known": json.dumps(known)}
+        values = {"space": self._namespace, "new": json.dumps(rows, ensure_ascii=False), "known": json.dumps(known)}
         self._committing = not more
         [found] = self._results(_APPEND + ("COMMIT" if self._has_begun() and not more else ""), values)
         accepted = {bandit for (bandit,) in found}

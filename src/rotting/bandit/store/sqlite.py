@@ -8,7 +8,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -19,10 +18,7 @@ from rotting.bandit.store.addresses import Address
 from rotting.bandit.store.connection import Result, pause
 from rotting.bandit.store.contract import Batch
 from rotting.bandit.store.deadlines import Deadline
-from rotting.bandit.store.sql import COLUMNS, Rows, SqlStore
-
-ROWS_PER_INSERT = 50  # so many rows in one statement take two thirds of the time of single ones
-
+from rotting.bandit.store.sql import ALL_COLUMNS, Rows, SqlStore
 
 _KINDS = {"number": "INTEGER", "float": "FLOAT", "bytes": "BLOB"}
 # The table of events is made again: SQLite cannot drop the constraint that it had.
@@ -154,7 +150,8 @@ class SqliteStore(SqlStore):
         if not self._has_begun():
             self._begin_writing()
         accepted = self._whose_last_is_known(batches)
-        self._insert_events([(bandit, *event) for bandit in accepted for event in batches[bandit].events])
+        rows = [(bandit, *event) for bandit in accepted for event in batches[bandit].events]
+        self.insert("rotting_events", ALL_COLUMNS, rows)
         self._put_beside(batches, accepted)
         if accepted:
             self._commit()
@@ -167,24 +164,10 @@ class SqliteStore(SqlStore):
         found = {bandit: at for bandit, at, has_next in self._asked(_LAST, asked) if not has_next}
         return {bandit for bandit, batch in batches.items() if found.get(bandit) == batch.at}
 
-    def _insert_events(self, rows: Rows) -> None:
-        whole = len(rows) // ROWS_PER_INSERT * ROWS_PER_INSERT
-        for start in range(0, whole, ROWS_PER_INSERT):
-            values = tuple(value for row in rows[start : start + ROWS_PER_INSERT] for value in row)
-            self.driver.execute(_insert_statement(ROWS_PER_INSERT, len(rows[0])), values)
-        if rows[whole:]:
-            self.driver.executemany(_insert_statement(1, len(rows[0])), rows[whole:])
-
 
 _LAST = """SELECT e.bandit, e.at,
 EXISTS (SELECT 1 FROM rotting_events later WHERE later.bandit = e.bandit AND later.seq = e.seq + 1)
 FROM asked CROSS JOIN rotting_events e WHERE e.bandit = asked.bandit AND e.seq = asked.it"""
-
-
-@lru_cache(maxsize=2)
-def _insert_statement(rows: int, columns: int) -> str:
-    row = f"({', '.join('?' * columns)})"
-    return f"INSERT INTO rotting_events (bandit, {COLUMNS}) VALUES {', '.join([row] * rows)}"
 
 
 # The file, and those that SQLite keeps beside it.
