@@ -135,6 +135,7 @@ def work(address: str, name: str, end: float, results: Any) -> None:
     calls: list[Call] = []
     lateness: list[tuple[float, float]] = []
     with Bandit.open(address, name) as bandit:
+        bandit.decide()  # kernels are loaded
         threads = [threading.Thread(target=call_in_a_thread, args=(bandit, end, calls)) for _ in range(THREADS)]
         threads.append(threading.Thread(target=sleep_only, args=(end, lateness)))
         for thread in threads:
