@@ -311,7 +311,7 @@ def test_one_round_trip_alone_and_two_among_others(postgres_bandit, monkeypatch)
     assert len(trips) == 4
 
 
-def test_a_statement_that_is_sent_with_the_commit_is_prepared_once(postgres_bandit):
+def test_the_statement_that_appends_is_prepared_once(postgres_bandit):
     log = postgres_bandit._log
 
     def prepared():
@@ -327,11 +327,12 @@ def test_a_statement_that_is_sent_with_the_commit_is_prepared_once(postgres_band
         log._empty_catch_ups = 0
         return call()
 
+    [alone] = prepared()
     choices = [among_others(postgres_bandit.decide) for _ in range(3)]
-    assert prepared() == [3]
+    assert prepared() == [alone + 3]
     for choice in choices[:2]:
         assert among_others(lambda id=choice.id: postgres_bandit.reward(id, 1.0)) is True
-    assert prepared() == [5]
+    assert prepared() == [alone + 5]
     assert among_others(lambda: postgres_bandit.reward(choices[0].id, 1.0)) is False  # rolls back
     assert prepared() == []
     among_others(postgres_bandit.decide)

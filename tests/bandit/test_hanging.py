@@ -13,6 +13,8 @@ import pytest
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import AsyncBandit, StorageError, TimedOut, UnknownArm, UnknownDecision
+from rotting.bandit.store import BanditRow, Deadline, Event, Snapshot
+from rotting.bandit.store.addresses import open_store
 
 HALF = EffFEWA(sigma=0.5)
 LATE = 0.2  # seconds after its deadline within which a call returns
@@ -161,6 +163,50 @@ def test_a_connection_that_nobody_answers(hanging):
         assert max(seconds for seconds, _ in found) < LATE
         assert not any(error.may_be_written for _, error in found)
         assert bandit.decide().id.split("-")[1] == "3"
+
+
+def test_what_is_written_without_a_bandit_keeps_its_deadline(hanging):
+    """As the service does when it is asked whether it can write."""
+    url, hangs = hanging
+    with contextlib.closing(open_store(url)) as store:
+        store.prepare()
+        row = store.add(BanditRow(0, "hero", "token", "", "{}"), [Event(1, "added", 1.0, 0, "red")])
+        with hangs:
+            calls = [
+                lambda timeout: store.add(row._replace(name="other"), [], deadline=Deadline(timeout)),
+                lambda timeout: store.delete_events(row.id, 1, 1, deadline=Deadline(timeout)),
+                lambda timeout: store.delete_rest(row.id, deadline=Deadline(timeout)),
+                lambda timeout: store.put_snapshot(row.id, Snapshot(1, "", b""), deadline=Deadline(timeout)),
+            ]
+            found = [late(call, 0.05) for call in calls]
+        assert max(seconds for seconds, _ in found) < LATE
+        assert {type(error) for _, error in found} == {TimedOut}
+        store.delete_events(row.id, 1, 1)
+        store.delete_rest(row.id)
+        with store.reading():
+            assert store.bandits() == []
+
+
+def test_who_holds_the_store_keeps_nobody_beyond_the_deadline(sqlite):
+    """Another thread that reports, or leads with more time than others have."""
+    with Bandit.open(sqlite, "hero", HALF, ["red", "green"]) as bandit:
+        held, done = threading.Event(), threading.Event()
+
+        def hold():
+            with bandit._log.commits.held():
+                held.set()
+                done.wait(60)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert held.wait(60)
+        found = [late(bandit.decide, 0.05)]
+        found.append(late(lambda timeout: bandit.change_arms(add=["blue"], timeout=timeout), 0.05))
+        done.set()
+        thread.join()
+        assert max(seconds for seconds, _ in found) < LATE
+        assert {(type(error), error.may_be_written) for _, error in found} == {(TimedOut, False)}
+        assert bandit.change_arms(add=["blue"], timeout=5.0) == 1
 
 
 def test_a_fallback_is_shown_when_the_deadline_passes_and_is_not_a_decision(hanging):

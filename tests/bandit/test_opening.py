@@ -13,7 +13,7 @@ import sqlalchemy
 
 from rotting import Bandit, EffFEWA
 from rotting.bandit import BadAddress, BanditError, RewardConflict, StorageError, UnknownBandit, UnknownDecision
-from rotting.bandit.store import files
+from rotting.bandit.store import sqlite
 
 COLOURS = ["red", "green", "blue"]
 HALF = EffFEWA(sigma=0.5)
@@ -73,7 +73,7 @@ def _look_as_somebody_else(file, folder):
 
 
 def test_what_is_written_while_somebody_reads_without_a_lock_is_noticed(file, monkeypatch):
-    monkeypatch.setattr(files.os, "access", lambda *_: False)  # root may write everything
+    monkeypatch.setattr(sqlite.os, "access", lambda *_: False)  # root may write everything
     reader = Bandit.open(f"sqlite:///{file}", "hero")
     monkeypatch.undo()
     assert [each.name for each in file.parent.iterdir()] == ["bandits.db"]

@@ -1,11 +1,14 @@
 """What takes long is done before anybody has to wait for it."""
 
+import contextlib
+
 import pytest
 
 from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit.core import state
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.log import event_log
+from rotting.bandit.store import Contention, Deadline, Question
 
 COLOURS = ["red", "green", "blue"]
 
@@ -88,12 +91,23 @@ def test_two_processes_add_arms_at_once(url, monkeypatch):
     assert one.verify() == two.verify()
 
 
+def keeps_others_waiting(log):
+    """Say whether another writer would have to wait for the log."""
+    with contextlib.closing(log.store.another()) as other, other.lock:
+        try:
+            with other.writing(Deadline(5.0)):
+                other.look_up({log.bandit_id: Question()}, lock=True, patience=0.0)
+        except Contention:
+            return True
+    return False
+
+
 def test_a_new_estimate_of_the_noise_is_learnt_outside_the_lock_and_only_once(url, monkeypatch):
     one, two = (Bandit.open(url, "hero", EffFEWA(sigma=3.0), COLOURS, sigma="auto") for _ in range(2))
     rewards, where = BanditState.rewards, []
 
     def noted(self):
-        where.append(bandit._log.store.is_locking)
+        where.append(keeps_others_waiting(bandit._log))
         return rewards(self)
 
     monkeypatch.setattr(BanditState, "rewards", noted)

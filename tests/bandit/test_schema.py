@@ -75,6 +75,26 @@ def test_a_migration_that_fails_changes_nothing(played, monkeypatch):
     assert Bandit.open(played, "hero").verify().rewards == 5
 
 
+def test_the_first_version_is_migrated(postgres):
+    """On SQLite, `test_opening` has a file of that version."""
+    with Bandit.open(postgres, "hero", EffFEWA(sigma=0.5), COLOURS) as bandit:
+        bandit.reward_many([(choice.id, 0.5) for choice in bandit.decide(5)])
+    later = ("key", "batch", "holdout", "happened", "details")
+    execute(
+        postgres,
+        "DROP TABLE rotting_seals",
+        f"ALTER TABLE rotting_events {', '.join(f'DROP COLUMN {column} CASCADE' for column in later)}",
+        "ALTER TABLE rotting_events ADD CHECK (kind IN ('added', 'decided', 'shown', 'rewarded', 'expired'))",
+        "UPDATE rotting_schema SET version = 1",
+    )
+    with Bandit.open(postgres, "hero") as bandit:
+        assert bandit.verify().rewards == 5
+        bandit.decide(key="again")
+        bandit.change(epsilon=0.5)  # an event that there was not
+        assert bandit.verify().decisions == 6
+    assert execute(postgres, "SELECT version FROM rotting_schema") == [(2,)]
+
+
 def test_every_older_version_can_be_migrated():
     assert sorted(schema.MIGRATIONS) == list(range(1, schema.VERSION))
 

@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
+from rotting.bandit import StorageError
+from rotting.bandit.store.addresses import open_store
 from rotting.serve import lanes
+from rotting.serve.health import write_and_forget
 
 
 def asked(fresh):
@@ -55,3 +58,20 @@ def test_what_fails_is_tried_again():
                 await shared.get("page", make)
 
     asyncio.run(ask())
+
+
+def test_a_probe_that_was_not_finished_does_not_disturb_the_next(tmp_path, monkeypatch):
+    store = open_store(f"sqlite:///{tmp_path}/bandits.db")
+    store.prepare()
+
+    def fail(*_, **__):
+        raise StorageError("the answer was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "delete_events", fail)
+        with pytest.raises(StorageError):
+            write_and_forget(store)
+    write_and_forget(store)
+    with store.reading():
+        assert store.bandits() == []
+    store.close()

@@ -76,22 +76,36 @@ class Commits:
         self._carrier: threading.Thread | None = None  # leads for coroutines
         self._carried: queue.SimpleQueue[Ticket] = queue.SimpleQueue()
         self._carriers_bell = Bell()
-        forks.in_child(self.forget_other_threads)
+        forks.in_child(self)
 
     # Whose turn it is.
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self, deadline: Deadline | None = None) -> Iterator[None]:
         """Hold the lock, so that others wait in the line; afterwards, wake the first of them."""
-        with self.lock:
-            before, self._holder = self._holder, threading.get_ident()
+        me = threading.get_ident()
+        if self._holder == me:  # a signal handler, in the middle of a call
+            yield
+            return
+        try:
+            # Who has it keeps it until its own deadline: so it must not be waited for beyond this one.
+            seconds = -1.0 if deadline is None else deadline.remaining()
+            if not self.lock.acquire(timeout=seconds) and deadline is not None:
+                raise deadline.error("other callers")
+            self._holder = me
             try:
                 yield
             finally:
-                self._holder = before
+                self._holder = None
                 self.line.drop_settled()
-                if before is None and (first := self.line.first()) is not None:
+                if (first := self.line.first()) is not None:
                     first.wake()
+        finally:
+            # A signal may raise an exception anywhere, even between acquiring the lock and the next line.
+            try:  # noqa: SIM105
+                self.lock.release()
+            except RuntimeError:
+                pass  # it was not acquired
 
     def is_turn_of(self, ticket: Ticket) -> bool:
         """Say whether the caller of a ticket should carry it out: it is the first in the line, or holds the lock.
@@ -115,9 +129,11 @@ class Commits:
                     continue
                 if (error := ticket.withdraw()) is not None:
                     raise error
-                # Somebody is writing it right now; the leader gives up at its own deadline, or has just finished.
-                if not bell.wait(LOOK_AGAIN) and not ticket.is_settled:
-                    raise deadline.error("the database", may_be_written=True)
+                # Somebody is writing it right now: the leader gives up at its own deadline, or has just finished. There
+                # is no time to lead oneself.
+                bell.wait(LOOK_AGAIN)
+                if not ticket.is_settled:
+                    raise ticket.withdraw() or deadline.error("the database", may_be_written=True)
         finally:
             ticket.abandoned = True
         return ticket.result()
@@ -134,10 +150,11 @@ class Commits:
         """Carry out what waits if it is the turn of this ticket, or else wait for a moment; False if neither helped."""
         rung = self.is_turn_of(ticket) or bell.wait(min(LOOK_AGAIN, ticket.deadline.remaining()))
         if self.is_turn_of(ticket) or (not rung and self._holder is None and not ticket.deadline.is_over()):
-            with self.held():
+            with contextlib.suppress(TimedOut), self.held(ticket.deadline):
                 if not ticket.is_settled:
                     self._carry_out(ticket)
-            return True
+                return True
+            return False
         return rung
 
     # Callers in coroutines: a thread leads for them.

@@ -9,7 +9,7 @@ from functools import lru_cache
 from starlette.responses import Response
 
 from rotting.bandit import BanditError, Event, Store
-from rotting.bandit.store import BanditRow
+from rotting.bandit.store import BanditRow, Deadline
 from rotting.serve.errors import NotAllowed
 from rotting.serve.openapi import describe
 from rotting.serve.problems import JSON, note
@@ -47,14 +47,17 @@ async def _can_write(service: Service) -> bool:
     return True
 
 
-_PROBE = BanditRow(0, f"\n{secrets.token_hex(8)}", secrets.token_hex(5), "", _ROOM)  # no user's name begins like this
-
-
 def write_and_forget(store: Store) -> None:
-    """Write what a decision writes, the log of a bandit, durably, and delete it: a disk that is full must show."""
-    row = store.add(_PROBE, [Event(1, "added", store.clock(), 0, name="probe")])
-    store.delete_events(row.id, 1, 1)
-    store.delete_rest(row.id)
+    """Write what a decision writes, the log of a bandit, durably, and delete it: a disk that is full must show.
+
+    A connection that hangs keeps the next probe no longer than a caller of this one would wait. The name is one that no
+    user's bandit has, and another each time: after a lost answer, the one before may still be there.
+    """
+    deadline = Deadline(PATIENCE)
+    row = BanditRow(0, f"\n{secrets.token_hex(8)}", secrets.token_hex(5), "", _ROOM)
+    row = store.add(row, [Event(1, "added", store.clock(), 0, name="probe")], deadline=deadline)
+    store.delete_events(row.id, 1, 1, deadline=deadline)
+    store.delete_rest(row.id, deadline=deadline)
 
 
 @route("GET", "/metrics", "reader")

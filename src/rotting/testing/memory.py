@@ -90,7 +90,6 @@ class MemoryStore:
         self.place = place
         self.lock = threading.RLock()
         self.address = "'memory'"
-        self.is_locking = False
         self._deadline = Deadline()
         self._seen: Content | None = None  # by the block in progress
         self._closed = False
@@ -178,7 +177,7 @@ class MemoryStore:
             raise self._deadline.error("the database", may_be_written=point in ("sent", "written"))
 
     def _leave(self) -> None:
-        self._seen, self.is_locking = None, False
+        self._seen = None
         with self.place.lock:
             for bandit in [each for each, owner in self.place.locked.items() if owner is self]:
                 del self.place.locked[bandit]
@@ -198,9 +197,9 @@ class MemoryStore:
         """Return the bandit of that name, token or id."""
         return next((row for row in self.bandits() if by.items() <= row._asdict().items()), None)
 
-    def add(self, row: BanditRow, events: Sequence[Event]) -> BanditRow:
+    def add(self, row: BanditRow, events: Sequence[Event], *, deadline: Deadline | None = None) -> BanditRow:
         """Add a bandit with the first events of its log."""
-        with self._changing() as content:
+        with self._changing(deadline) as content:
             if (found := self.find(name=row.name)) is not None:
                 return found
             row = row._replace(id=next(self.place.numbers))
@@ -212,17 +211,17 @@ class MemoryStore:
         with self._changing() as content:
             content.bandits[bandit] = content.bandits[bandit]._replace(name="")
 
-    def delete_events(self, bandit: int, upto: int, number: int) -> int:
+    def delete_events(self, bandit: int, upto: int, number: int, *, deadline: Deadline | None = None) -> int:
         """Delete the oldest events of a log."""
-        with self._changing() as content:
+        with self._changing(deadline) as content:
             log = content.logs[bandit]
             gone = [event for event in log if event.seq <= upto][:number]
             content.logs[bandit] = log[len(gone) :]
             return len(gone)
 
-    def delete_rest(self, bandit: int) -> None:
+    def delete_rest(self, bandit: int, *, deadline: Deadline | None = None) -> None:
         """Delete all else that there is of a bandit."""
-        with self._changing() as content:
+        with self._changing(deadline) as content:
             for each in (content.bandits, content.logs, content.snapshots, content.seals):
                 each.pop(bandit, None)
 
@@ -256,7 +255,6 @@ class MemoryStore:
             if left <= 0.0:
                 raise Contention("another writer is at work")
             left -= self.place.wait()
-        self.is_locking = True
         taken = [bandit for bandit in bandits if self._is_free(bandit)]
         self.place.locked.update(dict.fromkeys(taken, self))
         return taken
@@ -348,7 +346,7 @@ class MemoryStore:
         return found if found is None or content else found._replace(content=b"")
 
     def put_snapshot(
-        self, bandit: int, snapshot: Snapshot, interval: int = 0, deadline: Deadline | None = None
+        self, bandit: int, snapshot: Snapshot, interval: int = 0, *, deadline: Deadline | None = None
     ) -> None:
         """Replace the snapshot, unless there is a newer one."""
         with self._changing(deadline) as content:

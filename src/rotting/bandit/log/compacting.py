@@ -11,29 +11,26 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rotting.bandit.commit import Commits
 from rotting.bandit.core.events import NO_ARM, Event
 from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.bandit.core.requests import Change
 from rotting.bandit.core.seals import Seal
-from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.exporting import check_export, write_log
 from rotting.bandit.log.stored import StoredLog, checksum
 from rotting.bandit.log.streaming import Range, Time, bounds, portions
-from rotting.bandit.log.verifying import PROGRESS_EVERY, replay_from
+from rotting.bandit.log.verifying import Progress, Replay, replayed
 from rotting.bandit.opening import look_for, unknown
 from rotting.bandit.store import contract
 from rotting.bandit.store.addresses import open_store
-from rotting.bandit.store.contract import NO_LIMIT
+from rotting.bandit.store.contract import NO_LIMIT, Store
 from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import literal, quoted
 
@@ -49,16 +46,14 @@ class Compaction:
     export: str
 
 
-def compact(
-    log: EventLog, before: Time | int, export: Path, progress: Callable[[int, int], None] | None = None
-) -> Compaction:
+def compact(log: EventLog, before: Time | int, export: Path, progress: Progress | None = None) -> Compaction:
     """Replace what happened before a time, or up to an event of this number, by a seal and an exported file."""
     check_export(export)
     if before is None or isinstance(before, bool):
         raise BadSettings("is not a time", name="before", value=before, expected="a time, or the number of an event")
-    with log.reading() as stored:
+    with log.reading():
         sealed, last = log.state.sealed, log.state.seq
-        upto = before if type(before) is int else bounds(stored, Range(until=before), sealed, last)[1]  # type: ignore[arg-type]
+        upto = before if type(before) is int else bounds(log, Range(until=before))[1]  # type: ignore[arg-type]
     if not sealed < upto <= last:
         raise BadSettings(
             f"leaves nothing to compact: the log has events {sealed + 1} to {last}", name="before", value=before
@@ -123,43 +118,31 @@ def _is_known(seal: Seal, log: EventLog, last: int) -> bool:
     return all(target in seal.known for _, target in earlier)
 
 
-def _make_seal(log: EventLog, sealed: int, upto: int, progress: Callable[[int, int], None] | None) -> Seal:
+def _make_seal(log: EventLog, sealed: int, upto: int, progress: Progress | None) -> Seal:
     """Replay a part of the log, on a connection of its own, and return its seal. What does not verify has none."""
-    rewards: list[tuple[int, int, float]] = []
     with contextlib.closing(log.store.another()) as other, other.lock, other.reading():
         stored = StoredLog(other, log.bandit_id)
-        replay = replay_from(log, stored)
-        replay.state.read_rewards = stored.rewards_until
-        for event in stored.stream(sealed, upto):
-            replay.apply(event)
-            if event.value is not None:
-                rewards.append((event.seq, event.arm, event.value))
-            if progress is not None and event.seq % PROGRESS_EVERY == 0:
-                progress(event.seq - sealed, upto - sealed)
+        replay = replayed(log, stored, upto, progress)
         if replay.imports:
             raise BadSettings(
                 f"lies inside a warm start, which ends with event {upto + replay.imports}", name="before", value=upto
             )
         exposures, snapshot = stored.exposures_until(upto), replay.state.snapshot()
-        late = _late(stored, snapshot)
-    return Seal(
-        snapshot,
-        np.array([seq for seq, _, _ in rewards], np.int64),
-        np.array([arm for _, arm, _ in rewards], np.int64),
-        np.array([value for _, _, value in rewards], np.float64),
-        [exposures.get(arm, 0) for arm in range(len(snapshot.head["names"]))],
-        late,
-    )
+        counts = [exposures.get(arm, 0) for arm in range(len(snapshot.head["names"]))]
+        return Seal(snapshot, *stored.rewards(sealed, upto), counts, _late(log, other, replay))
 
 
-def _late(stored: StoredLog, snapshot: Snapshot) -> PendingDecisions:
+def _late(log: EventLog, store: Store, replay: Replay) -> PendingDecisions:
     """Return the decisions that no longer waited for a reward, and that later events are about all the same."""
+    _, later = store.exposures(log.bandit_id, replay.state.seq, NO_LIMIT)
+    numbers = sorted({number for _, number in later if number not in replay.state.pending})
+    events = store.numbered(log.bandit_id, numbers)
     late = PendingDecisions()
-    for decision, about in sorted(stored.late(snapshot.seq).items()):
-        if decision not in snapshot.pending:
-            first, *outcomes = [event for event in about if event.seq <= snapshot.seq]
-            shown = any(event.kind == "shown" or event.value is not None for event in outcomes)
-            late[decision] = Pending(first.arm, first.at, shown, first.decision or "", first.holdout)
+    for number in numbers:
+        if (early := replay.early.get(number)) is None:
+            event = events[number]
+            early = Pending(event.arm, event.at, False, event.decision or "", event.holdout)
+        late[number] = early._replace(shown=early.shown or replay.was_shown(number))
     return late
 
 

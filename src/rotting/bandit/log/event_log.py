@@ -6,7 +6,7 @@ import contextlib
 import functools
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from rotting.bandit.commit import Commits
 from rotting.bandit.core.clocks import LogClock
 from rotting.bandit.core.events import RESTORE, Event, Question
 from rotting.bandit.core.identifiers import Identifiers
-from rotting.bandit.core.seals import damaged_seal
+from rotting.bandit.core.seals import Seal, damaged_seal
 from rotting.bandit.core.settings import BanditSettings
 from rotting.bandit.core.snapshots import NOT_A_SNAPSHOT, Snapshot
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import DamagedLog, UnknownBandit
 from rotting.bandit.log.snapshotting import Snapshotter
-from rotting.bandit.log.stored import StoredLog
+from rotting.bandit.log.stored import StoredLog, missing
 from rotting.bandit.metrics import Observer
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow
 from rotting.bandit.store.deadlines import Deadline
@@ -78,7 +78,8 @@ class EventLog:
         self.caught_up = 0  # events of other processes so far
         self._clock = LogClock()
         self.snapshots = Snapshotter(self)
-        self.refresh()
+        with self.reading():
+            pass
 
     # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
 
@@ -162,7 +163,7 @@ class EventLog:
         with self.reading(deadline) as stored:
             self.state.expect(agent, stored.rewards_until(self.state.seq, settled))
 
-    def _apply(self, events: Sequence[Event], checked: bool = True) -> None:
+    def _apply(self, events: Iterable[Event], checked: bool = True) -> None:
         self._state_is_complete = False
         for event in events:
             if checked and event.seq <= self.state.seq:
@@ -177,14 +178,9 @@ class EventLog:
     @contextlib.contextmanager
     def reading(self, deadline: Deadline | None = None) -> Iterator[StoredLog]:
         """Yield the log as one read transaction sees it, with the state caught up; `lock` is held meanwhile."""
-        with self.commits.held(), self.store.reading(deadline):
+        with self.commits.held(deadline), self.store.reading(deadline):
             self._catch_up()
             yield self.stored
-
-    def refresh(self) -> None:
-        """Apply what other processes have appended."""
-        with self.reading():
-            pass
 
     def _catch_up(self, rows: list[Event] | None = None) -> int:
         """Apply what other processes have appended; returns how many events that were.
@@ -197,7 +193,7 @@ class EventLog:
             rows = list(self.stored.stream(self.state.seq - 1))
         last, new = (rows[0] if rows else None), rows[1:]
         if last is None or (last.seq, last.at) != (self.state.seq, self.state.at):
-            if (sealed := self.stored.sealed()) is not None and sealed[0] >= self.state.seq:
+            if self.stored.sealed()[0] >= self.state.seq:
                 self._load()  # the log was compacted, beyond what is known here
                 return 1
             if self.store.find(id=self.bandit_id) is None:
@@ -214,11 +210,11 @@ class EventLog:
         """Make the state from the newest snapshot and the events after it."""
         stored = self.stored
         sealed = stored.sealed()
-        if sealed is None and stored.time_of(1) is None:
-            raise self._missing(1)  # the log begins with arms
+        if not any(sealed) and stored.time_of(1) is None:
+            raise missing(self.name, 1)  # the log begins with arms
         state = self.stored_state()
         if state is None:
-            state = self.first_state(self.stored)
+            state = self.first_state(stored.newest_seal())
         elif state.seq > 0 and (state.seq, state.at) != sealed and stored.time_of(state.seq) != state.at:
             raise DamagedLog(
                 f"bandit {quoted(self.name)} has a snapshot that ends with event {state.seq}, which its log does not "
@@ -226,15 +222,8 @@ class EventLog:
                 hint="restore a backup of the database, or, if the log is right as it is, delete the bandit's row in "
                 "rotting_snapshots",
             )
-        for event in stored.stream(state.seq):
-            state.check(event)
-            state.apply(event)
-        self.state, self._state_is_complete = state, True
-
-    def _missing(self, seq: int) -> DamagedLog:
-        return DamagedLog(
-            f"event {seq} of bandit {quoted(self.name)} is missing", hint="restore a backup of the database"
-        )
+        self.state = state
+        self._apply(stored.stream(state.seq), checked=False)
 
     # States and snapshots.
 
@@ -242,9 +231,8 @@ class EventLog:
         """Return the state before the first event."""
         return BanditState(self.name, self.settings, self._read_rewards)
 
-    def first_state(self, stored: StoredLog) -> BanditState:
-        """Return the state before the first event that is still in the log."""
-        seal = stored.newest_seal()
+    def first_state(self, seal: Seal | None) -> BanditState:
+        """Return the state before the first event that is still in the log, which follows the newest seal."""
         if seal is None:
             return self.fresh_state()
         try:
@@ -257,9 +245,6 @@ class EventLog:
 
         Nor is one that is older than the newest seal: the events that follow it are gone.
         """
-        sealed = self.stored.sealed()
-        if sealed is not None and self.stored.snapshot_seq() < sealed[0]:
-            return None
         content = self.stored.get_snapshot()
         if content is None:
             return None
@@ -267,6 +252,8 @@ class EventLog:
             snapshot = Snapshot.from_bytes(content)
             state = BanditState.from_snapshot(self.name, self.settings, self._read_rewards, snapshot)
         except NOT_A_SNAPSHOT:
+            return None
+        if state.seq < self.stored.sealed()[0]:
             return None
         self.snapshots.note(state.seq, len(content))
         return state

@@ -13,7 +13,7 @@ from typing import Any
 
 from rotting._core.files import replacing
 from rotting.bandit.errors import BadAddress, StorageError
-from rotting.bandit.log.streaming import LogRow
+from rotting.bandit.log.streaming import TIMES, LogRow
 from rotting.errors import MissingExtra, literal, quoted
 
 Portions = Iterable[list[LogRow]]
@@ -24,25 +24,24 @@ def _write_csv(path: Path, portions: Portions) -> None:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(LogRow._fields)
         for row in chain.from_iterable(portions):
-            content = _plain(row, " ") | {"among": None if row.among is None else json.dumps(row.among)}
-            lines.writerow(content.values())
+            among = None if row.among is None else json.dumps(row.among)
+            lines.writerow((row._asdict() | _times(row, " ") | {"among": among}).values())
 
 
 def _write_json_lines(path: Path, portions: Portions) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in chain.from_iterable(portions):
-            content = _plain(row, "T") | {"details": None if row.details is None else json.loads(row.details)}
+            details = None if row.details is None else json.loads(row.details)
+            content = row._asdict() | _times(row, "T") | {"details": details}
             file.write(json.dumps(content, ensure_ascii=False) + "\n")
 
 
-def _plain(row: LogRow, separator: str) -> dict[str, object]:
-    """Return a row with times as ISO 8601 has them, in UTC and with microseconds."""
-    times = {name: getattr(row, name) for name in _TIMES}
-    return row._asdict() | {
-        name: None
-        if time is None
-        else datetime.datetime.fromtimestamp(time, datetime.UTC).isoformat(separator, "microseconds")
-        for name, time in times.items()
+def _times(row: LogRow, separator: str) -> dict[str, Any]:
+    """Return the times of a row as ISO 8601 has them, in UTC and with microseconds."""
+    return {
+        name: datetime.datetime.fromtimestamp(time, datetime.UTC).isoformat(separator, "microseconds")
+        for name in TIMES
+        if (time := getattr(row, name)) is not None
     }
 
 
@@ -50,7 +49,7 @@ def _write_arrow(path: Path, portions: Portions, parquet: bool = False) -> None:
     """Write Arrow record batches, into an Arrow file or a Parquet file."""
     arrow = _import_arrow()
     kinds = {"seq": arrow.int64(), "reward": arrow.float64(), "probability": arrow.float64(), "holdout": arrow.bool_()}
-    kinds |= {"among": arrow.list_(arrow.string())} | dict.fromkeys(_TIMES, arrow.timestamp("us", tz="UTC"))
+    kinds |= {"among": arrow.list_(arrow.string())} | dict.fromkeys(TIMES, arrow.timestamp("us", tz="UTC"))
     schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in LogRow._fields])
     made = (
         arrow.parquet.ParquetWriter(path, schema, compression="zstd") if parquet else arrow.ipc.new_file(path, schema)
@@ -58,10 +57,11 @@ def _write_arrow(path: Path, portions: Portions, parquet: bool = False) -> None:
     with made as file:
         for rows in portions:
             columns = dict(zip(LogRow._fields, zip(*rows, strict=True), strict=True))
-            for name in _TIMES:
+            for name in TIMES:
                 columns[name] = tuple(None if time is None else round(time * 1e6) for time in columns[name])
-            arrays = [arrow.array(columns[field.name], field.type) for field in schema]
-            file.write_batch(arrow.record_batch(arrays, schema=schema))
+            file.write_batch(
+                arrow.record_batch([arrow.array(columns[each.name], each.type) for each in schema], schema)
+            )
 
 
 def _import_arrow() -> Any:
@@ -77,7 +77,6 @@ def _import_arrow() -> Any:
     return pyarrow
 
 
-_TIMES = ("at", "happened")
 WRITERS: dict[str, Callable[[Path, Portions], None]] = {
     ".csv": _write_csv,
     ".jsonl": _write_json_lines,

@@ -37,27 +37,25 @@ class Snapshotter:
         """Take note of a snapshot that is stored."""
         self.seq, self._size = seq, size
 
-    def take(self, timeout: float | None = None) -> None:
+    def take(self) -> None:
         """Store the state."""
-        self._store(0, timeout)
+        self._store(0, None)
 
-    def take_soon(self) -> None:
-        """Store the state without making anybody wait."""
-        self._log.commits.in_background(lambda: self._try_to_store(1))
+    def take_soon(self, interval: int = 1) -> None:
+        """Store the state, unless there is a snapshot of so many events before it, without making anybody wait."""
+
+        def work() -> None:
+            # A snapshot only saves time: the log has everything. What is wrong with a policy, the next caller is told.
+            with contextlib.suppress(RottingError):
+                self._store(interval, PATIENCE)
+
+        self._log.commits.in_background(work)
 
     def take_if_due(self) -> None:
         """Store the state after so many events that opening the bandit would take long; nobody waits for it."""
-        if self._log.state.seq >= self.seq + self._interval:
-            self._log.commits.in_background(lambda: self._try_to_store(self._interval))
-
-    @property
-    def _interval(self) -> int:
-        return max(EVENTS_PER_SNAPSHOT, self._size // BYTES_PER_EVENT)
-
-    def _try_to_store(self, interval: int) -> None:
-        # A snapshot only saves time: the log has everything. What is wrong with the policy, the next caller is told.
-        with contextlib.suppress(RottingError):
-            self._store(interval, PATIENCE)
+        interval = max(EVENTS_PER_SNAPSHOT, self._size // BYTES_PER_EVENT)
+        if self._log.state.seq >= self.seq + interval:
+            self.take_soon(interval)
 
     def _store(self, interval: int, timeout: float | None) -> None:
         """Store the state, unless the snapshot that is there is newer than so many events before it.
@@ -75,6 +73,7 @@ class Snapshotter:
                 return
             parts = log.state.snapshot().parts()
         content = packed(parts)
-        with log.commits.held():
-            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, Deadline(timeout))
+        deadline = Deadline(timeout)
+        with log.commits.held(deadline):
+            log.store.put_snapshot(log.bandit_id, row_of(seq, content), interval, deadline=deadline)
             self.note(seq, len(content))

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rotting.bandit.core.events import RESTORE, Event, Facts, Question
+from rotting.bandit.core.events import Event, Facts, Question, damaged
 from rotting.bandit.core.seals import Seal, damaged_seal
 from rotting.bandit.errors import DamagedLog
-from rotting.bandit.store.contract import NO_LIMIT, Snapshot, Store
+from rotting.bandit.store.contract import NO_LIMIT, Store
+from rotting.errors import quoted
 from rotting.policies._contract.agent import LARGEST_REWARD
 
 PORTION = 10_000  # events that are read at once
-
+_REWARD = np.dtype([("seqs", np.int64), ("arms", np.int64), ("values", np.float64)])
 
 Early = dict[int, list[Event]]  # what a seal says of decisions that waited when it was made
 
@@ -57,36 +58,27 @@ class StoredLog:
         early = {} if seal is None else {each: seal.about(each) for each in decisions if each in seal.snapshot.pending}
         return Question(None, [each for each in decisions if each > sealed or each in early], keys), early
 
-    def page(self, after: int, upto: int, arm: int | None, number: int) -> list[tuple[Event, str | None]]:
-        """Return so many events after `after`, of one arm or of all, and the identifiers of their targets."""
-        events = self.store.events(self._id, after, upto, number, arm)
-        targets = {event.target for event in events if event.target is not None}
-        known = {event.seq: event.decision for event in events} | {None: None}
-        found = self.store.numbered(self._id, sorted(targets - known.keys()))
-        known |= {seq: event.decision for seq, event in found.items()}
-        return [(event, known.get(event.target)) for event in events]
+    def rewards(self, after: int, upto: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return number, arm and value of all rewards after one event and up to another, in the order they came in."""
+        seals = self.seals()
+        rows = self.store.rewards(self._id, max([after, *(seal.snapshot.seq for seal in seals)]), upto)
+        for seq, arm, value in rows:
+            is_arm = type(arm) is int and arm >= 0
+            if not (is_arm and type(value) is float and abs(value) <= LARGEST_REWARD):
+                event = Event(seq, "rewarded", 0.0, arm, value=value)
+                raise damaged(event, "value" if is_arm else "arm", "a finite reward of an arm")
+        recent = np.array(rows, _REWARD)
+        seqs, arms, values = (
+            np.concatenate([*(getattr(seal, name) for seal in seals), recent[name]])
+            for name in ("seqs", "arms", "values")
+        )
+        wanted = (seqs > after) & (seqs <= upto)
+        return seqs[wanted], arms[wanted], values[wanted]
 
     def rewards_until(self, seq: int, after: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Return the arms and the values of all rewards up to an event, in the order in which they came."""
-        seals = self.seals()
-        earlier = [(seal.seqs > after) & (seal.seqs <= seq) for seal in seals]
-        after = max([after, *(seal.snapshot.seq for seal in seals)])
-        rows = self.store.rewards(self._id, after, seq)
-        for number, arm, value in rows:
-            if type(arm) is not int or arm < 0 or type(value) is not float or not abs(value) <= LARGEST_REWARD:
-                raise DamagedLog(
-                    "cannot be right",
-                    owner=f"event {number} of the log",
-                    name="arm, value",
-                    value=(arm, value),
-                    expected="the number of an arm and a finite reward",
-                    hint=RESTORE,
-                )
-        sealed = list(zip(seals, earlier, strict=True))
-        return (
-            np.concatenate([*(seal.arms[some] for seal, some in sealed), np.array([row[1] for row in rows], np.int64)]),
-            np.concatenate([*(seal.values[some] for seal, some in sealed), np.array([row[2] for row in rows], float)]),
-        )
+        """Return the arms and the values of all rewards up to an event."""
+        _, arms, values = self.rewards(after, seq)
+        return arms, values
 
     def exposures_until(self, seq: int) -> dict[int, int]:
         """Return for each arm how many decisions were shown up to an event; those with a reward must have been."""
@@ -102,14 +94,6 @@ class StoredLog:
                 exposures[arm] -= seal.known[target].shown
         return dict(exposures)
 
-    def late(self, seq: int) -> Early:
-        """Return the decisions up to an event that later ones are about, with all that is known of them."""
-        seal = self.newest_seal()
-        _, earlier = self.store.exposures(self._id, seq, NO_LIMIT)
-        known = {} if seal is None else {each: seal.about(each) for _, each in earlier if each in seal.known}
-        found = self.store.look_up({self._id: Question(None, [each for _, each in earlier])})[self._id]
-        return with_early(found, known, 0 if seal is None else seal.snapshot.seq).about
-
     # Seals and snapshots.
 
     def seals(self, newest: bool = False) -> list[Seal]:
@@ -123,13 +107,9 @@ class StoredLog:
         """Return the newest seal, None without one."""
         return next(iter(self.seals(newest=True)), None)
 
-    def sealed(self) -> tuple[int, float] | None:
-        """Return the number and the time of the last event that was compacted, None without one."""
-        return next(((row.seq, row.at) for row in self.store.seals(self._id, newest=True, content=False)), None)
-
-    def seal_checksums(self) -> dict[int, str]:
-        """Return for each seal the last event that it covers, and its checksum."""
-        return {row.seq: row.checksum for row in self.store.seals(self._id, content=False)}
+    def sealed(self) -> tuple[int, float]:
+        """Return the number and the time of the last event that was compacted, zeros without one."""
+        return next(((row.seq, row.at) for row in self.store.seals(self._id, newest=True, content=False)), (0, 0.0))
 
     def snapshot_seq(self) -> int:
         """Return the last event that the newest snapshot includes, 0 without one."""
@@ -139,11 +119,13 @@ class StoredLog:
     def get_snapshot(self) -> bytes | None:
         """Return the newest snapshot, or None if there is none that is whole."""
         row = self.store.snapshot(self._id)
-        return row.content if row is not None and _is_whole(row) else None
+        is_whole = row is not None and isinstance(row.content, bytes) and checksum(row.content) == row.checksum
+        return row.content if row is not None and is_whole else None
 
 
-def _is_whole(row: Snapshot) -> bool:
-    return isinstance(row.content, bytes) and checksum(row.content) == row.checksum
+def missing(bandit: str, seq: int) -> DamagedLog:
+    """Return the error that an event is not in a log."""
+    return DamagedLog(f"event {seq} of bandit {quoted(bandit)} is missing", hint="restore a backup of the database")
 
 
 def checksum(content: bytes) -> str:

@@ -9,24 +9,26 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rotting._core.validation import whole_number
 from rotting.bandit.core.changes import known_arm
-from rotting.bandit.core.events import NO_ARM, RESTORE, Event, check_event, damaged
+from rotting.bandit.core.events import NO_ARM, Event, check_event, damaged
 from rotting.bandit.core.pending import Pending
-from rotting.bandit.errors import BadSettings, DamagedLog
+from rotting.bandit.errors import BadSettings
+from rotting.bandit.log.stored import missing
 from rotting.bandit.store.contract import NO_LIMIT
-from rotting.errors import BadValue, quoted
+from rotting.errors import BadValue
 
 if TYPE_CHECKING:
     import pandas
 
     from rotting.bandit.log.event_log import EventLog
-    from rotting.bandit.log.stored import StoredLog
 
 PORTION = 10_000  # events
+Decisions = Mapping[int, Event | Pending]  # what tells the identifiers of decisions
 # A time: with a zone, or in UTC; a text is one of ISO 8601.
 Time = datetime.datetime | str
 
@@ -73,97 +75,87 @@ class Range:
     def seconds(self, name: str) -> float | None:
         """Return `since` or `until` as seconds since 1970."""
         given = getattr(self, name)
-        if given is None:
-            return None
         try:
-            time = datetime.datetime.fromisoformat(given) if isinstance(given, str) else given
-            return (time if time.tzinfo else time.replace(tzinfo=datetime.UTC)).timestamp()
+            return None if given is None else seconds_of(given)
         except (AttributeError, OverflowError, TypeError, ValueError):
             raise BadSettings(
                 "is not a time", name=name, value=given, expected="a datetime, or a text such as '2026-01-31 12:00'"
             ) from None
 
 
+def seconds_of(time: Time) -> float:
+    """Return a time as seconds since 1970."""
+    moment = datetime.datetime.fromisoformat(time) if isinstance(time, str) else time
+    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+
+
 def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:
     """Yield the events that are wanted, in order."""
     with log.reading() as stored:
-        state, seal = log.state, stored.newest_seal() if log.state.sealed else None
-        names, known = list(state.names), {} if seal is None else seal.known
-        arm = None if wanted.arm is None else known_arm(state, wanted.arm)
-        after, upto = bounds(stored, wanted, state.sealed, state.seq)
+        names, seal = list(log.state.names), stored.newest_seal()
+        early = {} if seal is None else seal.known
+        arm = None if wanted.arm is None else known_arm(log.state, wanted.arm)
+        after, upto = bounds(log, wanted)
     left = NO_LIMIT if wanted.limit is None else wanted.limit
     while after < upto and left > 0:
-        with log.reading() as stored:
-            page = stored.page(after, upto, arm, min(wanted.size or PORTION, left))
+        number = min(wanted.size or PORTION, left)
+        with log.reading():
+            events = log.store.events(log.bandit_id, after, upto, number, arm)
+            inside = {event.seq: event for event in events}
+            targets = {event.target for event in events if event.target is not None}
+            outside = log.store.numbered(log.bandit_id, sorted(targets - inside.keys()))
             if log.state.sealed > after:
                 raise BadSettings("the log was compacted while it was read", hint="begin again")
-        if arm is None:
-            _check_whole(log.name, after, page)
-        if not page:
+        if arm is None and (gone := set(range(after + 1, min(upto, after + number) + 1)) - inside.keys()):
+            raise missing(log.name, min(gone))
+        if not events:
             return
-        yield [_row(event, decision, names, known) for event, decision in page]
-        after = page[-1][0].seq
-        left -= len(page)
+        decisions: Decisions = {**early, **outside, **inside}
+        yield [_row(event, names, decisions) for event in events]
+        after = events[-1].seq
+        left -= len(events)
 
 
-def _check_whole(bandit: str, after: int, page: Sequence[tuple[Event, str | None]]) -> None:
-    """Refuse a page in which an event is missing."""
-    missing = next((seq for seq, (event, _) in enumerate(page, after + 1) if event.seq != seq), None)
-    if missing or not page:
-        raise DamagedLog(
-            f"event {missing or after + 1} of bandit {quoted(bandit)} is missing",
-            hint="restore a backup of the database",
-        )
-
-
-def bounds(stored: StoredLog, wanted: Range, sealed: int, last: int) -> tuple[int, int]:
-    """Return between which events, the first excluded, what is wanted lies."""
-    after = sealed if wanted.after is None else max(sealed, wanted.after)
-    upto = last if wanted.upto is None else min(last, wanted.upto)
+def bounds(log: EventLog, wanted: Range) -> tuple[int, int]:
+    """Return between which events, the first excluded, what is wanted lies; call it within a block."""
+    sealed = log.state.sealed
     since, until = wanted.seconds("since"), wanted.seconds("until")
-    if sealed and ((wanted.after is not None and wanted.after < sealed) or _is_before_seal(stored, since)):
+    is_early = wanted.after is not None and wanted.after < sealed
+    if sealed and (is_early or (since is not None and since < log.stored.sealed()[1])):
         raise BadSettings(
             f"the log was compacted up to event {sealed}",
             name="since" if since is not None else "after",
             value=wanted.since if since is not None else wanted.after,
             hint="ask for later events, or look into the file that the earlier ones were exported to",
         )
-    if since is not None:
-        after = max(after, _first_at(stored, since, sealed, last) - 1)
-    if until is not None:
-        upto = min(upto, _first_at(stored, until, sealed, last) - 1)
-    return after, upto
+    after = max(sealed, wanted.after or 0, 0 if since is None else _last_before(log, since))
+    ends = (log.state.seq, wanted.upto, None if until is None else _last_before(log, until))
+    return after, min(end for end in ends if end is not None)
 
 
-def _is_before_seal(stored: StoredLog, since: float | None) -> bool:
-    seal = stored.sealed()
-    return since is not None and seal is not None and since < seal[1]
+def _last_before(log: EventLog, time: float) -> int:
+    """Return the last event before a time: by bisection, since time never runs backwards in a log."""
+
+    def at(seq: int) -> float:
+        found = log.stored.time_of(seq)
+        if found is None:
+            raise missing(log.name, seq)
+        return found
+
+    return log.state.sealed + bisect_left(range(log.state.sealed + 1, log.state.seq + 1), time, key=at)
 
 
-def _first_at(stored: StoredLog, time: float, sealed: int, last: int) -> int:
-    """Return the first event that is not before a time: by bisection, since time never runs backwards in a log."""
-    low, high = sealed + 1, last + 1
-    while low < high:
-        middle = (low + high) // 2
-        at = stored.time_of(middle)
-        if at is None:
-            raise DamagedLog(f"event {middle} is missing", hint=RESTORE)
-        low, high = (middle + 1, high) if at < time else (low, middle)
-    return low
-
-
-def _row(event: Event, decision: str | None, names: Sequence[str], known: Mapping[int, Pending]) -> LogRow:
+def _row(event: Event, names: Sequence[str], decisions: Decisions) -> LogRow:
     check_event(event, len(names))
-    if event.target is not None:
-        decision = decision or (known[event.target].decision if event.target in known else None)
-        if decision is None:
-            raise damaged(event, "target", "the number of a decision")
+    about = decisions.get(event.target or event.seq)
+    if about is None or (event.target is not None and about.decision is None):
+        raise damaged(event, "target", "the number of a decision")
     return LogRow(
         seq=event.seq,
         kind=event.kind,
         at=event.at,
         arm=None if event.arm == NO_ARM else names[event.arm],
-        decision=event.decision if event.target is None else decision,
+        decision=about.decision,
         reward=event.value,
         probability=event.probability,
         among=None if event.among is None else [names[arm] for arm in json.loads(event.among)],
@@ -175,16 +167,19 @@ def _row(event: Event, decision: str | None, names: Sequence[str], known: Mappin
 
 def frame(rows: Sequence[LogRow]) -> pandas.DataFrame:
     """Return rows as a table."""
-    import numpy as np
     import pandas
 
-    columns = dict(zip(LogRow._fields, zip(*rows, strict=True), strict=True)) if rows else {}
-    content: dict[str, object] = {name: list(columns.get(name, ())) for name in LogRow._fields}
-    content["seq"] = np.array(content["seq"], np.int64)
-    for name in ("at", "happened"):
-        content[name] = pandas.to_datetime(np.array(content[name], np.float64), unit="s", utc=True)
-    for name in ("reward", "probability"):
-        content[name] = np.array(content[name], np.float64)
-    for name in ("arm", "decision", "among", "holdout", "details"):
-        content[name] = pandas.Series(content[name], dtype=object)
-    return pandas.DataFrame(content)
+    columns = zip(*rows, strict=True) if rows else [()] * len(LogRow._fields)
+    table = pandas.DataFrame(
+        {
+            name: pandas.Series(values, dtype=_KINDS.get(name, object))
+            for name, values in zip(LogRow._fields, columns, strict=True)
+        }
+    )
+    for name in TIMES:
+        table[name] = pandas.to_datetime(table[name], unit="s", utc=True)
+    return table
+
+
+TIMES = ("at", "happened")
+_KINDS: dict[str, Any] = {"seq": "int64", "kind": None, **dict.fromkeys((*TIMES, "reward", "probability"), "float64")}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rotting.bandit.core.choosing import counts_at, pick
 from rotting.bandit.core.events import Event
-from rotting.bandit.core.identifiers import Identifiers
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import NoArms, RewardOutOfRange, VerificationFailed
 from rotting.errors import literal, quoted
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from rotting.bandit.log.stored import StoredLog
 
 PROGRESS_EVERY = 1000  # events
+Progress = Callable[[int, int], None]  # is told how many events are done, and how many there are
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,50 +31,54 @@ class Verification:
     since: int = 1
 
 
-def verify(log: EventLog, progress: Callable[[int, int], None] | None) -> Verification:
+def verify(log: EventLog, progress: Progress | None) -> Verification:
     """Check a log, and the states that were made of it."""
     with log.reading() as stored:
-        last, replay = log.state.seq, replay_from(log, stored)
-        first, rewards = replay.state.seq + 1, sum(replay.state.received)
-        for event in stored.stream(first - 1, upto=last):
-            replay.apply(event)
-            if progress is not None and event.seq % PROGRESS_EVERY == 0:
-                progress(event.seq, last)
+        replay = replayed(log, stored, log.state.seq, progress)
         _check_states(log, stored, replay.state)
-    return Verification(last - first + 1, replay.decisions, sum(replay.state.received) - rewards, first)
+    return Verification(replay.state.seq - replay.since + 1, replay.decisions, replay.rewards, replay.since)
 
 
-def replay_from(log: EventLog, stored: StoredLog) -> Replay:
-    """Return a replay that begins with the first event that is still in the log."""
-    replay, seal = Replay(log.first_state(stored), log.identifiers, stored.seal_checksums()), stored.newest_seal()
-    for seq, late in () if seal is None else seal.late.items():
-        replay.decided[seq] = late.arm, late.holdout
+def replayed(log: EventLog, stored: StoredLog, upto: int, progress: Progress | None) -> Replay:
+    """Replay what is still in a log, up to an event."""
+    replay = Replay(log, stored)
+    before = replay.state.seq
+    for event in stored.stream(before, upto):
+        replay.apply(event)
+        if progress is not None and (event.seq - before) % PROGRESS_EVERY == 0:
+            progress(event.seq - before, upto - before)
     return replay
 
 
 class Replay:
     """Applies a log from its beginning, or from a seal, and refuses whatever does not follow from what came before."""
 
-    def __init__(self, state: BanditState, identifiers: Identifiers, seals: Mapping[int, str]):
-        self.state = state
-        self.decisions = 0
-        self._seals = seals
+    def __init__(self, log: EventLog, stored: StoredLog):
+        seal = stored.newest_seal()
+        self.early = {} if seal is None else seal.known  # decisions before the first event
+        self.state = state = log.first_state(seal)
+        state.read_rewards = stored.rewards_until
+        self.since = state.seq + 1
+        self.decisions, self.rewards = 0, 0
+        self.imports = 0  # rewards that a warm start has announced and that are still to come
+        self._seals = {row.seq: row.checksum for row in stored.store.seals(log.bandit_id, content=False)}
+        self._identifiers = log.identifiers
         # The arm of each decision, and whether it belongs to the holdout, by the number of its event.
-        self.decided: dict[int, tuple[int, int | None]] = {}
-        for seq, waiting in state.pending.items():
-            self.decided[seq] = waiting.arm, waiting.holdout
+        self._decided = {seq: (early.arm, early.holdout) for seq, early in self.early.items()}
         # Which event showed a decision, ...
         self._shown: dict[int, int] = {seq: state.seq for seq, waiting in state.pending.items() if waiting.shown}
         self._rewarded: dict[int, int] = {}  # ... and which gave it a reward
-        self._identifiers = identifiers
-        self.imports = 0  # rewards that a warm start has announced and that are still to come
+
+    def was_shown(self, decision: int) -> bool:
+        """Say whether a decision that no longer waits was shown; one with a reward must have been."""
+        return decision in self._shown or decision in self._rewarded
 
     def apply(self, event: Event) -> None:
         """Check and apply the next event."""
         self.state.check(event)
         if event.kind == "decided":
             self._check_decision(event)
-            self.decided[event.seq] = event.arm, event.holdout
+            self._decided[event.seq] = event.arm, event.holdout
             self.decisions += 1
         elif event.target is not None:
             self._check_outcome(event, event.target)
@@ -82,6 +86,7 @@ class Replay:
             self._check_seal(event)
         self._check_imports(event)
         self.state.apply(event)
+        self.rewards += event.value is not None
 
     def _check_decision(self, event: Event) -> None:
         state = self.state
@@ -107,7 +112,7 @@ class Replay:
 
     def _check_outcome(self, event: Event, decision: int) -> None:
         what = f"event {event.seq} says that decision {decision} was {event.kind}"
-        arm, holdout = self.decided.get(decision, (None, None))
+        arm, holdout = self._decided.get(decision, (None, None))
         if arm != event.arm:
             raise _changed(f"{what} with arm {event.arm}; there is no such decision")
         if event.kind != "shown" and holdout != event.holdout:
@@ -150,20 +155,26 @@ def _changed(problem: str) -> VerificationFailed:
 
 def _check_states(log: EventLog, stored: StoredLog, replayed: BanditState) -> None:
     """Refuse states that are not, bit for bit, what follows from the log."""
-    state = log.stored_state()
-    if state is not None:
-        for event in stored.stream(state.seq, replayed.seq):
-            state.apply(event)
-        if (what := state.difference(replayed)) is not None:
+    snapshot = log.stored_state()
+    if snapshot is not None:
+        for event in stored.stream(snapshot.seq, replayed.seq):
+            snapshot.apply(event)
+    for state, what, why, otherwise in (
+        (
+            snapshot,
+            f"the snapshot of bandit {quoted(log.name)}",
+            "one of the two was changed",
+            "if the log is right, delete the bandit's row in rotting_snapshots and open it again",
+        ),
+        (
+            log.state,
+            "the state in memory",
+            "the log was changed after the bandit was opened",
+            "open the bandit again to go on with it",
+        ),
+    ):
+        if state is not None and (name := state.difference(replayed)) is not None:
             raise VerificationFailed(
-                f"the snapshot of bandit {quoted(log.name)} differs from its log of {replayed.seq} events in {what!r}: "
-                "one of the two was changed",
-                hint="restore a backup of the database, or, if the log is right, delete the bandit's row in "
-                "rotting_snapshots and open it again",
+                f"{what} differs from the log of {replayed.seq} events in {name!r}: {why}",
+                hint=f"restore a backup of the database, or {otherwise}",
             )
-    if (what := log.state.difference(replayed)) is not None:
-        raise VerificationFailed(
-            f"the state in memory differs from the log of {replayed.seq} events in {what!r}: the log was changed after "
-            "the bandit was opened",
-            hint="restore a backup of the database, or open the bandit again to go on with it",
-        )

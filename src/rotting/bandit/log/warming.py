@@ -11,6 +11,8 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rotting._core.frames import rows_of
@@ -19,6 +21,7 @@ from rotting.bandit.core.checking import good_name, good_reward
 from rotting.bandit.core.events import LATEST_TIME, NO_ARM, Event
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError
+from rotting.bandit.log.streaming import Range, portions, seconds_of
 from rotting.errors import quoted
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 # table of pandas, Polars or Arrow; or the path of a log.
 WarmSource: TypeAlias = "Bandit | pandas.DataFrame | Iterable[Mapping[str, object]] | str | os.PathLike[str]"
 COLUMNS = ("arm", "reward", "time", "probability")
+_TIME = attrgetter("time")
 
 
 class Imported(NamedTuple):
@@ -77,16 +81,15 @@ def read_warm_start(source: object) -> WarmStart:
 def _checked(rows: Iterable[object]) -> list[Imported]:
     """Return the rewards of rows, in order of their times if they have any."""
     rewards = [_from_row(row, place) for place, row in enumerate(rows, start=1)]
-    timed = [each.time is not None for each in rewards]
-    if any(timed) and not all(timed):
+    timed = [each for each in rewards if each.time is not None]
+    if timed and len(timed) < len(rewards):
+        first = next(place for place, each in enumerate(rewards, start=1) if each.time is None)
         raise BadSettings(
-            f"has a time in some rows, but none in row {timed.index(False) + 1}",
+            f"has a time in some rows, but none in row {first}",
             name="warm_start",
             hint="give all rows a time, or none",
         )
-    if rewards and timed[0]:
-        rewards.sort(key=lambda each: each.time or 0.0)
-    return rewards
+    return sorted(timed, key=_TIME) if timed else rewards
 
 
 def _from_row(row: object, place: int) -> Imported:
@@ -112,11 +115,7 @@ def _good_time(value: object) -> float | None:
     if _is_missing(value):
         return None
     try:
-        if isinstance(value, str):
-            value = datetime.datetime.fromisoformat(value)
-        if isinstance(value, datetime.datetime):
-            value = (value if value.tzinfo else value.replace(tzinfo=datetime.UTC)).timestamp()
-        seconds = float(value)  # type: ignore[arg-type]
+        seconds = seconds_of(value) if isinstance(value, str | datetime.datetime) else float(value)  # type: ignore[arg-type]
     except (OverflowError, TypeError, ValueError):
         seconds = math.nan
     if not 0.0 <= seconds < LATEST_TIME:  # as in all events
@@ -148,23 +147,18 @@ def _is_missing(value: object) -> bool:
 
 def _from_bandit(log: EventLog) -> WarmStart:
     """Return the rewards of another bandit. What was compacted there has no times and probabilities any more."""
-    from rotting.bandit.log.streaming import Range, portions
-
-    with log.reading():
-        (arms, values), names, sealed = log.state.rewards(), log.state.names, log.state.sealed
-    found: list[Imported] = []
-    probabilities: dict[str, float | None] = {}  # of decisions without a reward so far
-    for rows in portions(log, Range(after=sealed)):
-        for row in rows:
-            if row.kind == "decided" and row.decision is not None:
-                probabilities[row.decision] = row.probability
-            elif row.reward is not None and row.arm is not None:
-                imported = row.kind == "imported"
-                known = row.probability if imported else probabilities.pop(row.decision or "", None)
-                found.append(Imported(row.arm, row.reward, row.happened if imported else row.at, known))
-    earlier = len(values) - len(found)
-    rest = zip(arms[: max(0, earlier)].tolist(), values[: max(0, earlier)].tolist(), strict=True)
-    rewards = [*(Imported(names[arm], value) for arm, value in rest), *found]
+    with log.reading() as stored:
+        sealed, names = log.state.sealed, log.state.names
+        earlier = zip(*stored.rewards_until(sealed), strict=True)
+        rewards = [Imported(names[arm], float(value)) for arm, value in earlier]
+    probabilities: dict[str | None, float | None] = {}  # of decisions without a reward so far
+    for row in chain.from_iterable(portions(log, Range(after=sealed))):
+        if row.kind == "decided":
+            probabilities[row.decision] = row.probability
+        elif row.reward is not None and row.arm is not None:
+            imported = row.kind == "imported"
+            known = row.probability if imported else probabilities.pop(row.decision, None)
+            rewards.append(Imported(row.arm, row.reward, row.happened if imported else row.at, known))
     return WarmStart(f"bandit {log.name}", rewards)
 
 
@@ -175,23 +169,13 @@ def import_events(state: BanditState, now: float, warm: WarmStart) -> list[Event
     seq = state.seq + 1
     details = json.dumps({"source": warm.source, "rewards": len(warm.rewards)})
     events = [Event(seq, "warmed", now, NO_ARM, details=details)]
-    numbers = {arm: known_arm(state, arm) for arm in warm.arms}
-    for place, each in enumerate(warm.rewards, start=1):
+    for place, (name, reward, time, probability) in enumerate(warm.rewards, start=1):
+        arm = known_arm(state, name)
         try:
-            state.settings.check_reward(each.reward)
+            state.settings.check_reward(reward)
         except BanditError as error:
-            raise error.within(f"warm start, reward {place} of arm {quoted(each.arm)}") from None
-        events.append(
-            Event(
-                seq + place,
-                "imported",
-                now,
-                numbers[each.arm],
-                value=each.reward,
-                probability=each.probability,
-                happened=each.time,
-            )
-        )
+            raise error.within(f"warm start, reward {place} of arm {quoted(name)}") from None
+        events.append(Event(seq + place, "imported", now, arm, value=reward, probability=probability, happened=time))
     return events
 
 

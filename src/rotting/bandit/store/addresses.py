@@ -10,8 +10,11 @@ from rotting.bandit.errors import BadAddress
 from rotting.bandit.store.contract import Store
 from rotting.errors import MissingExtra, literal
 
-_ADDRESS = re.compile(r"(?P<kind>[A-Za-z][\w.+-]*)://(?P<rest>.*)", re.DOTALL)
-_SERVER = re.compile(r"([^/?@]*@)?(?P<host>\[[^\]]*\]|[^/?:,]*)(:(?P<port>[^/?]*))?([/?].*)?", re.DOTALL)
+_KIND = re.compile(r"([A-Za-z][\w.+-]*)://")
+_FILE = re.compile(r"sqlite:///(?P<text>[^?]*)(\?(?P<query>.*))?", re.DOTALL)
+_SERVER = re.compile(
+    r"(postgresql|postgres|postgresql\+psycopg)://(?P<text>([^/?@]*@)?(\[[^\]]*\]|[^/?:,]*)(:\d*)?([/?].*)?)", re.DOTALL
+)
 
 
 class Address(NamedTuple):
@@ -24,23 +27,17 @@ class Address(NamedTuple):
 
 def parse(text: object) -> Address:
     """Return what an address says; refuse what cannot hold bandits."""
-    found = _ADDRESS.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    if not isinstance(text, str) or (kind := _KIND.match(text)) is None:
         raise _bad_address("is not the address of a database", text)
-    kind, rest = found["kind"], found["rest"]
-    if kind not in ("sqlite", "postgresql", "postgres", "postgresql+psycopg"):
-        raise _bad_address(f"is of a kind, {literal(repr(kind))}, that cannot hold bandits", text)
-    if "\0" in rest:
+    if kind[1] not in ("sqlite", "postgresql", "postgres", "postgresql+psycopg"):
+        raise _bad_address(f"is of a kind, {literal(repr(kind[1]))}, that cannot hold bandits", text)
+    if "\0" in text:
         raise _bad_address("has a character that no name of a file or database has", text)
-    if kind != "sqlite":
-        server = _SERVER.fullmatch(rest)
-        if server is None or not (server["port"] or "0").isdecimal():
-            raise _bad_address("is not the address of a database", text)
-        return Address(False, rest)
-    host, _, path = rest.partition("/")
-    name, _, query = path.partition("?")
-    if host:
+    if (server := _SERVER.fullmatch(text)) is not None:
+        return Address(False, server["text"])
+    if (file := _FILE.fullmatch(text)) is None:
         raise _bad_address("is not the address of a database", text)
+    name, query = file["text"], file["query"] or ""
     if query and not name.startswith("file:"):
         raise _bad_address("has options after a '?', which are not supported", text)
     if not name or ":memory:" in name or "memory" in parse_qs(query).get("mode", []):

@@ -46,10 +46,8 @@ class Connected:
         self.lock = threading.RLock()
         self.address = literal(repr(address))
         self.driver: Any = None  # the driver's own connection
-        self.is_locking = False  # do other writers wait for the block in progress?
         self.deadline = Deadline()  # of the block in progress
         self._is_busy = False  # is there a block that has not ended?
-        self._has_begun = False  # and a transaction in it?
         self._committing = False  # has something been sent that was not yet answered, and may write for good?
         self._closed = False
         self._process = os.getpid()
@@ -71,6 +69,10 @@ class Connected:
     def _check_unchanged(self) -> None:
         """Refuse what was read without a lock, if somebody has written it meanwhile."""
 
+    def _has_begun(self) -> bool:
+        """Say whether a transaction is in progress, as the driver knows."""
+        raise NotImplementedError
+
     def _is_contention(self, error: Exception) -> bool:
         """Say whether only another writer was in the way."""
         raise NotImplementedError
@@ -85,10 +87,10 @@ class Connected:
     def reading(self, deadline: Deadline | None = None) -> Iterator[None]:
         """Begin a block in which all that is read is of one moment; see `Store`."""
         with self._block(_READING, deadline):
-            self._begin(self.BEGIN_READING)
+            self._begin(lambda: self.driver.execute(self.BEGIN_READING))
             yield
             self._check_unchanged()
-            self._end("COMMIT")
+            self.driver.execute("COMMIT")
 
     @contextlib.contextmanager
     def reading_now(self) -> Iterator[None]:
@@ -147,33 +149,31 @@ class Connected:
                 raise self._translated(problem, error, deadline) from error
             raise
 
-    def _begin(self, statement: str) -> Any:
-        """Begin a transaction; on a connection that the server had closed, on another."""
-        self._has_begun = True
+    def _begin(self, begin: Callable[[], Result]) -> Result:
+        """Begin a transaction; on a connection that the server had closed, on another: nothing is lost yet."""
         try:
-            return self.driver.execute(statement)
+            return begin()
         except self.ERRORS as error:
-            if not self._is_broken(error):
+            if not self._is_broken(error) or self.deadline.is_over():
                 raise
-        self._connect_again()
-        return self.driver.execute(statement)
-
-    def _connect_again(self) -> None:
         self.disconnect()
         self._connect(self.deadline)
-        self._is_busy = self._has_begun = True
+        self._is_busy = True
+        return begin()
 
     def _commit(self) -> None:
         self._committing = True
-        self._end("COMMIT")
+        self.driver.execute("COMMIT")
 
     def _roll_back(self) -> None:
-        if self._has_begun:
-            self._end("ROLLBACK")
+        if self._has_begun():
+            self.driver.execute("ROLLBACK")
 
-    def _end(self, statement: str) -> None:
-        self.driver.execute(statement)
-        self._has_begun = self.is_locking = False
+    def _refused(self) -> StorageError:
+        """Return the error that other writers were in the way, as long as there was patience, or time."""
+        if self.deadline.is_over():
+            return self.deadline.error("other writers")
+        return Contention(f"{self.address}: another writer is at work")
 
     def _translated(self, problem: str, error: Exception, deadline: Deadline) -> StorageError:
         """Return the error to raise for one of the driver."""
@@ -199,7 +199,6 @@ class Connected:
         if self._is_busy:
             self.disconnect()
         self.deadline = deadline
-        self._has_begun = self.is_locking = False
         if self.driver is None:
             self.driver = self._dial(deadline)
 
@@ -208,7 +207,7 @@ class Connected:
         if self.driver is not None:
             with contextlib.suppress(*self.ERRORS):
                 self.driver.close()
-        self.driver, self._is_busy, self._has_begun, self.is_locking = None, False, False, False
+        self.driver, self._is_busy = None, False
 
     def close(self) -> None:
         """Close the connection for good."""

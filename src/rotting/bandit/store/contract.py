@@ -173,7 +173,7 @@ class Store(Protocol):
         """Return the bandit of that `name`, `token` or `id`, if there is one that is not deleted."""
         ...
 
-    def add(self, row: BanditRow, events: Sequence[Event]) -> BanditRow:
+    def add(self, row: BanditRow, events: Sequence[Event], *, deadline: Deadline | None = None) -> BanditRow:
         """Add a bandit with the first events of its log, durably; if there is one of that name, return that instead.
 
         The bandit's number is the store's to choose.
@@ -184,11 +184,11 @@ class Store(Protocol):
         """Begin to delete a bandit: nobody finds it any more, and its name is free."""
         ...
 
-    def delete_events(self, bandit: int, upto: int, number: int) -> int:
+    def delete_events(self, bandit: int, upto: int, number: int, *, deadline: Deadline | None = None) -> int:
         """Delete the oldest events of a log that a seal has replaced, or that nobody needs; returns how many."""
         ...
 
-    def delete_rest(self, bandit: int) -> None:
+    def delete_rest(self, bandit: int, *, deadline: Deadline | None = None) -> None:
         """Delete all else that there is of a bandit whose name was taken."""
         ...
 
@@ -241,7 +241,7 @@ class Store(Protocol):
         ...
 
     def put_snapshot(
-        self, bandit: int, snapshot: Snapshot, interval: int = 0, deadline: Deadline | None = None
+        self, bandit: int, snapshot: Snapshot, interval: int = 0, *, deadline: Deadline | None = None
     ) -> None:
         """Replace the snapshot, unless the one that is there is newer than so many events before this one."""
         ...

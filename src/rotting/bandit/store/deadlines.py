@@ -39,9 +39,9 @@ class Deadline:
         self.timeout = DEFAULT_TIMEOUT if timeout is None else _checked(timeout)
         self.at = _clock() + self.timeout
 
-    def remaining(self) -> float:
-        """Return the seconds that are left, at least 0."""
-        return max(0.0, self.at - _clock())
+    def remaining(self, grace: float = 0.0) -> float:
+        """Return the seconds that are left, at least 0; or until so many seconds after the deadline."""
+        return max(0.0, self.at + grace - _clock())
 
     def is_over(self) -> bool:
         """Say whether no time is left."""

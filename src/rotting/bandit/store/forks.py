@@ -9,16 +9,23 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rotting.bandit.store.connection import Connected
 
 _OPEN: weakref.WeakSet[Connected] = weakref.WeakSet()
+_FORGETFUL: weakref.WeakSet[Forgetful] = weakref.WeakSet()
 _FORKING = threading.Lock()
 _LOCKED: list[Connected] = []
-_IN_CHILD: list[weakref.WeakMethod[Callable[[], None]]] = []
+
+
+class Forgetful(Protocol):
+    """What knows other threads: in a child, they are the parent's."""
+
+    def forget_other_threads(self) -> None:
+        """Forget them."""
+        ...
 
 
 def watch(store: Connected) -> None:
@@ -26,10 +33,9 @@ def watch(store: Connected) -> None:
     _OPEN.add(store)
 
 
-def in_child(forget: Callable[[], None]) -> None:
-    """Call a method in a child, after a fork, as long as its object is there: its threads are the parent's."""
-    _IN_CHILD[:] = [each for each in _IN_CHILD if each() is not None]
-    _IN_CHILD.append(weakref.WeakMethod(forget))
+def in_child(knows: Forgetful) -> None:
+    """Let something forget other threads in a child, after a fork, as long as it is there."""
+    _FORGETFUL.add(knows)
 
 
 def _before() -> None:
@@ -47,9 +53,8 @@ def _after() -> None:
 
 
 def _after_in_child() -> None:
-    for each in _IN_CHILD:
-        if (forget := each()) is not None:
-            forget()
+    for each in list(_FORGETFUL):
+        each.forget_other_threads()
     _after()
 
 

@@ -7,43 +7,49 @@ import math
 import os
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Self
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from rotting.bandit.core.events import Question
-from rotting.bandit.errors import Contention, StorageError
+from rotting.bandit.errors import StorageError
 from rotting.bandit.store import tables
-from rotting.bandit.store.addresses import Address, masked
-from rotting.bandit.store.connection import pause
+from rotting.bandit.store.addresses import Address
+from rotting.bandit.store.connection import Result, pause
 from rotting.bandit.store.contract import Batch
 from rotting.bandit.store.deadlines import Deadline
-from rotting.bandit.store.files import SqliteFile, Version
-from rotting.bandit.store.sql import COLUMNS, FROM, Rows, SqlStore
+from rotting.bandit.store.sql import ALL_COLUMNS, Rows, SqlStore
 
-ROWS_PER_INSERT = 50  # so many rows in one statement take two thirds of the time of single ones
+_KINDS = {"number": "INTEGER", "float": "FLOAT", "bytes": "BLOB"}
+# The table of events is made again: SQLite cannot drop the constraint that it had.
+_COLUMNS_OF_1 = "bandit, seq, kind, at, arm, name, decision, target, value, probability, among"
+_FROM_1_TO_2 = (
+    "DROP INDEX rotting_outcomes",
+    "ALTER TABLE rotting_events RENAME TO rotting_events_1",
+    tables.definition("rotting_events", _KINDS),
+    f"INSERT INTO rotting_events ({_COLUMNS_OF_1}) SELECT {_COLUMNS_OF_1} FROM rotting_events_1",
+    "DROP TABLE rotting_events_1",
+    tables.INDEXES["rotting_outcomes"],
+)
 
 
 class SqliteStore(SqlStore):
     """A store in a SQLite file; see `rotting.bandit.store.contract.Store`."""
 
-    KINDS = {"number": "INTEGER", "float": "FLOAT", "bytes": "BLOB"}  # noqa: RUF012
+    KINDS = _KINDS
+    CATALOGUE = "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+    PREPARE_ALONE = "SELECT 1"  # the transaction keeps others away
+    FROM_1_TO_2 = _FROM_1_TO_2
     BEGIN_READING = "BEGIN"
     ERRORS = (sqlite3.Error,)
 
     def __init__(self, url: str, address: Address):
-        super().__init__(masked(url))
-        self._url, self._options = url, address
-        self._file = SqliteFile(address.text)
+        super().__init__(url, address)
+        self._path = os.path.abspath(address.text)  # a process may change its folder while a bandit is open
         self._identity: tuple[int, int] | None = None  # of the file, once it is there
         self._read_as: Version | None = None  # of a file that is read without leaving a trace
         self._keeps_a_log = False  # SQLite keeps that with the file, but setting it writes: not for those who only read
         self._busy_timeout = -1  # SQLite's own, in milliseconds; -1: not yet set
-
-    def another(self) -> Self:
-        """Return the same file with a connection of its own."""
-        return type(self)(self._url, self._options)
 
     def clock(self) -> float:
         """Return the time in seconds since 1970."""
@@ -51,20 +57,20 @@ class SqliteStore(SqlStore):
 
     def is_missing(self) -> bool:
         """Say whether there is no file, so that a block would make one."""
-        return self._file.is_missing()
+        return not os.path.exists(self._path)
 
     def owns_file(self, path: str | os.PathLike[str]) -> bool:
         """Say whether a file is this database, or one of those that SQLite keeps beside it."""
-        return self._file.owns(path)
+        return os.path.realpath(path) in [os.path.realpath(self._path), *_beside(self._path)]
 
     # The connection.
 
     def _dial(self, deadline: Deadline) -> Any:
-        self._read_as = self._file.version_to_read()
+        self._read_as = _version_to_read(self._path)
         query = "mode=ro&immutable=1" if self._read_as is not None else self._options.query
-        name = f"file:{quote(self._file.path)}?{query}" if query else self._file.path
+        name = f"file:{quote(self._path)}?{query}" if query else self._path
         made = sqlite3.connect(name, uri=bool(query), isolation_level=None, check_same_thread=False)
-        self._identity = self._identity or self._file.identity()
+        self._identity = self._identity or _identity(self._path)
         self._keeps_a_log, self._busy_timeout = False, -1
         try:
             made.execute("PRAGMA synchronous = FULL")  # what has been committed survives a power cut
@@ -78,16 +84,16 @@ class SqliteStore(SqlStore):
         """Refuse to go on with a file that is no longer the one at this address: what it holds would be lost."""
         if self._identity is None:
             return
-        if (now := self._file.identity()) != self._identity:
+        if (now := _identity(self._path)) != self._identity:
             what = "was deleted" if now is None else "was replaced by another file"
             raise StorageError(
                 f"{self.address} {what} since it was opened", hint="put it back, or open the bandit again"
             )
-        if self._read_as is not None and self._read_as != self._file.version():
+        if self._read_as is not None and self._read_as != _version(self._path):
             self.disconnect()  # somebody writes it by now
 
     def _check_unchanged(self) -> None:
-        if self._read_as is not None and self._read_as != self._file.version():
+        if self._read_as is not None and self._read_as != _version(self._path):
             raise StorageError(f"{self.address} was written while it was read", hint="read it again")
 
     def disconnect(self) -> None:
@@ -103,9 +109,12 @@ class SqliteStore(SqlStore):
 
     # Transactions. One that read first and wanted to write later could fail however long it waited.
 
-    def _begin(self, statement: str) -> Any:
+    def _has_begun(self) -> bool:
+        return self.driver.in_transaction  # type: ignore[no-any-return]
+
+    def _begin(self, begin: Callable[[], Result]) -> Result:
         self._wait_inside(round(self.deadline.timeout * 1000))
-        return super()._begin(statement)
+        return super()._begin(begin)
 
     def _begin_writing(self, patience: float = math.inf) -> None:
         until = time.monotonic() + patience
@@ -114,21 +123,15 @@ class SqliteStore(SqlStore):
             self.driver.execute("PRAGMA journal_mode = WAL")  # readers do not wait for writers
             self._keeps_a_log = True
         while True:
-            self._has_begun = True
             try:
                 self.driver.execute("BEGIN IMMEDIATE")
+                return
             except sqlite3.OperationalError as error:
-                self._has_begun = False
                 if not self._is_contention(error):
                     raise
-                if self.deadline.is_over():
-                    raise self.deadline.error("other writers") from error
-                if time.monotonic() >= until:
-                    raise Contention(f"{self.address}: another writer is at work") from error
-                pause()
-            else:
-                self.is_locking = True
-                return
+                if self.deadline.is_over() or time.monotonic() >= until:
+                    raise self._refused() from error
+            pause()
 
     def _wait_inside(self, milliseconds: int) -> None:
         """Let SQLite itself wait so long for locks."""
@@ -140,15 +143,15 @@ class SqliteStore(SqlStore):
 
     def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
         self._begin_writing(patience)
-        known = [(bandit, asked.after) for bandit, asked in questions.items() if asked.after is not None]
-        return questions.keys(), list(self._asked(FROM, known))
+        return questions.keys(), self._from(questions)
 
     def append(self, batches: Mapping[int, Batch]) -> set[int]:
         """Append to logs; returns the bandits for which that was accepted."""
-        if not self._has_begun:
+        if not self._has_begun():
             self._begin_writing()
         accepted = self._whose_last_is_known(batches)
-        self._insert_events([(bandit, *event) for bandit in accepted for event in batches[bandit].events])
+        rows = [(bandit, *event) for bandit in accepted for event in batches[bandit].events]
+        self.insert("rotting_events", ALL_COLUMNS, rows)
         self._put_beside(batches, accepted)
         if accepted:
             self._commit()
@@ -161,45 +164,51 @@ class SqliteStore(SqlStore):
         found = {bandit: at for bandit, at, has_next in self._asked(_LAST, asked) if not has_next}
         return {bandit for bandit, batch in batches.items() if found.get(bandit) == batch.at}
 
-    def _insert_events(self, rows: Rows) -> None:
-        whole = len(rows) // ROWS_PER_INSERT * ROWS_PER_INSERT
-        for start in range(0, whole, ROWS_PER_INSERT):
-            values = tuple(value for row in rows[start : start + ROWS_PER_INSERT] for value in row)
-            self.driver.execute(_insert_statement(ROWS_PER_INSERT, len(rows[0])), values)
-        if rows[whole:]:
-            self.driver.executemany(_insert_statement(1, len(rows[0])), rows[whole:])
-
-    # Tables.
-
-    def columns(self) -> dict[str, set[str]]:
-        """Return the columns of all tables that there are."""
-        found: dict[str, set[str]] = {}
-        for table, column in self.rows(
-            "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
-        ):
-            found.setdefault(table, set()).add(column)
-        return found
-
-    def prepare_alone(self) -> None:
-        """Keep other processes from preparing the tables at the same time: the transaction does."""
-
-    def add_columns_of_2(self, known: Sequence[str]) -> None:
-        """Rebuild the table of events: SQLite cannot drop the constraint that it had."""
-        columns = ", ".join(known)
-        self.execute("DROP INDEX rotting_outcomes")
-        self.execute("ALTER TABLE rotting_events RENAME TO rotting_events_1")
-        tables.make(self, "rotting_events")
-        self.execute(f"INSERT INTO rotting_events ({columns}) SELECT {columns} FROM rotting_events_1")
-        self.execute("DROP TABLE rotting_events_1")
-        self.execute(f"CREATE UNIQUE INDEX rotting_outcomes ON {tables.INDEXES['rotting_outcomes']}")
-
 
 _LAST = """SELECT e.bandit, e.at,
 EXISTS (SELECT 1 FROM rotting_events later WHERE later.bandit = e.bandit AND later.seq = e.seq + 1)
 FROM asked CROSS JOIN rotting_events e WHERE e.bandit = asked.bandit AND e.seq = asked.it"""
 
 
-@lru_cache(maxsize=2)
-def _insert_statement(rows: int, columns: int) -> str:
-    row = f"({', '.join('?' * columns)})"
-    return f"INSERT INTO rotting_events (bandit, {COLUMNS}) VALUES {', '.join([row] * rows)}"
+# The file, and those that SQLite keeps beside it.
+
+
+class Version(NamedTuple):
+    """What changes when somebody writes to a file."""
+
+    modified: int
+    size: int
+    is_open: bool  # does somebody have it open?
+
+
+def _found(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what identifies the file at this address, None if there is none."""
+    found = _found(path)
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+def _version(path: str) -> Version | None:
+    """Return what tells whether a file has been written, None if there is none."""
+    found = _found(path)
+    return None if found is None else Version(found.st_mtime_ns, found.st_size, any(map(os.path.exists, _beside(path))))
+
+
+def _version_to_read(path: str) -> Version | None:
+    """Return the version of a file if it must be read without leaving a trace: this user may not write it.
+
+    Otherwise SQLite would make the files beside it, which its owner could not write: it would be locked out. While
+    somebody has the database open, they are there, and it is read as usual.
+    """
+    version = _version(path)
+    return None if version is None or version.is_open or os.access(path, os.W_OK) else version
+
+
+def _beside(path: str) -> list[str]:
+    return [f"{os.path.realpath(path)}-{end}" for end in ("wal", "shm", "journal")]

@@ -8,7 +8,7 @@ writing the same number. `rotting_access_keys`, of the service, is made when it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rotting.bandit.errors import WrongSchema
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 VERSION = 2
 ACCESS_KEYS = "rotting_access_keys"
 
-# Kinds in braces have another name in each database.
+# Kinds in braces have another name in each database. Databases keep the comments.
 TABLES = {
     "rotting_schema": "version INTEGER NOT NULL",
     "rotting_bandits": """
@@ -73,10 +73,10 @@ NEEDED = [name for name in TABLES if name != ACCESS_KEYS]
 # The first finds the outcomes of a decision, the second the decisions of a request that is repeated; they keep an
 # outcome from being written twice, and a key from being used twice.
 INDEXES = {
-    "rotting_outcomes": "rotting_events (bandit, target, kind) WHERE target IS NOT NULL",
-    "rotting_keys": "rotting_events (bandit, key) WHERE key IS NOT NULL",
+    "rotting_outcomes": "CREATE UNIQUE INDEX rotting_outcomes ON rotting_events (bandit, target, kind) "
+    "WHERE target IS NOT NULL",
+    "rotting_keys": "CREATE UNIQUE INDEX rotting_keys ON rotting_events (bandit, key) WHERE key IS NOT NULL",
 }
-_COLUMNS_OF_1 = ("bandit", "seq", "kind", "at", "arm", "name", "decision", "target", "value", "probability", "among")
 _RESTORE = "restore it from a backup"
 
 
@@ -86,21 +86,15 @@ def columns_of(table: str) -> dict[str, str]:
     return {line.split()[0]: line.split()[1] for line in lines if line and not line.startswith("PRIMARY KEY")}
 
 
-def make(store: SqlStore, table: str) -> None:
-    """Make a table, unless it is there."""
-    lines = (line.partition("--")[0].strip() for line in TABLES[table].splitlines())
-    store.execute(f"CREATE TABLE IF NOT EXISTS {table} ({' '.join(lines).format(**store.KINDS)})")
-
-
-def _make_index(store: SqlStore, index: str) -> None:
-    store.execute(f"CREATE UNIQUE INDEX {index} ON {INDEXES[index]}")
+def definition(table: str, kinds: Mapping[str, str]) -> str:
+    """Return the statement that makes a table, unless it is there."""
+    return f"CREATE TABLE IF NOT EXISTS {table} ({TABLES[table].format(**kinds)}\n)"
 
 
 def _from_1_to_2(store: SqlStore) -> None:
     """Add columns and a table; which kinds of events there are is for the package to know."""
-    make(store, "rotting_seals")
-    store.add_columns_of_2(_COLUMNS_OF_1)
-    _make_index(store, "rotting_keys")
+    for statement in (*store.FROM_1_TO_2, definition("rotting_seals", store.KINDS), INDEXES["rotting_keys"]):
+        store.execute(statement)
 
 
 # The step from each older version to the next: MIGRATIONS[n] makes version n + 1 out of version n.
@@ -109,13 +103,11 @@ MIGRATIONS: dict[int, Callable[[SqlStore], None]] = {1: _from_1_to_2}
 
 def prepare(store: SqlStore) -> None:
     """Make the tables if there are none, and migrate older ones, in a transaction that has begun."""
-    store.prepare_alone()
+    store.rows(store.PREPARE_ALONE)
     version = version_of(store)
     if version == 0:
-        for table in NEEDED:
-            make(store, table)
-        for index in INDEXES:
-            _make_index(store, index)
+        for statement in (*(definition(table, store.KINDS) for table in NEEDED), *INDEXES.values()):
+            store.execute(statement)
         store.execute("INSERT INTO rotting_schema (version) VALUES (?)", VERSION)
         return
     for older in range(version, VERSION):
