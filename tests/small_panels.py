@@ -32,11 +32,10 @@ def log_of(shown, earned, time=None, squares=None, noise=1.0):
     for arm, count in enumerate(shown):
         there = count > 0
         own = count[there]
-        cells = Cells(np.cumsum(own) - (own + 1) / 2, time[there], own, earned[arm, there], squares[arm, there])
+        total, places = earned[arm, there], np.cumsum(own) - (own + 1) / 2
+        cells = Cells(places, time[there], own, total, squares[arm, there], total, np.zeros(len(own), np.int64))
         arms.append(Arm(f"arm {arm}", int(own.sum()), cells, noise))
-    plain = _plain()
-    counted = dataclasses.replace(plain.counted, arms=tuple(arms))
-    return dataclasses.replace(plain, counted=counted, binary=clicks)
+    return dataclasses.replace(_plain(), arms=tuple(arms), binary=clicks)
 
 
 def clicks(rate, shown, seed):

@@ -212,8 +212,8 @@ def _diagnosis(
         sigma=sigma,
         rewards="0/1" if log.binary else "numbers",
         currency=log.currency,
-        first_date=_date(log.counted.first_time),
-        last_date=_date(log.counted.last_time),
+        first_date=_date(log.first_time),
+        last_date=_date(log.last_time),
         recommended=advice,
         gain=tuple(gains),
         gain_exposures=period.exposures,
@@ -239,7 +239,7 @@ def _diagnosis(
 
 
 def _placebos(findings: Findings) -> dict[str, float]:
-    users, placebos = findings.log.counted.users, findings.placebos
+    users, placebos = findings.log.users, findings.placebos
     if findings.log.per_unit:
         return {} if users is None else {"the order of each user's exposures": users.placebo}
     return {
@@ -263,9 +263,9 @@ def _date(time: float | None) -> str | None:
 def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:
     """Return how many fresh arms a month use up their half-lives at the log's pace; None if that is not known."""
     half_lives = [arm.half_life for arm in arms if arm.half_life is not None]
-    seconds = log.counted.seconds
+    seconds = log.seconds
     # Times that are no dates (row numbers, say) have no months.
-    if not half_lives or not seconds or (log.counted.first_time or 0) < EARLIEST_DATE:
+    if not half_lives or not seconds or (log.first_time or 0) < EARLIEST_DATE:
         return None
     worn = sum(arm.exposures for arm in arms if arm.rotting)  # the others use up nothing
     return worn * MONTH / seconds / float(np.median(half_lives))

@@ -146,14 +146,13 @@ def moved(seed=1):
             squares=earned, capped=earned.astype(float), segment=place,
         )  # fmt: skip
         arms.append(dataclasses.replace(log.arms[arm], cells=cells, exposures=int(count.sum())))
-    counted = dataclasses.replace(log.counted, arms=tuple(arms), strata=("position",), segments=("1", "2"))
-    return dataclasses.replace(log, counted=counted)
+    return dataclasses.replace(log, arms=tuple(arms), strata=("position",), segments=("1", "2"))
 
 
 def test_what_a_stratum_makes_of_arms_is_taken_off():
     """Beside the one that stays, the arm that moves down falls by a half without strata, and not at all with them."""
     log = moved()
-    plain = make_panel(dataclasses.replace(log, counted=dataclasses.replace(log.counted, segments=())))
+    plain = make_panel(dataclasses.replace(log, segments=()))
     beside = make_panel(log)
     kept = [np.exp(np.diff(panel.response[[0, 2]][:, [0, -1]], axis=1)) for panel in (beside, plain)]
     assert kept[0][0] / kept[0][1] == pytest.approx(1.0, abs=0.3)

@@ -54,9 +54,7 @@ def test_calls_are_few_where_no_user_tires(effect):
 
 def test_shuffled_exposures_of_users_have_even_p_values():
     """Of 24 logs in which only tastes differ, fewer than 6 or more than 18 below a half have probability 0.02."""
-    p_values = [
-        read_log(log_of("nothing", 70, seed), ReadOptions(unit="user_id")).counted.users.placebo for seed in range(24)
-    ]
+    p_values = [read_log(log_of("nothing", 70, seed), ReadOptions(unit="user_id")).users.placebo for seed in range(24)]
     assert 6 <= sum(value <= 0.5 for value in p_values) <= 18
     assert min(p_values) >= 1 / 200
 
@@ -120,7 +118,7 @@ def test_of_many_arms_one_speed_is_told():
 
 def test_users_who_come_once_cannot_be_compared():
     frame = log_of("tire").drop_duplicates("user_id")
-    assert read_log(frame, ReadOptions(unit="user_id")).counted.users is None
+    assert read_log(frame, ReadOptions(unit="user_id")).users is None
 
 
 @pytest.mark.filterwarnings("error")

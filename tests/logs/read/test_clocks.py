@@ -90,8 +90,8 @@ def as_file(folder, times, column="time", name="log.csv"):
 def test_forms_of_dates(form, tmp_path):
     days, write, *column = FORMS[form]
     log = read_log(as_file(tmp_path, [write(day) for day in days] * 2, *column), ReadOptions(impressions="none"))
-    assert datetime.datetime.fromtimestamp(log.counted.first_time, datetime.UTC).date() == days[0]
-    assert log.counted.seconds == (days[-1] - days[0]).days * 86_400
+    assert datetime.datetime.fromtimestamp(log.first_time, datetime.UTC).date() == days[0]
+    assert log.seconds == (days[-1] - days[0]).days * 86_400
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_times_that_are_none_are_refused(times, column, said, tmp_path):
 def test_a_given_form_is_the_only_one(tmp_path):
     """2024-03-01 is also ISO 8601: the form that was asked for must not be passed over."""
     log = read_log(as_file(tmp_path, ["2024-03-01"] * 40 + ["2024-04-01"] * 40), ReadOptions(date_format="%Y-%d-%m"))
-    assert log.counted.seconds == 86_400
+    assert log.seconds == 86_400
     log = read_log(as_file(tmp_path, [202_401] * 40 + [202_402] * 40), ReadOptions(date_format="%Y%m"))
-    assert log.counted.seconds == 31 * 86_400
+    assert log.seconds == 31 * 86_400
 
 
 @pytest.mark.parametrize("form", ["%m/%d/%Y", "%d/%m/%Y"])
@@ -130,7 +130,7 @@ def test_each_file_tells_by_itself_what_comes_first(form, tmp_path):
     with pytest.raises(LogError, match="and all others of its file can be read in two ways"):
         read_log(tmp_path, ReadOptions(impressions="none"))
     as_file(tmp_path, [f"{day:%d/%m/%Y}" for day in DAYS[20:]] * 8, name="b.csv")
-    assert read_log(tmp_path, ReadOptions(impressions="none")).counted.seconds == 39 * 86_400
+    assert read_log(tmp_path, ReadOptions(impressions="none")).seconds == 39 * 86_400
 
 
 def test_files_that_count_from_0_are_refused(tmp_path):

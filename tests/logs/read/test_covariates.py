@@ -29,9 +29,9 @@ def drifting(seed=1, falls=False, matters=True):
 
 def test_a_changing_mix_is_not_wear_out():
     log = read_log(drifting())
-    assert log.counted.segment == "device"
+    assert log.segment == "device"
     assert not find_wear_out(log).worn.any()
-    plain = dataclasses.replace(log, counted=dataclasses.replace(log.counted, segments=()))
+    plain = dataclasses.replace(log, segments=())
     assert find_wear_out(plain).worn.any()
 
 
@@ -42,7 +42,7 @@ def test_what_falls_within_segments_is_still_called():
 
 
 def test_segments_that_do_not_matter_are_left_alone():
-    assert read_log(drifting(matters=False)).counted.segment is None
+    assert read_log(drifting(matters=False)).segment is None
 
 
 @pytest.mark.parametrize("name", ["converted", "session_revenue", "open"])
@@ -50,7 +50,7 @@ def test_what_came_after_is_not_adjusted_for(name):
     """A sale after a click tells much about the click, and must not be held constant."""
     frame = drifting().drop(columns="device")
     frame[name] = np.where(frame["click"] == 1, "yes", "no")
-    assert read_log(frame, ReadOptions(reward="click")).counted.segment is None
+    assert read_log(frame, ReadOptions(reward="click")).segment is None
 
 
 def slates(seed=2, rows=6000):
@@ -66,10 +66,10 @@ def slates(seed=2, rows=6000):
 
 def test_positions_and_slates_are_strata():
     log = read_log(slates())
-    assert set(log.counted.strata) <= {"position", "slate_size"}
-    assert "position" in log.counted.strata
+    assert set(log.strata) <= {"position", "slate_size"}
+    assert "position" in log.strata
     assert {(each.role, each.varies) for each in log.covariates} == {("position", True), ("slate", True)}
-    names, cells = log.counted.segments, log.arms[0].cells
+    names, cells = log.segments, log.arms[0].cells
     assert len(names) <= 30
     assert cells.segment.max() < len(names)
     rates = [cells.total[cells.segment == code].sum() / cells.count[cells.segment == code].sum() for code in (0, 4)]
@@ -79,7 +79,7 @@ def test_positions_and_slates_are_strata():
 def test_a_position_that_never_changes_settles_something():
     log = read_log(slates().assign(position=lambda frame: 1 + frame.ad, slate_size=7))
     assert [(each.role, each.varies) for each in log.covariates] == [("position", False), ("slate", False)]
-    assert log.counted.strata == ()
+    assert log.strata == ()
 
 
 def test_outcomes_identifiers_and_constants_are_no_covariates():

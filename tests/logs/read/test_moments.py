@@ -18,8 +18,8 @@ SPANISH = ["enero", "febrero", "marzo", "abril"]
 
 
 def first_and_length(log):
-    first = datetime.datetime.fromtimestamp(log.counted.first_time, datetime.UTC)
-    return first.strftime("%Y-%m-%d %H:%M"), log.counted.seconds / 86_400
+    first = datetime.datetime.fromtimestamp(log.first_time, datetime.UTC)
+    return first.strftime("%Y-%m-%d %H:%M"), log.seconds / 86_400
 
 
 def by_day(**columns):
@@ -60,7 +60,7 @@ def test_parts_of_a_date_are_put_together(columns, expected, tmp_path):
 def test_months_without_a_year():
     frame = by_day(month=lambda day: f"{day:%B}", day=lambda day: day.day)
     log = read_log(frame)
-    assert (log.counted.first_time, log.counted.last_time) == (15, 94)
+    assert (log.first_time, log.last_time) == (15, 94)
     said = "The time was put together from 'month' and 'day', as the number of a day, since no year stands there."
     assert said in log.notes
     winter = by_day(month=lambda day: f"{day - pandas.Timedelta(days=40):%B}", day=lambda day: day.day)

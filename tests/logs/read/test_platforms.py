@@ -111,8 +111,8 @@ def test_exports_of_ad_platforms(platform, tmp_path):
     assert sum(arm.exposures for arm in log.arms) == SHOWN
     assert sum(arm.cells.total.sum() for arm in log.arms) == CLICKS
     assert len(log.arms) == 2
-    assert datetime.datetime.fromtimestamp(log.counted.first_time, datetime.UTC).date() == DAYS[0]
-    assert log.counted.seconds // 86_400 == 34
+    assert datetime.datetime.fromtimestamp(log.first_time, datetime.UTC).date() == DAYS[0]
+    assert log.seconds // 86_400 == 34
 
 
 def test_weeks_are_put_on_their_first_day(tmp_path):
@@ -123,7 +123,7 @@ def test_weeks_are_put_on_their_first_day(tmp_path):
 
     content = table(["Semaine", "Annonce", "Impressions", "Clics"], french, rows=weeks)
     (tmp_path / "log.csv").write_text(content)
-    assert read_log(tmp_path / "log.csv").counted.seconds == 28 * 86_400
+    assert read_log(tmp_path / "log.csv").seconds == 28 * 86_400
 
 
 def test_ranges_of_days_are_read_in_the_form_that_is_asked_for(tmp_path):
@@ -136,7 +136,7 @@ def test_ranges_of_days_are_read_in_the_form_that_is_asked_for(tmp_path):
     with pytest.raises(LogError, match=r"in two ways.*such as '%d/%m/%Y'"):
         read_log(tmp_path / "log.csv")
     log = read_log(tmp_path / "log.csv", ReadOptions(date_format="%d/%m/%Y"))
-    assert log.counted.seconds == 28 * 86_400
+    assert log.seconds == 28 * 86_400
 
 
 @pytest.mark.parametrize(

@@ -139,8 +139,8 @@ def test_formats(name, tmp_path):
     truth = truth_of(MONEY if name in AMOUNTS else rows())
     assert {arm.name: (arm.cells.total + log.offset).tolist() for arm in log.arms} == truth
     assert (log.rows, log.dropped, log.backwards) == (ROWS, {}, 0)
-    assert log.counted.seconds == (ROWS - 1) * 7 * 3600
-    assert log.counted.first_time == START.replace(tzinfo=datetime.UTC).timestamp()
+    assert log.seconds == (ROWS - 1) * 7 * 3600
+    assert log.first_time == START.replace(tzinfo=datetime.UTC).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -206,13 +206,13 @@ def test_missing_rewards_as_asked_for(tmp_path):
 @pytest.mark.parametrize(("form", "day"), [("%d/%m/%Y", 2), ("%m/%d/%Y", 1)])
 def test_dates_as_asked_for(form, day, tmp_path):
     log = read(tmp_path, "log.csv", text(time="01/02/2024"), {"date_format": form})
-    assert datetime.datetime.fromtimestamp(log.counted.first_time, datetime.UTC).month == day
+    assert datetime.datetime.fromtimestamp(log.first_time, datetime.UTC).month == day
 
 
 def test_dates_as_digits(tmp_path):
     for form in ("{:%Y%m%d}", "{:%Y%m%d%H}"):
         log = read(tmp_path, "log.csv", text(time=form))
-        assert log.counted.seconds == pytest.approx((ROWS - 1) * 7 * 3600, abs=86400)
+        assert log.seconds == pytest.approx((ROWS - 1) * 7 * 3600, abs=86400)
 
 
 @pytest.mark.parametrize("thousands", [",", "."])

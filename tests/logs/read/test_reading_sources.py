@@ -108,8 +108,7 @@ def test_missing_file_and_table(tmp_path):
     log = stored("sqlite", tmp_path)
     with pytest.raises(LogError, match="there is no table 'hidden'; expected one of 'shown'"):
         read_log(log.replace("shown", "hidden"))
-    with pytest.raises(LogError, match="names no table"):
-        read_log(log.removesuffix("shown"))
+    assert read_log(log.removesuffix("shown")).rows == read_log(log).rows
 
 
 @pytest.mark.parametrize("thing", [None, 5, object(), [1, 2]])

@@ -13,7 +13,7 @@ from rotting.logs.read.counting import Cells
 def cells_of(rewards):
     rewards = np.asarray(rewards, dtype=float)
     place = np.arange(len(rewards), dtype=float)
-    return Cells(place, place / len(rewards), np.ones(len(rewards)), rewards, rewards**2)
+    return Cells(place, place / len(rewards), np.ones(len(rewards)), rewards, rewards**2, rewards, 0 * rewards)
 
 
 @settings(max_examples=50, deadline=None)

@@ -115,7 +115,7 @@ def _gain_of_fading(cells: Cells, length: float) -> float:
 
 def with_arms(log: Log, arms: list[Arm]) -> Log:
     """Return a log of other cells."""
-    return dataclasses.replace(log, counted=dataclasses.replace(log.counted, arms=tuple(arms)))
+    return dataclasses.replace(log, arms=tuple(arms))
 
 
 def _usual_rate(cells: Cells) -> float:

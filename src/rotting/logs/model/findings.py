@@ -90,10 +90,10 @@ def find_wear_out(log: Log, reward_delay: str | float | None = None) -> Findings
 def _asked(log: Log, reward_delay: str | float | None) -> LateRewards | None:
     """Return the cut that was asked for, or that the times of rewards ask for."""
     if reward_delay is not None:
-        return LateRewards(delay_share(reward_delay, log.counted.seconds), "as asked for")
-    if log.reward_wait is None or not log.counted.seconds:
+        return LateRewards(delay_share(reward_delay, log.seconds), "as asked for")
+    if log.reward_wait is None or not log.seconds:
         return None
-    share = min(log.reward_wait / log.counted.seconds, LONGEST_CUT)
+    share = min(log.reward_wait / log.seconds, LONGEST_CUT)
     why = "from the times of rewards: by then 95 % of them have arrived"
     return LateRewards(share, why) if share > SHORTEST_CUT else None
 
@@ -137,7 +137,7 @@ def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[Flags, 
     """Return which arms are called on evidence of their own, p-values, and which could be."""
     if not log.per_unit:
         return within.called() & (placebos.order <= FALSE_DISCOVERIES), within.falling, within.testable
-    users = log.counted.users
+    users = log.users
     if users is None:
         nothing = np.zeros(len(log.arms), dtype=bool)
         return nothing, np.ones(len(log.arms)), nothing
@@ -147,8 +147,8 @@ def _called_alone(log: Log, within: Within, placebos: Placebos) -> tuple[Flags, 
 
 def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: Flags) -> tuple[str, str]:
     """Return what values follow, if the log can tell, and why it can or cannot."""
-    if log.per_unit and log.counted.users is not None:
-        return ("exposure" if worn else CANNOT_TELL), log.counted.users.sentence
+    if log.per_unit and log.users is not None:
+        return ("exposure" if worn else CANNOT_TELL), log.users.sentence
     if panel.arms == 1:
         return CANNOT_TELL, "one arm alone does not tell its exposures, its age and the time apart"
     if not testable.any():

@@ -38,12 +38,9 @@ def _noise_variances(log: Log) -> list[float]:
 
 
 def _variance_within_bins(arm: Arm) -> float:
-    cells = arm.cells
-    own_bin = np.minimum(np.cumsum(cells.count) - cells.count, arm.exposures - BIN_ROWS) // BIN_ROWS
-    _, own_bin = np.unique(np.maximum(own_bin, 0), return_inverse=True)
-    count, total, squares = (np.bincount(own_bin, values) for values in (cells.count, cells.total, cells.squares))
-    degrees_of_freedom = float((count - 1).sum())
-    return float((squares - total**2 / count).sum()) / degrees_of_freedom if degrees_of_freedom > 0 else 0.0
+    bins = merged(arm.cells, max(arm.exposures // BIN_ROWS, 1))
+    degrees_of_freedom = float((bins.count - 1).sum())
+    return float((bins.squares - bins.total * bins.mean).sum()) / max(degrees_of_freedom, 1.0)
 
 
 def reward_variances(log: Log) -> Floats:
@@ -62,7 +59,7 @@ def reward_variances(log: Log) -> Floats:
 def merged(cells: Cells, bins: int) -> Cells:
     """Return the cells merged along exposures into at most so many bins of about equal counts.
 
-    >>> cells = Cells(np.arange(4.0), np.linspace(0, 1, 4), np.ones(4), np.array([1.0, 0, 1, 1]), np.ones(4))
+    >>> cells = Cells(np.arange(4.0), np.linspace(0, 1, 4), np.ones(4), np.array([1.0, 0, 1, 1]), *np.ones((3, 4)))
     >>> merged(cells, 2).mean
     array([0.5, 1. ])
     """
@@ -73,4 +70,5 @@ def merged(cells: Cells, bins: int) -> Cells:
     _, own_bin = np.unique(own_bin, return_inverse=True)
     count = np.bincount(own_bin, cells.count)
     exposure, time = (np.bincount(own_bin, cells.count * each) / count for each in (cells.exposure, cells.time))
-    return Cells(exposure, time, count, *(np.bincount(own_bin, each) for each in (cells.total, cells.squares)))
+    total, squares, capped = (np.bincount(own_bin, each) for each in (cells.total, cells.squares, cells.capped))
+    return Cells(exposure, time, count, total, squares, capped, np.zeros(len(count), np.int64))

@@ -128,7 +128,7 @@ def make_panel(log: Log) -> Panel:
         response = np.where(shown > 0, (earned / np.maximum(shown, 1e-300) - mean) / rate, 0.0)
         weight = np.minimum(shown * rate**2 / np.maximum(reward_variances(log), 1e-300)[:, None], MOST_WEIGHT)
         return dataclasses.replace(panel, response=response, weight=weight)
-    strata = len(log.counted.segments)
+    strata = len(log.segments)
     if strata > 1:
         shown = shown * _mix(sums(cells.count, strata), sums(cells.capped, strata), event)
     level, moment = _levels(shown, panel.earned, 1.0)
@@ -148,7 +148,7 @@ def _event(log: Log, cells: Cells, arm: Whole) -> tuple[float, float, bool]:
     mean = float(totals.sum() / counts.sum())
     if (cells.capped.min() >= 0 and mean > 0) or np.all(totals / counts > 5 * errors):
         event = max(float(counts @ variances / totals.sum()), 1e-6 * mean)
-        return event if log.counted.cap is None else min(event, log.counted.cap), mean, False
+        return event if log.cap is None else min(event, log.cap), mean, False
     return 1.0, max(abs(mean), 3 * float(np.median(errors)), 1e-300), True
 
 
@@ -167,7 +167,7 @@ def _before(cells: Cells, per_unit: bool) -> Floats:
 
     Otherwise a log by the week would tell exposures finely and time coarsely, and a falling site would look worn.
 
-    >>> cells = Cells(np.arange(4.0), np.array([0.0, 0.0, 0.5, 1.0]), np.ones(4), np.ones(4), np.ones(4))
+    >>> cells = Cells(np.arange(4.0), np.array([0.0, 0.0, 0.5, 1.0]), *np.ones((5, 4)))
     >>> _before(cells, False)
     array([1. , 1. , 2.5, 3.5])
     """

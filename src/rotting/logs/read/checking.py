@@ -15,6 +15,8 @@ from rotting.logs.read.tables import Source, text_in_sql
 
 # So many rewards may be missing without a question, if those that are there are never 0.
 FEW_MISSING = 0.05
+# Sums of which none is below this are of exposures that surely earn something.
+FEWEST_OF_MANY = 10
 # So many rows of sums may have more rewards than impressions and be left out.
 FEW_IMPOSSIBLE = 0.01
 HOUR = 3600
@@ -78,6 +80,8 @@ def _single_exposures(columns: Columns) -> Iterator[Rule]:
     if columns.possible_impressions is not None:
         problem = "column {possible_impressions} may hold how many exposures each row stands for"
         yield Rule("SELECT 1", problem, hint=_ASK)
+    if columns.time is None:
+        yield _SORTED
     if columns.time is not None and not columns.every_row:
         yield Rule(
             f"""
@@ -102,6 +106,17 @@ def _single_exposures(columns: Columns) -> Iterator[Rule]:
         )
 
 
+# Without a time, the order of rows stands for it: not that of a table that was sorted by its outcome.
+_SORTED = Rule(
+    f"""
+    WITH stretches AS (SELECT avg(reward) AS mean, count(*) AS rows FROM (SELECT reward,
+        ntile({SLICES}) OVER (ORDER BY place) AS stretch FROM log WHERE reward NOT NULL) GROUP BY stretch)
+    SELECT 1 FROM stretches HAVING min(rows) >= {SLICES} AND max(mean) > 3 * avg(mean)
+        AND max(mean) >= 0.5 * (SELECT max(reward) FROM log)
+    """,
+    "rows seem to be sorted by {reward}, so their order is not time",
+    hint="name the times of exposures with {time}, or put the rows into the order in which arms were shown",
+)
 # Without a time of its own a row called total can be nothing else; with one, it has to add up.
 _TOTALS = Rule(
     """
@@ -264,8 +279,9 @@ def _settle_missing_rewards(rows: Source, columns: Columns, reading: ReadOptions
         return rows
     unsure = low != high and not columns.aggregated
     if reading.missing_reward is None:
-        # Nothing earned is written as 0.
-        if low <= 0 or (unsure and missing <= FEW_MISSING * number):
+        # Nothing earned is written as 0; and where even the worst day has several, another without any is not likely.
+        unlikely = columns.aggregated and low >= FEWEST_OF_MANY
+        if low <= 0 or unlikely or (unsure and missing <= FEW_MISSING * number):
             return rows
         if unsure:
             raise LogError(

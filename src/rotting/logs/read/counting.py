@@ -44,14 +44,8 @@ class Cells:
     count: np.ndarray
     total: np.ndarray  # of rewards, less the log's offset
     squares: np.ndarray
-    capped: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))  # the total of rewards cut to the cap
-    segment: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))  # a number per segment
-
-    def __post_init__(self) -> None:
-        if len(self.capped) != len(self.count):
-            object.__setattr__(self, "capped", self.total)
-        if len(self.segment) != len(self.count):
-            object.__setattr__(self, "segment", np.zeros(len(self.count), np.int64))
+    capped: np.ndarray  # the total of rewards cut to the cap
+    segment: np.ndarray  # int64: a number per segment
 
     @property
     def mean(self) -> np.ndarray:
@@ -80,8 +74,8 @@ class Arm:
 class Counted:
     """All arms as counts and sums."""
 
-    arms: tuple[Arm, ...]
-    arms_left_out: int
+    arms: tuple[Arm, ...]  # those that were shown often enough
+    arms_left_out: int  # how many others there are
     first_time: float | None  # seconds since 1970, or whatever numbers the time column holds
     last_time: float | None
     cap: float | None = None  # what rewards are cut to before arms are tested; None where they are not

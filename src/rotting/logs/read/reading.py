@@ -9,7 +9,7 @@ from typing import Any
 from rotting.logs.read.checking import Irregular, check_rows
 from rotting.logs.read.clocks import FIRST_DATE
 from rotting.logs.read.columns import Columns, choose_columns
-from rotting.logs.read.counting import Arm, Counted, count_arms, is_binary
+from rotting.logs.read.counting import Counted, count_arms, is_binary
 from rotting.logs.read.covariates import Covariate, dimensions, find_covariates, look_beside, weighed
 from rotting.logs.read.numbers import numbers_of
 from rotting.logs.read.options import AS_FOUND, LogError, ReadOptions, takes_options
@@ -26,31 +26,20 @@ FAR_FROM_ZERO = 100
 Step = Callable[[str], None]
 
 
-@dataclasses.dataclass(frozen=True)
-class Log(Irregular):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Log(Counted, Irregular):
     """A log as counts and sums, and what was irregular about it."""
 
     name: str
     columns: Columns
     binary: bool
     offset: float  # subtracted from every reward, and added back to what is shown
-    counted: Counted
     rows_left_out: int
     notes: tuple[str, ...] = ()  # what must be said about how it was read
     currency: str = ""  # of the rewards, where they are written with one
     periods: Comparison | None = None
     reward_wait: float | None = None  # after how long nearly all rewards have arrived, if the log has their times
     covariates: tuple[Covariate, ...] = ()  # what else may change what an arm earns
-
-    @property
-    def arms(self) -> tuple[Arm, ...]:
-        """The arms that were shown often enough."""
-        return self.counted.arms
-
-    @property
-    def arms_left_out(self) -> int:
-        """The number of the others."""
-        return self.counted.arms_left_out
 
     @property
     def per_unit(self) -> bool:
@@ -133,7 +122,7 @@ def read_log(log: LogSource, options: ReadOptions = AS_FOUND, step: Step = lambd
             columns=columns,
             binary=binary,
             offset=offset,
-            counted=counted,
+            **vars(counted),
             rows_left_out=irregular.rows - sum(irregular.dropped.values()) - kept.count(),
             notes=rows.notes,
             currency=staged.currency,

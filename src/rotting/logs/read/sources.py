@@ -132,9 +132,7 @@ class _Opener:
         """Return what a text names: a file, a table in one, a folder or a pattern."""
         files = _files_of(log)
         if files is None:
-            path, mark, table = log.partition(TABLE_MARK)
-            if mark and not table:
-                raise LogError(f"names no table after {TABLE_MARK}", owner=name, expected=f"file.db{TABLE_MARK}table")
+            path, _, table = log.partition(TABLE_MARK)
             return self.file(Path(path), table or None, name)
         if {"duckdb", "sqlite"} & set(map(_kind, files)):
             raise LogError("a database among several files", owner=name, expected="tables as files, or one database")

@@ -114,7 +114,7 @@ def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     for action, why in (
         (REPLACE, ", the worst first: they have lost much of what they were worth"),
         (REST, ": per user, not for all. Show a user who has seen one of them several times another one"),
-        (RETIRE, ": they were never worth as much as the best"),
+        (RETIRE, ": they were never worth as much as the others"),
         (KEEP_IT, ""),
     ):
         own = [arm.arm for arm in arms if arm.action == action]

@@ -55,10 +55,10 @@ def _about_causes(findings: Findings) -> Iterator[str]:
 
 
 def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
-    late, seconds = findings.late, log.counted.seconds
+    late, seconds = findings.late, log.seconds
     if late is not None:
         how_long = f"{late.cut:.0%} of its time"
-        if seconds and (log.counted.first_time or 0) > 3e8:
+        if seconds and (log.first_time or 0) > 3e8:
             how_long = f"{late.cut * seconds / DAY:.1f} days"
         yield f"The last days are not complete yet: the last {how_long} of the log were left out ({late.why})."
     if findings.bursts:
@@ -76,12 +76,12 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
             "Rewards come far more often in the first exposures of an arm, and fade rather than stop: they were kept. "
             "If they were tests before the launch, leave those rows out and ask again."
         )
-    if log.counted.strata:
-        columns = " and ".join(map(repr, log.counted.strata))
+    if log.strata:
+        columns = " and ".join(map(repr, log.strata))
         yield f"Arms were compared within {columns}: what changes along with that does not count as wear."
-    if log.counted.cap is not None:
+    if log.cap is not None:
         yield (
-            f"A few large rewards carry most of the spread: {log.counted.capped_rows:,} above {log.counted.cap:,.4g} "
+            f"A few large rewards carry most of the spread: {log.capped_rows:,} above {log.cap:,.4g} "
             "count as that much in the tests, so that one sale does not decide. Values and gains are in full rewards; "
             "what is kept may differ from what was earned lately, by luck with a few of them."
         )
@@ -103,13 +103,13 @@ def _about_power(arms: Sequence[ArmDiagnosis], power: float | None) -> Iterator[
         )
 
 
-def exposures_to_see(power: float, exposures: int, loss: float = 0.25) -> int:
-    """Return how many exposures per arm would show such a loss, if now one of `power` is seen.
+def exposures_to_see(power: float, exposures: int) -> int:
+    """Return how many exposures per arm would show the loss of a quarter, if now one of `power` is seen.
 
     >>> exposures_to_see(0.5, 1000)
     5800
     """
-    needed = exposures * (math.log1p(-min(power, 0.999)) / math.log1p(-loss)) ** 2
+    needed = exposures * (math.log1p(-min(power, 0.999)) / math.log(0.75)) ** 2
     return int(float(f"{needed:.2g}"))
 
 

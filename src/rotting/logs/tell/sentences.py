@@ -78,7 +78,7 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
     if not rotting:
         return "The only arm is not seen to wear out" if one else f"None of the {len(arms)} arms is seen to wear out"
     if findings.log.per_unit:
-        users = findings.log.counted.users
+        users = findings.log.users
         which = ", which ones cannot be told apart" if users is not None and users.pooled else ""
         return f"Users tire of {len(rotting)} of {len(arms)} arms{which}: the same user responds less every time"
     if one:
@@ -149,12 +149,18 @@ def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain], currenc
     if advice.label == KEEP:
         return "; no other way of choosing is sure to earn more than what you do"
     kept = gains[0].reward.point
-    relative = f" ({100 * gain.gain.point / kept:.0f} %)" if kept > 0 and gain.gain.point > 0.005 * kept else ""
+    relative = f" ({100 * gain.gain.point / kept:.0f} %)" if 0 < 0.005 * kept < gain.gain.point else ""
     point, low, high = (money(figures(each), currency) for each in (gain.gain.point, gain.gain.low, gain.gain.high))
     told = f"about {point} more per 1000 exposures{relative}, between {low} and {high}"
+    alike = "arms were shown to people who are alike"
+    if gain.gain.low > kept > 0:
+        return (
+            f"; arms differ so much that choosing among them would more than double what is earned, if {alike}: see "
+            "first whether they stand in the same places, before the same people"
+        )
     if gain.gain.high > WIDEST_GAIN * gain.gain.low:
         told = f"at least {low} more per 1000 exposures"
-    return f"; from now on {advice.label} would earn {told}, if arms were shown to people who are alike"
+    return f"; from now on {advice.label} would earn {told}, if {alike}"
 
 
 def other_causes(log: Log) -> str:

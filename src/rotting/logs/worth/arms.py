@@ -70,6 +70,9 @@ def diagnose_arms(log: Log, findings: Findings, draws: list[Draw], advice: Recom
     last = np.array([draw.values(numbers, exposures - 1) for draw in draws])
     steps = np.linspace(0, AHEAD, 9)
     ahead = np.mean([[draw.values(numbers, exposures + step) for draw in draws] for step in steps], axis=0)
+    # Draws earn what the log earned lately, all alike; what that says of the level of all arms is not certain either.
+    level = np.exp(level_error(log) * np.random.default_rng(0).standard_normal((len(draws), 1)))
+    first, last, ahead = (np.minimum(level * each, draws[0].highest) for each in (first, last, ahead))
     halves = np.array([draw.half_lives() for draw in wearing_out(draws)]).T
     firsts, lasts, nexts = ([value.shifted(log.offset) for value in estimates(drawn)] for drawn in (first, last, ahead))
     actions = _actions(findings, first, last, ahead, advice)
@@ -119,7 +122,8 @@ def _actions(
     findings: Findings, first: Floats, last: Floats, ahead: Floats, advice: Recommendation | None
 ) -> list[Action]:
     """Return what to do with each arm, given drawn values[draw, arm]."""
-    panel, log, chance = findings.panel, findings.log, chances(ahead)
+    panel, log = findings.panel, findings.log
+    chance = chances(ahead, lately(log)[0])
     # An arm that earned next to nothing where others would have earned enough is known to be worse.
     worse = (panel.exposures * panel.mean / panel.event >= findings.within.fewest) & (chance < CHANCE)
     better = first.mean() > ahead.mean(axis=0) * 1.2
@@ -135,6 +139,13 @@ def _actions(
         else:
             actions.append(action_for(worn, chance[arm], lost[arm], better[arm], not findings.alike, going_on))
     return actions
+
+
+def level_error(log: Log) -> float:
+    """Return the standard error of the mean reward lately, as a share of it; 0 where it is not positive."""
+    count, total, _ = lately(log)
+    earned = float(total.sum())
+    return float(np.sqrt(count @ reward_variances(log))) / earned if earned > 0 else 0.0
 
 
 def drops(findings: Findings) -> list[int | None]:

@@ -135,7 +135,7 @@ def _capped_ratios(findings: Findings) -> Floats:
     """
     cells, arm = every_cell(findings.log)
     totals, capped = np.bincount(arm, cells.total), np.bincount(arm, cells.capped)
-    if findings.log.counted.cap is None or capped.sum() <= 0:
+    if findings.log.cap is None or capped.sum() <= 0:
         return np.ones(findings.panel.arms)
     usual, few = totals.sum() / capped.sum(), findings.within.fewest * findings.panel.event
     return np.asarray((totals + few * usual) / (capped + few))

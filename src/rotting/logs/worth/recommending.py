@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rotting.policies import Policy
 
 SHOWN_NAMES = 20  # names of arms in the code to paste
-# An arm is worth showing if it has a chance of this much to be worth this share of the best one.
+# An arm is worth showing if it has a chance of this much to be worth this share of what exposures earn lately.
 WORTH_SHOWING, CHANCE = 0.8, 0.1
 WORTH_CHANGING = 0.005  # a gain that may be less than this share of what is earned now is no reason to change
 KEEP_IT, REST, REPLACE, RETIRE = "keep", "rest", "replace", "retire"
@@ -144,7 +144,7 @@ def action_for(
     worn
         Whether it is called worn.
     chance
-        How likely it is to be worth nearly as much as the best arm, over its next exposures.
+        How likely its next exposures are to be worth nearly as much as exposures are lately.
     lost
         The share of its first value that it has lost.
     fresh_is_better
@@ -166,9 +166,9 @@ def action_for(
     if chance >= CHANCE or not differ:
         return Action(KEEP_IT, "nothing speaks against it")
     if going_on:
-        reason = "it is worth less than the best, but showing others in its place is not sure to earn more"
+        reason = "it is worth less than the others, but showing them in its place is not sure to earn more"
         return Action(KEEP_IT, reason)
-    return Action(RETIRE, "it is worth clearly less than the best, and was from the beginning")
+    return Action(RETIRE, "it is worth clearly less than the others, and was from the beginning")
 
 
 def action_per_unit(rotting: bool) -> Action:
@@ -178,7 +178,10 @@ def action_per_unit(rotting: bool) -> Action:
     return Action(KEEP_IT, "nothing speaks against it")
 
 
-def chances(values: Floats) -> Floats:
-    """Return how likely each arm is to be worth nearly as much as the best, given values[draw, arm]."""
-    best = values.max(axis=1, keepdims=True)
-    return np.asarray((values >= np.where(best > 0, WORTH_SHOWING * best, best)).mean(axis=0))
+def chances(values: Floats, shown: Floats) -> Floats:
+    """Return how likely each arm is to be worth nearly as much as exposures are, given values[draw, arm].
+
+    Where nothing is shown lately, exposures are worth the mean of all arms.
+    """
+    mean = np.average(values, axis=1, weights=shown if shown.any() else None)[:, None]
+    return np.asarray((values >= np.where(mean > 0, WORTH_SHOWING * mean, mean)).mean(axis=0))
