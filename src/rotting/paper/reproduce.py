@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray
 
 EXPERIMENTS = experiments()
-MOST_WORKERS = 4  # there are some ten things to write and judge; the largest takes a quarter of the time
+MOST_WORKERS = 2  # more are not faster: what is left to draw in the end are two experiments
 CLAIMS = [claim for experiment in EXPERIMENTS for claim in experiment.claims]
 
 
