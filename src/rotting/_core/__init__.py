@@ -16,6 +16,7 @@
 | `noise` | how noisy rewards are: from their bounds, or from the differences between successive rewards of an arm |
 | `parameters` | parameter objects: frozen dataclasses that check themselves and print as the call that makes them |
 | `parsing` | read objects from text such as "FEWA(alpha=0.06)". Text is parsed, never evaluated |
+| `processes` | processes beside this one, for Python code that would hold the interpreter's lock |
 | `randomness` | random numbers as a pure function of where they are used |
 | `summation` | sums of many numbers that do not lose digits |
 | `threads` | jobs on threads: results as they finish, few in memory, nothing left running after an error or Ctrl-C |

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,20 +123,23 @@ def final_reward(dataset: xarray.Dataset) -> dict[str, np.ndarray]:
 
 def summary_row(values: np.ndarray) -> Row:
     """Return the mean and the 10 and 90 % quantiles."""
-    low, high = np.quantile(values, QUANTILES)
-    return {"mean": float(values.mean()), "quantile_10": float(low), "quantile_90": float(high)}
+    return summary_rows(values[None])[0]
+
+
+def summary_rows(values: np.ndarray) -> list[Row]:
+    """Return what `summary_row` does of each row, all at once, which is much faster."""
+    numbers = zip(values.mean(axis=1), *np.quantile(values, QUANTILES, axis=1), strict=True)
+    return [{"mean": float(mean), "quantile_10": float(low), "quantile_90": float(high)} for mean, low, high in numbers]
 
 
 def over_time(key: str) -> Callable[[Results], list[Row]]:
     """Return a table of regret over time in a block: mean, and the 10 and 90 % quantiles of the runs."""
 
     def table(results: Results) -> list[Row]:
-        regret, rounds = results[key]["regret"].transpose("policy", "round", "run"), results[key]["round"].values
-        return [
-            {"policy": str(label), "round": int(t), **summary_row(values)}
-            for label, policy in zip(regret["policy"].values, regret.values, strict=True)
-            for t, values in zip(rounds, policy, strict=True)
-        ]
+        regret = results[key]["regret"].transpose("policy", "round", "run")
+        places = product(regret["policy"].values, regret["round"].values)
+        rows = summary_rows(regret.values.reshape(-1, regret.sizes["run"]))
+        return [{"policy": str(label), "round": int(t), **row} for (label, t), row in zip(places, rows, strict=True)]
 
     return table
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rotting._core.processes import processes
 from rotting._output.files import write_csv, write_figure, write_json, write_text
 from rotting.paper import BEYOND, CLAIMS_NAME, NAMES, store
 from rotting.paper.claims import Claim, Judgement
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import xarray
 
 EXPERIMENTS = experiments()
+MOST_WORKERS = 2  # more are not faster: what is left to draw in the end are two experiments
 CLAIMS = [claim for experiment in EXPERIMENTS for claim in experiment.claims]
 
 
@@ -94,14 +97,18 @@ def jobs(settings: Settings) -> list[Job]:
 def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
     """Play what is not in `out` yet; write tables, figures, verdicts and the report. CSV files are the same for a seed.
 
-    An experiment is shown and judged as soon as all of it is played, by a thread, while others are still playing.
+    An experiment is shown and judged as soon as all of it is played, by other processes if there are processors to
+    spare, while others are still playing.
     """
     asked, found = jobs(settings), dict[Job, "xarray.Dataset"]()
     results: dict[str, Results] = {}
     shown: list[Future[list[Path]]] = []
-    judged: dict[str, Future[Judgement]] = {}
-    aside = ThreadPoolExecutor(1)
+    judged: list[Future[list[Judgement]]] = []
+    workers = min(MOST_WORKERS, (settings.threads or os.cpu_count() or 1) // 4)
+    aside = processes(workers)
     try:
+        for _ in range(workers):  # they import this module while runs are played
+            aside.submit(Settings)
         with closing(_datasets(out / "data", settings, asked, watch)) as datasets:
             for job, dataset in datasets:
                 found[job] = dataset
@@ -109,12 +116,12 @@ def reproduce(out: Path, settings: Settings, watch: Watcher) -> Reproduction:
                 if any(each not in found for each in together):
                     continue
                 whole = results[job.experiment] = {each.block.key: found[each] for each in together}
-                ours = (each for each in settings.shown() if each.source == job.experiment)
-                shown += [aside.submit(_show, out, each, whole) for each in ours]
-                about = (claim for claim in settings.claims() if claim.experiment == job.experiment)
-                judged |= {claim.name: aside.submit(claim.judge, whole) for claim in about}
+                ours = (each.name for each in settings.shown() if each.source == job.experiment)
+                shown += [aside.submit(_show, out, name, whole) for name in ours]
+                judged.append(aside.submit(_judge, settings, job.experiment, whole))
         files = [path for each in shown for path in each.result()]
-        judgements = [judged[claim.name].result() for claim in settings.claims()]
+        verdicts = {judgement.name: judgement for each in judged for judgement in each.result()}
+        judgements = [verdicts[claim.name] for claim in settings.claims()]
     finally:
         aside.shutdown(cancel_futures=True)
     made = Reproduction(settings, results, files, judgements, _versions())
@@ -150,22 +157,31 @@ def _datasets(
             yield job, dataset
 
 
-def _show(out: Path, experiment: Experiment, results: Results) -> list[Path]:
+# Experiments and claims are given to other processes by name: they hold functions, which cannot be pickled.
+
+
+def _show(out: Path, name: str, results: Results) -> list[Path]:
     """Write the figure and the tables of an experiment; return the files."""
-    files = [out / f"{experiment.name}{suffix}" for suffix in (".png", ".pdf")]
+    (experiment,) = (each for each in EXPERIMENTS if each.name == name)
+    files = [out / f"{name}{suffix}" for suffix in (".png", ".pdf")]
     figure = experiment.figure(results)
     for path in files:
         write_figure(path, figure)
         figure.set_layout_engine("none")  # it is laid out now, which takes as long as drawing
-    for name, table in experiment.tables.items():
+    for title, table in experiment.tables.items():
         content = table(results)
         if isinstance(content, list):
-            files.append(out / f"{name}.csv")
+            files.append(out / f"{title}.csv")
             write_csv(files[-1], content)
         else:
-            files.append(out / f"{name}.json")
+            files.append(out / f"{title}.json")
             write_json(files[-1], content)
     return files
+
+
+def _judge(settings: Settings, name: str, results: Results) -> list[Judgement]:
+    """Return the verdicts on the claims about the runs of an experiment."""
+    return [claim.judge(results) for claim in settings.claims() if claim.experiment == name]
 
 
 def _tell(out: Path, made: Reproduction) -> None:

@@ -216,10 +216,9 @@ def _proposition_1(results: Results) -> Finding:
 def _more_than_greed(problem: Problem) -> float:
     """Return by how much the best allocation of pulls to arms beats greed, at most, in 1, 2, ... rounds."""
     last = problem.horizon // 2
-    best = np.append(0.0, np.full(last, -math.inf))  # that the arms so far earn in 0, 1, ... rounds
-    for curve in problem.curves:
-        earned = np.append(0.0, np.cumsum(curve(np.arange(last))))
-        before, best = best, np.full(last + 1, -math.inf)
+    best, *others = (np.append(0.0, np.cumsum(curve(np.arange(last)))) for curve in problem.curves)
+    for earned in others:
+        before, best = best, np.full(last + 1, -math.inf)  # that the arms so far earn in 0, 1, ... rounds
         for pulls in range(last + 1):
             np.maximum(best[pulls:], before[: last + 1 - pulls] + earned[pulls], out=best[pulls:])
     greedy = problem.oracle(last, np.arange(1, last + 1), kind="greedy").reward

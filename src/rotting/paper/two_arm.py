@@ -18,7 +18,6 @@ from rotting.paper.experiment import (
     Experiment,
     Results,
     Row,
-    final_regret,
     over_time,
     regret_over_time,
     summary_row,
@@ -60,8 +59,9 @@ def published() -> dict[str, np.ndarray]:
 
 def regrets(results: Results, labels: Iterable[str]) -> np.ndarray:
     """Return the regret at T: [run, policy, L]."""
-    every = [[final_regret(results[key(drop)], label) for drop in DROPS] for label in labels]
-    return np.array(every).transpose(2, 0, 1)
+    chosen = list(labels)
+    every = [results[key(drop)]["regret"].isel(round=-1).sel(policy=chosen).values for drop in DROPS]
+    return np.array(every).transpose(2, 1, 0)
 
 
 # Tables and panels.
@@ -70,9 +70,9 @@ def regrets(results: Results, labels: Iterable[str]) -> np.ndarray:
 def _left(results: Results) -> list[Row]:
     """Return what is told of each policy at each L."""
     rows: list[Row] = []
-    for label in PLAYED:
+    for label, ours in zip(PLAYED, regrets(results, PLAYED).transpose(1, 2, 0), strict=True):
         theirs = published().get(label, np.full(len(DROPS), np.nan))
-        for drop, runs, value in zip(DROPS, regrets(results, [label])[:, 0].T, theirs, strict=True):
+        for drop, runs, value in zip(DROPS, ours, theirs, strict=True):
             said, (low, high) = summary_row(runs), mean_interval(runs)
             place: Row = {"policy": label, "L": drop, "mean": said["mean"], "mean_low": low, "mean_high": high}
             rows.append({**place, **said, "published": value})
@@ -81,9 +81,9 @@ def _left(results: Results) -> list[Row]:
 
 def _against_drop(axes: Axes, results: Results) -> None:
     """Draw regret against L, the published values beside ours as dots."""
-    for index, label in enumerate(PLAYED):
+    for index, (label, ours) in enumerate(zip(PLAYED, regrets(results, PLAYED).swapaxes(0, 1), strict=True)):
         style = line_style(index)
-        draw_runs(axes, DROPS, regrets(results, [label])[:, 0], style, label, shade=0.1)
+        draw_runs(axes, DROPS, ours, style, label, shade=0.1)
         if label in published():
             axes.plot(DROPS, published()[label], ".", color=style["color"], markersize=5, alpha=0.8)
     axes.set_xscale("log")
