@@ -310,3 +310,29 @@ def test_drops_are_played_whatever_a_pull_stands_for():
         np.arange(own.sum()) >= 3000, frame.loc[own, "click"] * fallen, frame.loc[own, "click"]
     )
     assert rotting.diagnose(frame).gain
+
+
+def test_values_have_the_error_of_the_level_that_all_arms_share():
+    """Two equal arms of 500 exposures each: what the log earned lately is not known better than its rewards say."""
+    generator = np.random.default_rng(3)
+    frame = pandas.DataFrame({"arm": ["a", "b"] * 500, "reward": (generator.random(1000) < 0.5).astype(int)})
+    for arm in rotting.diagnose(frame).arms:
+        lately = 250 * 0.5
+        assert arm.last.high - arm.last.low > 2 * 1.6 * 0.5 / np.sqrt(2 * lately)
+
+
+def test_arms_are_judged_by_what_exposures_earn_and_large_gaps_are_no_promise():
+    """Search ads beside display ads: the best arm is no yardstick, and a gain of many times is not told as one."""
+    generator = np.random.default_rng(4)
+    days = pandas.date_range("2024-03-01", periods=60)
+    rates = {"search": 0.1, **{f"display {number}": 0.003 for number in range(6)}}
+    rows = [
+        {"day": day, "ad": ad, "impressions": shown, "clicks": generator.binomial(shown, rate)}
+        for day in days
+        for ad, rate in rates.items()
+        for shown in [400 if ad == "search" else 20_000]
+    ]
+    found = rotting.diagnose(pandas.DataFrame(rows))
+    assert {arm.action for arm in found.arms} == {"keep"}
+    assert "more than double what is earned" in found.summary
+    assert "%" not in found.summary.partition(";")[2]

@@ -17,7 +17,7 @@ from rotting.errors import BadValue
 from rotting.logs.model.cleaning import Burst
 from rotting.logs.model.findings import Findings, detectable_loss, find_wear_out
 from rotting.logs.model.noise import sigma_of
-from rotting.logs.read.clocks import LAST_DATE
+from rotting.logs.read.clocks import FIRST_DATE, LAST_DATE
 from rotting.logs.read.options import ReadOptions, takes_options
 from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
@@ -32,7 +32,6 @@ from rotting.logs.worth.recommending import Recommendation, Subject, recommend
 
 MOST_WARM = 100_000  # rows of a log that a bandit is advised to begin with: each is an event of its own log
 MONTH = 30 * 86_400.0
-EARLIEST_DATE = 3e8  # seconds since 1970; smaller times are no dates
 MOST_INDENTED = 100  # arms; the file of more is for programs only
 
 
@@ -255,7 +254,7 @@ def _date(time: float | None) -> str | None:
     >>> _date(1_709_290_000.0), _date(12.0)
     ('2024-03-01', None)
     """
-    if time is None or not EARLIEST_DATE <= time <= LAST_DATE:
+    if time is None or not FIRST_DATE <= time <= LAST_DATE:
         return None
     return datetime.datetime.fromtimestamp(time, datetime.UTC).date().isoformat()
 
@@ -265,7 +264,7 @@ def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:
     half_lives = [arm.half_life for arm in arms if arm.half_life is not None]
     seconds = log.seconds
     # Times that are no dates (row numbers, say) have no months.
-    if not half_lives or not seconds or (log.first_time or 0) < EARLIEST_DATE:
+    if not half_lives or not seconds or (log.first_time or 0) < FIRST_DATE:
         return None
     worn = sum(arm.exposures for arm in arms if arm.rotting)  # the others use up nothing
     return worn * MONTH / seconds / float(np.median(half_lives))

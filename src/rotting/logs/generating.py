@@ -89,7 +89,19 @@ def make_log(
     """
     import pandas
 
-    _check(arms, exposures, effect, start, end, spread, pace, sigma)
+    for name, value, choices in (("effect", effect, EFFECTS), ("pace", pace, PACES)):
+        if value not in choices:
+            expected = f"one of {', '.join(map(repr, choices))}"
+            raise BadValue("is not known", owner=OWNER, name=name, value=value, expected=expected)
+    whole_number("arms", arms, minimum=1, owner=OWNER)
+    whole_number("exposures", exposures, minimum=1, owner=OWNER)
+    finite_number("start", start, above=0, owner=OWNER)
+    finite_number("end", end, above=0, maximum=start, owner=OWNER)
+    finite_number("spread", spread, minimum=0, below=10, owner=OWNER)
+    if sigma is not None:
+        finite_number("sigma", sigma, minimum=0, owner=OWNER)
+    elif start > 1:
+        raise BadValue("is not a click rate", owner=OWNER, name="start", value=start, expected="at most 1, or a sigma")
     generator = np.random.default_rng(checked_seed(seed))
     span = EXPOSURES_TO_END if effect == "per-user" else exposures
     levels, speeds = np.exp(spread * generator.standard_normal((arms, 2))).T
@@ -116,24 +128,6 @@ def make_log(
     frame = shown.drop(columns="time")
     frame.attrs["truth"] = Truth(effect, names, curves)
     return frame
-
-
-def _check(
-    arms: int, exposures: int, effect: str, start: float, end: float, spread: float, pace: str, sigma: float | None
-) -> None:
-    for name, value, choices in (("effect", effect, EFFECTS), ("pace", pace, PACES)):
-        if value not in choices:
-            expected = f"one of {', '.join(map(repr, choices))}"
-            raise BadValue("is not known", owner=OWNER, name=name, value=value, expected=expected)
-    whole_number("arms", arms, minimum=1, owner=OWNER)
-    whole_number("exposures", exposures, minimum=1, owner=OWNER)
-    finite_number("start", start, above=0, owner=OWNER)
-    finite_number("end", end, above=0, maximum=start, owner=OWNER)
-    finite_number("spread", spread, minimum=0, below=10, owner=OWNER)
-    if sigma is not None:
-        finite_number("sigma", sigma, minimum=0, owner=OWNER)
-    elif start > 1:
-        raise BadValue("is not a click rate", owner=OWNER, name="start", value=start, expected="at most 1, or a sigma")
 
 
 def _curve(effect: str, start: float, end: float, exposures: int, level: float, speed: float) -> Curve:

@@ -211,3 +211,24 @@ def test_rewards_far_from_zero_are_centred(offset, scale):
 @pytest.mark.parametrize("rewards", [[0.0, 1.0], [2.5, 2.5], [10.0, 11.0], [-1.0, 1.0]])
 def test_other_rewards_are_not(rewards):
     assert read_log(small(reward=rewards * 30)).offset == 0
+
+
+def test_rows_that_are_sorted_by_their_outcome_are_not_in_order_of_time():
+    """A table of an A/B test, those who bought first: read as a fall, it would say that hardly anybody buys now."""
+    generator = np.random.default_rng(5)
+    frame = pandas.DataFrame(
+        {"group": generator.choice(["ad", "psa"], 3000), "converted": generator.random(3000) < 0.2}
+    )
+    assert read_log(frame).rows == 3000
+    with pytest.raises(LogError, match="sorted by 'converted', so their order is not time"):
+        read_log(frame.sort_values("converted", ascending=False, kind="stable"))
+
+
+def test_a_missing_count_beside_large_ones_is_not_zero():
+    days = pandas.date_range("2024-03-01", periods=40).repeat(3)
+    frame = pandas.DataFrame({"day": days, "ad": ["a", "b", "c"] * 40, "impressions": 9000.0, "clicks": 100.0})
+    frame["clicks"] += np.arange(len(frame)) % 7
+    frame.loc[::10, "clicks"] = np.nan
+    assert read_log(frame).dropped == {"no reward": 12}
+    frame["clicks"] -= 99  # where one click is usual, none is written as nothing
+    assert read_log(frame).dropped == {}

@@ -66,14 +66,11 @@ class Findings:
         return self.placebos.equal >= UNLIKELY and not self.worn.any()
 
     @property
-    def wanders(self) -> bool:
-        """Whether that is seen rather than only possible."""
-        return bool(averaged(self.within.fits, lambda fit: fit.arms.assumed.wander == 0) < UNLIKELY)
-
-    @property
     def wander(self) -> float:
-        """By how much values of an arm wander for no reason that the log knows, as a share."""
-        return float(averaged(self.within.fits, lambda fit: fit.arms.assumed.wander))
+        """By how much values of an arm wander for no reason that the log knows, as a share; 0 unless that is seen."""
+        fits = self.within.fits
+        sure = averaged(fits, lambda fit: fit.arms.assumed.wander == 0) < UNLIKELY
+        return float(sure * averaged(fits, lambda fit: fit.arms.assumed.wander))
 
 
 def find_wear_out(log: Log, reward_delay: str | float | None = None) -> Findings:

@@ -99,7 +99,7 @@ class Arms:
 
     def weighed(self, values: Floats) -> Floats:
         """Return values[arm, slice], or those of each slice, times the precision."""
-        return np.asarray(np.einsum("ast,at->as", self.precision, np.broadcast_to(values, self.panel.weight.shape)))
+        return np.einsum("ast,at->as", self.precision, np.broadcast_to(values, self.panel.weight.shape))
 
 
 class Fit:
@@ -112,7 +112,7 @@ class Fit:
     @functools.cached_property
     def information(self) -> Floats:
         """What is known of slices, [slice, slice]."""
-        return np.asarray(self.arms.precision.sum(axis=0) + self._prior.precision)
+        return self.arms.precision.sum(axis=0) + self._prior.precision
 
     @functools.cached_property
     def covariance(self) -> Floats:
@@ -122,7 +122,7 @@ class Fit:
     @functools.cached_property
     def slices(self) -> Floats:
         """The most likely slices."""
-        return np.asarray(self.covariance @ self.arms.response.sum(axis=0))
+        return self.covariance @ self.arms.response.sum(axis=0)
 
     @functools.cached_property
     def rest(self) -> Floats:
@@ -201,7 +201,7 @@ def weights(logs: Floats) -> Floats:
     array([0.25, 0.75])
     """
     likely = np.exp(logs - np.max(logs))
-    return np.asarray(likely / likely.sum())
+    return likely / likely.sum()
 
 
 def averaged(likely: Sequence[tuple[float, Kind]], value: Callable[[Kind], Any]) -> Any:
@@ -211,4 +211,4 @@ def averaged(likely: Sequence[tuple[float, Kind]], value: Callable[[Kind], Any])
 
 def log_averaged(likely: Sequence[tuple[float, Kind]], value: Callable[[Kind], Floats]) -> Floats:
     """Return the same of logarithms: that of the mean of what they are logarithms of."""
-    return np.asarray(np.logaddexp.reduce([np.log(chance) + value(each) for chance, each in likely]))
+    return np.logaddexp.reduce([np.log(chance) + value(each) for chance, each in likely])

@@ -51,9 +51,9 @@ def reward_variances(log: Log) -> Floats:
     total, count = (np.array([getattr(arm.cells, kind).sum() for arm in log.arms]) for kind in ("total", "count"))
     if log.binary:
         rate = (total + 0.5) / (count + 1)
-        return np.asarray(rate * (1 - rate))
+        return rate * (1 - rate)
     least = max(1e-3 * sigma_of(log) ** 2, 1e-30)
-    return np.asarray(np.maximum(np.maximum(_noise_variances(log), least), 1e-12 * (total / count) ** 2))
+    return np.maximum(np.maximum(_noise_variances(log), least), 1e-12 * (total / count) ** 2)
 
 
 def merged(cells: Cells, bins: int) -> Cells:

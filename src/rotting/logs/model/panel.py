@@ -54,7 +54,7 @@ class Panel:
     @property
     def events(self) -> Floats:
         """What each arm earned, in events."""
-        return np.asarray(self.earned.sum(axis=1))
+        return self.earned.sum(axis=1)
 
     def some(self, most: int) -> Whole:
         """Return at most so many arms, from the most shown to the least: to learn from what would take long for all."""
@@ -159,7 +159,7 @@ def _slice_edges(cells: Cells, arms: int, events: float) -> Floats:
     order = np.argsort(cells.time, kind="stable")
     times, share = cells.time[order], np.cumsum(cells.count[order]) / cells.count.sum()
     edges = np.unique(times[np.searchsorted(share, np.arange(1, slices) / slices)])
-    return np.asarray(edges[edges > times[0]])
+    return edges[edges > times[0]]
 
 
 def _before(cells: Cells, per_unit: bool) -> Floats:

@@ -103,14 +103,14 @@ def _compared(user: Whole, rows: dict[str, np.ndarray], arms: int) -> WithinUser
 def _indicators(group: Whole) -> Floats:
     """Return a column of 0 and 1 for each group but the first."""
     found, place = np.unique(group, return_inverse=True)
-    return np.asarray((place[:, None] == np.arange(1, len(found))).astype(float))
+    return (place[:, None] == np.arange(1, len(found))).astype(float)
 
 
 def _within(columns: Floats, user: Whole) -> Floats:
     """Return columns less their mean of each user."""
     sizes = np.bincount(user)
     means = np.array([np.bincount(user, column) / sizes for column in columns.T])
-    return np.asarray(columns - means.T[user])
+    return columns - means.T[user]
 
 
 def _z(design: Floats, reward: Floats, user: Whole) -> Floats:
@@ -120,7 +120,7 @@ def _z(design: Floats, reward: Floats, user: Whole) -> Floats:
     residual = reward - design @ coefficients
     scores = np.array([np.bincount(user, column * residual) for column in design.T])
     variance = np.diag(inverse @ (scores @ scores.T) @ inverse)
-    return np.asarray(coefficients / np.sqrt(np.maximum(variance, 1e-300)))
+    return coefficients / np.sqrt(np.maximum(variance, 1e-300))
 
 
 def _placebo(own: Floats, rest: Floats, user: Whole) -> float:

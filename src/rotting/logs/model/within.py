@@ -62,18 +62,18 @@ class Within:
     def alone(self, lost: Floats | float = 0.0) -> Floats:
         """Return p-values of "loses no more than that", as if time did nothing; losses are logarithms, as `lost`."""
         own = [(chance, fit.own(self.column, calendar=False)) for chance, fit in self.fits]
-        return np.asarray(averaged(own, lambda slope: ndtr(slope.z() - lost * np.sqrt(slope.information))))
+        return averaged(own, lambda slope: ndtr(slope.z() - lost * np.sqrt(slope.information)))
 
 
-def discoveries(p_values: Floats, tested: Flags, rate: float = FALSE_DISCOVERIES) -> Flags:
-    """Return which hypotheses are rejected at a false-discovery rate (Benjamini and Hochberg, 1995).
+def discoveries(p_values: Floats, tested: Flags) -> Flags:
+    """Return which hypotheses are rejected at the false-discovery rate (Benjamini and Hochberg, 1995).
 
     >>> discoveries(np.array([0.001, 0.04, 0.3, 0.001]), np.array([True, True, True, False]))
     array([ True,  True, False, False])
     """
     rejected = np.zeros(len(p_values), dtype=bool)
     order = np.flatnonzero(tested)[np.argsort(p_values[tested], kind="stable")]
-    below = np.flatnonzero(p_values[order] <= rate * np.arange(1, len(order) + 1) / max(len(order), 1))
+    below = np.flatnonzero(p_values[order] <= FALSE_DISCOVERIES * np.arange(1, len(order) + 1) / max(len(order), 1))
     rejected[order[: below.max(initial=-1) + 1]] = True
     return rejected
 
@@ -126,7 +126,7 @@ def learnt(panel: Panel, column: Floats) -> list[tuple[float, Fit]]:
 def likely_enough(chances: Floats) -> Floats:
     """Return probabilities without those that are far smaller than the largest."""
     kept = np.where(chances >= HOPELESS * chances.max(), chances, 0.0)
-    return np.asarray(kept / kept.sum())
+    return kept / kept.sum()
 
 
 def _jumps(panel: Panel, column: Floats, fits: list[tuple[float, Fit]]) -> dict[str, Any]:
@@ -169,6 +169,6 @@ def without_any_slice(within: Within, arm: int) -> float:
 
     def alone(fit: Fit) -> Floats:
         left = Arms(dataclasses.replace(own, response=own.response - fit.slices), fit.arms.assumed)
-        return np.asarray(ndtr(Fit(left).own(within.column[copies], calendar=False).z()))
+        return ndtr(Fit(left).own(within.column[copies], calendar=False).z())
 
     return float(averaged(within.fits, alone).max())

@@ -280,8 +280,7 @@ def _settle_missing_rewards(rows: Source, columns: Columns, reading: ReadOptions
     unsure = low != high and not columns.aggregated
     if reading.missing_reward is None:
         # Nothing earned is written as 0; and where even the worst day has several, another without any is not likely.
-        unlikely = columns.aggregated and low >= FEWEST_OF_MANY
-        if low <= 0 or unlikely or (unsure and missing <= FEW_MISSING * number):
+        if low <= 0 or (columns.aggregated and low >= FEWEST_OF_MANY) or (unsure and missing <= FEW_MISSING * number):
             return rows
         if unsure:
             raise LogError(

@@ -112,7 +112,9 @@ def _candidates(role: str, free: list[str], source: Source) -> list[str]:
         sums = [each for each in sums if not {*plain_words(each)[-1:]} & MOMENTS]
         found = [column for column in called(sums, *REWARDS) if are_numbers(source.sample[column])]
     else:
-        things = [each for each in free if is_called(each, "arm") or not mentions(each, "thing", "counted", *NO_SUMS)]
+        sums = [each for each in free if mentions(each, "perhaps") and are_numbers(source.sample[each])]
+        sums += [each for each in free if mentions(each, "thing", "counted", *NO_SUMS)]
+        things = [each for each in free if is_called(each, "arm") or each not in sums]
         found = called(things, "arm") or called(free, "campaign")
     return sorted(found, key=lambda column: len(found) > 1 and not source.varies(column))
 

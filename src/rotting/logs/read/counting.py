@@ -50,7 +50,7 @@ class Cells:
     @property
     def mean(self) -> np.ndarray:
         """The mean reward of each cell."""
-        return np.asarray(self.total / self.count)
+        return self.total / self.count
 
     def where(self, chosen: np.ndarray) -> Cells:
         """Return some of the cells."""

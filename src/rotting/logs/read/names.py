@@ -63,7 +63,7 @@ outcome: engagement, engaged, bounce, bounced, dwell, dwell time, duration, watc
  churn, churned, unsubscribed, response, responded, replied, visit, visits, visited, install, installed,
  registration, registrations, profit, session, returned, retention, exit, spent on site, time on page,
  subscribed, deposit, approved, won, feedback, happy
-impressions: impressions, impr, displays, exposures, impressionen, einblendungen, impressiones, impresiones,
+impressions: impressions, impr, imps, displays, exposures, impressionen, einblendungen, impressiones, impresiones,
  impressoes, impressioni, vertoningen, weergaven, wyswietlenia, gosterim, gosterimler, gosterim sayisi,
  インプレッション数, インプレッション, 表示回数, visningar, exponeringar, 展示次数, 展示, 展示量, 展示数, 曝光,
  曝光量, 曝光次数, 曝光数, 노출, 노출수, 노출 수, показы, affichages, exibicoes, paid impressions,

@@ -47,7 +47,7 @@ def _about_causes(findings: Findings) -> Iterator[str]:
                 "Arms launched at other times, or that rest for a while, would tell exposures from the calendar "
                 "(season, site, audience): launch a fresh one now."
             )
-    if findings.wanders:
+    if findings.wander:
         yield (
             f"Values of arms wander by about {findings.wander:.0%} from stretch to stretch, more than by chance. "
             "Tests and intervals allow for that; such a log says less than its size promises."

@@ -167,7 +167,7 @@ def half_life_text(arm: ArmDiagnosis) -> str:
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
     """Return how values are shown: rates as percentages, others with enough decimals to distinguish the arms."""
     if diagnosis.rewards == "0/1":
-        return lambda value: f"{figures(100 * value, 2)}%"
+        return lambda value: f"{figures(100 * value)}%"
     values = [
         value.point for arm in diagnosis.arms for value in (arm.first, arm.last, arm.next_1000) if value is not None
     ]

@@ -152,15 +152,14 @@ def _expected_gain(advice: Recommendation | None, gains: Sequence[Gain], currenc
     relative = f" ({100 * gain.gain.point / kept:.0f} %)" if 0 < 0.005 * kept < gain.gain.point else ""
     point, low, high = (money(figures(each), currency) for each in (gain.gain.point, gain.gain.low, gain.gain.high))
     told = f"about {point} more per 1000 exposures{relative}, between {low} and {high}"
-    alike = "arms were shown to people who are alike"
     if gain.gain.low > kept > 0:
         return (
-            f"; arms differ so much that choosing among them would more than double what is earned, if {alike}: see "
-            "first whether they stand in the same places, before the same people"
+            "; arms differ so much that choosing among them would more than double what is earned, if they stood in "
+            "the same places, before the same people: see first whether they do"
         )
     if gain.gain.high > WIDEST_GAIN * gain.gain.low:
         told = f"at least {low} more per 1000 exposures"
-    return f"; from now on {advice.label} would earn {told}, if {alike}"
+    return f"; from now on {advice.label} would earn {told}, if arms were shown to people who are alike"
 
 
 def other_causes(log: Log) -> str:

@@ -70,9 +70,9 @@ def diagnose_arms(log: Log, findings: Findings, draws: list[Draw], advice: Recom
     last = np.array([draw.values(numbers, exposures - 1) for draw in draws])
     steps = np.linspace(0, AHEAD, 9)
     ahead = np.mean([[draw.values(numbers, exposures + step) for draw in draws] for step in steps], axis=0)
-    # Draws earn what the log earned lately, all alike; what that says of the level of all arms is not certain either.
-    level = np.exp(level_error(log) * np.random.default_rng(0).standard_normal((len(draws), 1)))
-    first, last, ahead = (np.minimum(level * each, draws[0].highest) for each in (first, last, ahead))
+    level, own = noise_of(findings, last.shape)
+    noisy = ((first, level), (last, level + own / 2), (ahead, level + own))
+    first, last, ahead = (np.minimum(each * np.exp(noise - noise.var() / 2), draws[0].highest) for each, noise in noisy)
     halves = np.array([draw.half_lives() for draw in wearing_out(draws)]).T
     firsts, lasts, nexts = ([value.shifted(log.offset) for value in estimates(drawn)] for drawn in (first, last, ahead))
     actions = _actions(findings, first, last, ahead, advice)
@@ -141,11 +141,17 @@ def _actions(
     return actions
 
 
-def level_error(log: Log) -> float:
-    """Return the standard error of the mean reward lately, as a share of it; 0 where it is not positive."""
+def noise_of(findings: Findings, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Return what draws of values leave out, as logarithms: of the level of all arms, and of each arm, by draw.
+
+    Draws earn what the log earned lately, which says as much about the level as its rewards do; and arms wander on as
+    they did, half as much over their last quarter as from one stretch to the next.
+    """
+    log, generator = findings.log, np.random.default_rng(0)
     count, total, _ = lately(log)
-    earned = float(total.sum())
-    return float(np.sqrt(count @ reward_variances(log))) / earned if earned > 0 else 0.0
+    spread = np.sqrt(count @ reward_variances(log))
+    error = 0.0 if findings.panel.additive else spread / max(total.sum(), spread)
+    return error * generator.standard_normal((shape[0], 1)), findings.wander * generator.standard_normal(shape)
 
 
 def drops(findings: Findings) -> list[int | None]:

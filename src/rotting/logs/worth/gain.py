@@ -82,7 +82,7 @@ class Period:
         middle = self.start - 0.5 * self.shares * self.exposures  # of the time in which that was earned
         plain = dataclasses.replace(draw, ratio=np.ones(draw.panel.arms), scale=1.0)
         begins = float(self.shares @ plain.values(self.arms, np.maximum(middle, 0.0)))
-        if self.capped is None or draw.panel.additive or begins <= 0 or self.capped <= 0:
+        if self.capped is None or draw.panel.additive or min(begins, self.capped) <= 0:
             return draw
         return dataclasses.replace(draw, scale=self.capped / begins)
 

@@ -69,7 +69,7 @@ class Draw:
         if self.along == AGE:
             return self._worth(self.panel.values(self.start + self._season(np.array(1.0))), self.scale * self.ratio)
         steps = np.linspace(0, exposures, 5)
-        return np.asarray(np.mean([self.values(np.arange(self.panel.arms), step) for step in steps], axis=0))
+        return np.mean([self.values(np.arange(self.panel.arms), step) for step in steps], axis=0)
 
     def half_lives(self) -> Floats:
         """Return after how many exposures half of each arm's first value is lost; infinite if never."""
@@ -138,7 +138,7 @@ def _capped_ratios(findings: Findings) -> Floats:
     if findings.log.cap is None or capped.sum() <= 0:
         return np.ones(findings.panel.arms)
     usual, few = totals.sum() / capped.sum(), findings.within.fewest * findings.panel.event
-    return np.asarray((totals + few * usual) / (capped + few))
+    return (totals + few * usual) / (capped + few)
 
 
 def _ends(panel: Panel, assumed: Assumed, axis: Floats) -> tuple[Floats, Floats]:

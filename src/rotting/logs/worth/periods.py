@@ -48,9 +48,9 @@ class Comparison:
 
 def compare_periods(rows: Source, columns: Columns, before: str | None, after: str | None) -> Comparison | None:
     """Return the rows of a log before one moment compared with those from another on (default: the same)."""
-    if before is None and after is None:
+    if not (before or after):
         return None
-    ends, begins = str(before if before is not None else after), str(after if after is not None else before)
+    ends, begins = str(before or after), str(after or before)
     if columns.time is None:
         raise LogError("cannot be told without times", name="before" if before else "after", value=ends)
     [[first, last]] = rows.find("SELECT min(time), max(time) FROM log")

@@ -184,4 +184,4 @@ def chances(values: Floats, shown: Floats) -> Floats:
     Where nothing is shown lately, exposures are worth the mean of all arms.
     """
     mean = np.average(values, axis=1, weights=shown if shown.any() else None)[:, None]
-    return np.asarray((values >= np.where(mean > 0, WORTH_SHOWING * mean, mean)).mean(axis=0))
+    return (values >= np.where(mean > 0, WORTH_SHOWING * mean, mean)).mean(axis=0)
