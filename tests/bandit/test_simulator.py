@@ -17,7 +17,9 @@ ENOUGH = 300  # seeds within which a bug is found
 
 
 def test_seeds_hold():
-    seeds = [*range(SEEDS), 5111]  # the last: two processes decide at the same instant, and an answer is lost
+    # 188: a key's decision is looked up that is newer than the state, and has an arm that the state does not know.
+    # 5111: two processes decide at the same instant, and an answer is lost.
+    seeds = [*range(SEEDS), 188, 5111]
     assert [words for _, words, _ in simulator.failures(seeds) if words is not None] == []
 
 
