@@ -59,8 +59,8 @@ class Group:
     # Before the transaction ends.
 
     def claim(self, tickets: Sequence[Ticket], largest: float = math.inf) -> None:
-        """Take tickets that nobody else has, with so many requests; leave those whose callers have given up."""
-        self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
+        """Take tickets that nobody else has, with so many requests; leave those that are settled, or given up."""
+        self.tickets = [ticket for ticket in self.tickets if not ticket.is_settled]
         size = 0
         for ticket in tickets:
             if size >= largest or (self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone)):
