@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rotting.bandit import Bandit, BanditError, Bandits, Choice, DamagedLog, Decide, Outcome, StorageError
+from rotting.bandit import Bandit, BanditError, Bandits, Choice, DamagedLog, Decide, Outcome, StorageError, TimedOut
 from rotting.bandit.core.requests import Change
 from rotting.bandit.line import Ticket
 from rotting.bandit.store import BanditRow, Deadline, Event, kept_by
@@ -37,6 +37,7 @@ from rotting.testing.memory import MemoryStore, Place
 
 NAMES = ("hero", "aside")
 LATE = 0.2  # seconds after its deadline within which a call returns
+MOST_POINTS = 20_000  # at which the store is touched in one step
 STEPS, CHECK_EVERY = 60, 6
 LARGEST_BATCH = 3  # decisions of one request
 REPEATED = 2  # requests of each kind that are asked for again when promises are checked
@@ -102,7 +103,7 @@ class World:
         self.seed = seed
         self._dice = random.Random(seed)
         self._wall, self._monotonic = 1e9, 0.0
-        self._depth = 0
+        self._depth = self._points = 0
         self._trouble = 0.0  # the probability that something happens at a point
         self._running: list[int] = []  # the processes that are in the middle of something
         self._waiting: list[Any] = []  # tickets of callers in coroutines
@@ -134,6 +135,9 @@ class World:
     # What goes wrong.
 
     def _fault(self, point: str) -> None:
+        self._points += 1
+        if self._points > MOST_POINTS:
+            raise BrokenPromiseError("what was begun has no end")
         self._tick(self._dice.random() * 0.002)
         for ticket in self._waiting:
             if not ticket.is_settled and self._dice.random() < GIVES_UP:
@@ -168,6 +172,7 @@ class World:
 
     def step(self, seed: int) -> None:
         """Let one process do something, with all that may happen meanwhile."""
+        self._points = 0
         self._step(seed, 0.15)
 
     def _step(self, seed: int, least: float) -> None:
@@ -200,16 +205,22 @@ class World:
             self.counts[what.__name__[1:]] += 1
             timeout = self._dice.choice((0.0, 0.1, 1.0, 5.0))
             until = self._monotonic + timeout
-            stalled = self._stalls()
+            stalled, is_free = self._stalls(), self._is_free(timeout)
             try:
                 what(process.bandits[name], self.known[name], timeout)
             except BanditError as error:
                 self.counts[type(error).__name__] += 1
+                if is_free and isinstance(error, TimedOut):
+                    raise BrokenPromiseError("a call waited until its deadline, and nothing was in its way") from None
             in_time = self._monotonic <= until + LATE or self._stalls() > stalled
             if not in_time and what != self._upkeep:
                 raise BrokenPromiseError(f"a call returned {self._monotonic - until:.2f} s after its deadline")
         except StorageError:
             self._processes[number] = None  # it could not even open its bandits
+
+    def _is_free(self, timeout: float) -> bool:
+        """Say whether nothing is in the way of a call that has enough time."""
+        return self._trouble == 0.0 and self._depth == 1 and timeout >= 1.0
 
     def _act_in_company(self, number: int) -> None:
         """Let a process start and do something, or carry out what several coroutines ask for at once."""
@@ -291,6 +302,8 @@ class World:
                 raise BrokenPromiseError(f"{key!r} failed for another request") from None
         except BanditError as error:
             self.counts[type(error).__name__] += 1
+            if isinstance(error, TimedOut) and self._is_free(asked.ticket.deadline.timeout):
+                raise BrokenPromiseError(f"{key!r} waited until its deadline, and nothing was in its way") from None
             if isinstance(error, DamagedLog) and not is_damaged:
                 raise BrokenPromiseError(f"{key!r} was told that a log is damaged, which is not") from None
 
@@ -368,7 +381,7 @@ class World:
 
     def check(self) -> None:
         """Check all promises, as a process that has just been started, and those that are running."""
-        self._trouble = 0.0
+        self._trouble, self._points = 0.0, 0
         fresh = Process(self.place)
         for name, known in self.known.items():
             bandit = fresh.bandits[name]
