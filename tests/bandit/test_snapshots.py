@@ -269,3 +269,14 @@ def test_no_state_of_an_agent_ends_the_process(tmp_path, policy):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.startswith("tried ")
+
+
+def test_a_snapshot_with_another_checksum_is_not_used(url, tamper):
+    with Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["red", "green"]) as bandit:
+        bandit.decide(3)
+        bandit.snapshot()
+    tamper(url, update(schema.snapshots).values(checksum="0" * 32))
+    with Bandit.open(url, "hero", EffFEWA(sigma=0.5), ["red", "green"]) as bandit:
+        with bandit._log.reading() as stored:
+            assert stored.get_snapshot() is None
+        assert bandit.verify().decisions == 3

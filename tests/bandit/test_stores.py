@@ -1,11 +1,13 @@
 """Every store keeps the contract, and the suite notices one that does not."""
 
+import contextlib
 import inspect
 
 import pytest
 
+from rotting.bandit import StorageError
 from rotting.bandit.store.addresses import open_store
-from rotting.bandit.store.contract import Store
+from rotting.bandit.store.contract import Batch, Store
 from rotting.testing import memory, stores
 from rotting.testing.stores import STORE_CHECKS
 
@@ -28,6 +30,49 @@ def test_every_store_keeps_the_contract(make, check):
 def test_every_check_is_listed():
     own = [check for _, check in inspect.getmembers(stores, inspect.isfunction) if check.__module__ == stores.__name__]
     assert set(STORE_CHECKS) == {check for check in own if not check.__name__.startswith("_")}
+
+
+class LosesAnswers:
+    """A connection that breaks after it has carried out a COMMIT."""
+
+    def __init__(self, driver, error):
+        self.driver, self.error = driver, error
+
+    def __getattr__(self, name):
+        return getattr(self.driver, name)
+
+    def execute(self, statement, *values):
+        found = self.driver.execute(statement, *values)
+        if statement == "COMMIT":
+            raise self.error
+        return found
+
+
+def test_an_error_after_a_commit_says_that_it_may_be_written(url, monkeypatch):
+    with contextlib.closing(open_store(url)) as store, store.lock:
+        store.prepare()
+        bandit = stores._bandit(store)
+        gone = store.ERRORS[0]("the connection broke")
+        if hasattr(store, "_results"):  # what PostgreSQL appends and commits is one message
+            results = store._results
+            monkeypatch.setattr(store, "_results", lambda *given: [results(*given)] and fail(gone))
+        else:
+            store.driver = LosesAnswers(store.driver, gone)
+        with pytest.raises(StorageError) as raised, store.writing():
+            store.append({bandit: Batch([stores._decided(3)], 2, 1.0)})
+        assert raised.value.may_be_written
+        assert len(stores._log(store, bandit)) == 3
+
+
+def fail(error):
+    raise error
+
+
+def test_sqlite_syncs_at_every_commit(sqlite):
+    with contextlib.closing(open_store(sqlite)) as store, store.lock:
+        store.prepare()
+        with store.writing():
+            assert store.rows("PRAGMA synchronous") == [(2,)]
 
 
 def broken(name, change):

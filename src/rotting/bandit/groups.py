@@ -59,8 +59,8 @@ class Group:
     # Before the transaction ends.
 
     def claim(self, tickets: Sequence[Ticket], largest: float = math.inf) -> None:
-        """Take tickets that nobody else has, with so many requests; leave those whose callers have given up."""
-        self.tickets = [ticket for ticket in self.tickets if not ticket.abandoned]
+        """Take tickets that nobody else has, with so many requests; leave those that are settled, or given up."""
+        self.tickets = [ticket for ticket in self.tickets if not ticket.is_settled]
         size = 0
         for ticket in tickets:
             if size >= largest or (self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone)):
@@ -88,6 +88,9 @@ class Group:
         if self._found is not None and not self._only_settles(self._found):
             return None
         self._found = None
+        if self._is_outdated():
+            self._conflicts += 1
+            return None
         requests = [request for ticket in self.tickets for request in ticket.requests]
         made = plan(state, log.now(), log.identifiers, self.facts, requests, settle_overdue=not self._expired)
         self._attempt = Attempt(made, self.tickets)
@@ -99,6 +102,14 @@ class Group:
             seal, after = change.seal, state.snapshot_after(made.events) if change.changes_policy else None
             snapshot = None if after is None else row_of(after.seq, after.to_bytes())
         return Batch(made.events, state.seq, state.at, snapshot, seal)
+
+    def _is_outdated(self) -> bool:
+        """Say whether the facts are newer than the state: then a plan would be refused, if it can be made at all.
+
+        Under a lock, they never are: so the state is brought up to date, and the same is asked again.
+        """
+        events = (about[-1] for about in (*self.facts.about.values(), *self.facts.keyed.values()) if about)
+        return any(event.seq > self.log.state.seq for event in events)
 
     def _only_settles(self, attempt: Attempt) -> bool:
         """Say whether all that an attempt has written is the end of what was overdue; then it is planned again."""

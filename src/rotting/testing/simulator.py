@@ -15,6 +15,7 @@ the chaos tests see to them.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import random
@@ -25,19 +26,25 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from rotting.bandit import Bandit, BanditError, Bandits, Choice, Decide, Outcome, StorageError
+from rotting.bandit import Bandit, BanditError, Bandits, Choice, DamagedLog, Decide, Outcome, StorageError, TimedOut
+from rotting.bandit.core.requests import Change
+from rotting.bandit.line import Ticket
 from rotting.bandit.store import BanditRow, Deadline, Event, kept_by
 from rotting.policies import EffFEWA
 from rotting.testing.memory import MemoryStore, Place
 
 NAMES = ("hero", "aside")
 LATE = 0.2  # seconds after its deadline within which a call returns
+MOST_POINTS = 20_000  # at which the store is touched in one step
 STEPS, CHECK_EVERY = 60, 6
 LARGEST_BATCH = 3  # decisions of one request
+REPEATED = 2  # requests of each kind that are asked for again when promises are checked
 COMPANY = 2**32  # steps from this number on are in company
 GIVES_UP = 0.1  # the probability that a caller in a coroutine gives up at a point
+# The probabilities that it repeats the key of another, that what it asks for fails, that a log is damaged meanwhile.
+SAME_KEY, FAILS, IS_DAMAGED = 0.3, 0.1, 0.1
 WAIT = 0.01  # seconds that a process waits before it looks again whether a log is free
 
 
@@ -60,6 +67,22 @@ class Acknowledged:
     keyless: int = 0  # decisions without a key that were, or may have been, written
 
 
+class FailedError(Exception):
+    """What the policy of a user raises."""
+
+
+def _fail(*_: object) -> list[Event]:
+    raise FailedError
+
+
+class Asked(NamedTuple):
+    """What a coroutine has asked for; without a key, it is something that fails."""
+
+    ticket: Ticket
+    name: str
+    key: str | None
+
+
 class Process:
     """A process that has the bandits open."""
 
@@ -80,7 +103,7 @@ class World:
         self.seed = seed
         self._dice = random.Random(seed)
         self._wall, self._monotonic = 1e9, 0.0
-        self._depth = 0
+        self._depth = self._points = 0
         self._trouble = 0.0  # the probability that something happens at a point
         self._running: list[int] = []  # the processes that are in the middle of something
         self._waiting: list[Any] = []  # tickets of callers in coroutines
@@ -97,7 +120,14 @@ class World:
 
     def _make(self) -> None:
         store = MemoryStore(self.place)
-        settings = {"policy": repr(EffFEWA(sigma=0.5)), "epsilon": 0.2, "reward_wait": 50.0, "default_reward": 0.25}
+        settings: dict[str, Any] = {
+            "policy": repr(EffFEWA(sigma=0.5)),
+            "epsilon": 0.2,
+            "reward_wait": 50.0,
+            "default_reward": 0.25,
+        }
+        if self.seed % 4 == 1:
+            settings["holdout"] = 0.25
         for number, name in enumerate(NAMES):
             row = BanditRow(0, name, f"token{number}", "00" * 16, json.dumps(settings))
             store.add(row, [Event(arm + 1, "added", self._wall, arm, f"arm {arm}") for arm in range(3)])
@@ -105,6 +135,9 @@ class World:
     # What goes wrong.
 
     def _fault(self, point: str) -> None:
+        self._points += 1
+        if self._points > MOST_POINTS:
+            raise BrokenPromiseError("what was begun has no end")
         self._tick(self._dice.random() * 0.002)
         for ticket in self._waiting:
             if not ticket.is_settled and self._dice.random() < GIVES_UP:
@@ -139,6 +172,7 @@ class World:
 
     def step(self, seed: int) -> None:
         """Let one process do something, with all that may happen meanwhile."""
+        self._points = 0
         self._step(seed, 0.15)
 
     def _step(self, seed: int, least: float) -> None:
@@ -171,16 +205,22 @@ class World:
             self.counts[what.__name__[1:]] += 1
             timeout = self._dice.choice((0.0, 0.1, 1.0, 5.0))
             until = self._monotonic + timeout
-            stalled = self._stalls()
+            stalled, is_free = self._stalls(), self._is_free(timeout)
             try:
                 what(process.bandits[name], self.known[name], timeout)
             except BanditError as error:
                 self.counts[type(error).__name__] += 1
+                if is_free and isinstance(error, TimedOut):
+                    raise BrokenPromiseError("a call waited until its deadline, and nothing was in its way") from None
             in_time = self._monotonic <= until + LATE or self._stalls() > stalled
             if not in_time and what != self._upkeep:
                 raise BrokenPromiseError(f"a call returned {self._monotonic - until:.2f} s after its deadline")
         except StorageError:
             self._processes[number] = None  # it could not even open its bandits
+
+    def _is_free(self, timeout: float) -> bool:
+        """Say whether nothing is in the way of a call that has enough time."""
+        return self._trouble == 0.0 and self._depth == 1 and timeout >= 1.0
 
     def _act_in_company(self, number: int) -> None:
         """Let a process start and do something, or carry out what several coroutines ask for at once."""
@@ -192,21 +232,32 @@ class World:
             return
         self.counts["together"] += 1
         stalled, timeout = self._stalls(), self._dice.choice((0.0, 0.1, 1.0, 5.0))
-        deadline, waited, asked = Deadline(timeout), self._waiting, list[Any]()
+        deadline, waited, asked = Deadline(timeout), self._waiting, list[Asked]()
+        damaged = self._dice.choice(NAMES) if self._dice.random() < IS_DAMAGED else None
+        if damaged is not None and not self._has_last(process.bandits[damaged]):
+            damaged = None
         for _ in range(self._dice.randrange(2, 6)):
-            name = self._dice.choice(NAMES)
-            key, log = f"coroutine {self._dice.random()}", process.bandits[name]._log
-            ticket = log.commits.put(log, [Decide(1, key=key)], deadline, lambda: None)
-            asked.append((ticket, key, process.bandits[name], self.known[name]))
-        self._waiting = [ticket for ticket, *_ in asked]
+            name, key = self._dice.choice(NAMES), f"coroutine {self._dice.random()}"
+            same = [each.key for each in asked if each.name == name and each.key is not None]
+            if same and self._dice.random() < SAME_KEY:
+                key = same[0]
+            fails, log = self._dice.random() < FAILS, process.bandits[name]._log
+            request = Change(_fail) if fails else Decide(1, key=key)
+            ticket = log.commits.put(log, [request], deadline, lambda: None)
+            asked.append(Asked(ticket, name, None if fails else key))
+        self._waiting = [each.ticket for each in asked]
         try:
-            for ticket in self._waiting:
-                ticket.log.commits.lead_for(ticket)
+            with contextlib.nullcontext() if damaged is None else self._damaged(process.bandits[damaged]):
+                for ticket in self._waiting:
+                    ticket.log.commits.lead_for(ticket)
         finally:
             self._waiting = waited
-        for ticket, key, bandit, known in asked:
-            if not ticket.abandoned:
-                self._note(bandit, known, key, ticket.result)
+        for each in asked:
+            if not each.ticket.abandoned:
+                self._note(process.bandits[each.name], each, each.name == damaged)
+        for (name, again), number in Counter((each.name, each.key) for each in asked).items():
+            if again is not None and number > 1:  # what one was told is not true of the other
+                self.known[name].refused.discard(again)
         if self._monotonic > deadline.at + LATE and self._stalls() == stalled:
             raise BrokenPromiseError(f"coroutines waited {self._monotonic - deadline.at:.2f} s beyond their deadline")
 
@@ -236,12 +287,41 @@ class World:
     def _ask(self, bandit: Bandit, known: Acknowledged, key: str, number: int, timeout: float) -> None:
         self._answered(bandit, known, key, lambda: bandit.decide(number, key=key, timeout=timeout))
 
-    def _note(self, bandit: Bandit, known: Acknowledged, key: str, result: Callable[[], list[Outcome]]) -> None:
-        """Take note of the result of a coroutine's request for a decision."""
+    def _note(self, bandit: Bandit, asked: Asked, is_damaged: bool) -> None:
+        """Take note of the result of a coroutine's request. What is wrong with one of them concerns no other."""
+        known, key = self.known[asked.name], asked.key
         try:
-            self._answered(bandit, known, key, lambda: choices_of(*result()))
+            if key is None:
+                asked.ticket.result()
+                raise BrokenPromiseError("what failed has a result")
+            self._answered(bandit, known, key, lambda: choices_of(*asked.ticket.result()))
+            if is_damaged:
+                raise BrokenPromiseError(f"{key!r} was written to a log that is damaged")
+        except FailedError:
+            if key is not None:
+                raise BrokenPromiseError(f"{key!r} failed for another request") from None
         except BanditError as error:
             self.counts[type(error).__name__] += 1
+            if isinstance(error, TimedOut) and self._is_free(asked.ticket.deadline.timeout):
+                raise BrokenPromiseError(f"{key!r} waited until its deadline, and nothing was in its way") from None
+            if isinstance(error, DamagedLog) and not is_damaged:
+                raise BrokenPromiseError(f"{key!r} was told that a log is damaged, which is not") from None
+
+    def _has_last(self, bandit: Bandit) -> bool:
+        """Say whether the last event that a process knows is in the log: it may have been compacted since."""
+        return any(event.seq == bandit._state.seq for event in self.place.content.logs[bandit._log.bandit_id])
+
+    @contextlib.contextmanager
+    def _damaged(self, bandit: Bandit) -> Iterator[None]:
+        """Let the last event that a process knows be another for a while, in which nothing else goes wrong."""
+        logs, number, trouble = self.place.content.logs, bandit._log.bandit_id, self._trouble
+        log, self._trouble = logs[number], 0.0
+        logs[number] = [event._replace(at=event.at + (event.seq == bandit._state.seq)) for event in log]
+        self.counts["damaged"] += 1
+        try:
+            yield
+        finally:
+            logs[number], self._trouble = log, trouble
 
     def _answered(self, bandit: Bandit, known: Acknowledged, key: str, answer: Callable[[], list[Choice]]) -> None:
         try:
@@ -255,6 +335,8 @@ class World:
                     known.refused.add(key)
             raise
         ids = [choice.id for choice in choices]
+        if bandit._state.seq < max(map(_seq, ids)):
+            raise BrokenPromiseError(f"{ids} were acknowledged, and the state is that after event {bandit._state.seq}")
         compacted = bandit._state.sealed
         if known.keys.setdefault(key, ids) != ids and not any(_seq(each) <= compacted for each in known.keys[key]):
             raise BrokenPromiseError(f"{key!r} gave {known.keys[key]}, then {ids}")
@@ -299,7 +381,7 @@ class World:
 
     def check(self) -> None:
         """Check all promises, as a process that has just been started, and those that are running."""
-        self._trouble = 0.0
+        self._trouble, self._points = 0.0, 0
         fresh = Process(self.place)
         for name, known in self.known.items():
             bandit = fresh.bandits[name]
@@ -308,6 +390,20 @@ class World:
                 if process is not None and process.bandits[name].verify() != verified:
                     raise BrokenPromiseError(f"two processes see different logs of {name}")
             self._check_log(bandit, known)
+            self._check_again(bandit, known)
+
+    def _check_again(self, bandit: Bandit, known: Acknowledged) -> None:
+        """Check that whoever asks for the same again gets the same; nothing is written, and no time passes."""
+        before = self._wall, self._monotonic, self._dice
+        self._dice = random.Random(0)
+        there = bandit._state.sealed + 1
+        for key, ids in list(known.keys.items())[-REPEATED:]:
+            if min(map(_seq, ids)) >= there and [each.id for each in bandit.decide(len(ids), key=key)] != ids:
+                raise BrokenPromiseError(f"{key!r} no longer gives {ids}")
+        for decision, value in list(known.rewards.items())[-REPEATED:]:
+            if _seq(decision) >= there and bandit.reward(decision, value):
+                raise BrokenPromiseError(f"the reward of {decision} was taken again")
+        self._wall, self._monotonic, self._dice = before
 
     @staticmethod
     def _check_log(bandit: Bandit, known: Acknowledged) -> None:
