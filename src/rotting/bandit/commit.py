@@ -38,7 +38,7 @@ IDLE = 1.0  # seconds after which a thread that leads for coroutines ends
 
 
 class _BrokenError(Exception):
-    """Planning for one of several bandits went wrong in a way that the package does not know."""
+    """Planning for one of several bandits went wrong: whoever leads for it is told how."""
 
     def __init__(self, log: EventLog):
         self.log = log
@@ -214,17 +214,16 @@ class Commits:
                     self.line.send_back(mine)  # another process is at work on this bandit: others come first
                     self._dissolve(logs)
                     return
-            except TimedOut as error:
-                self._give_up(mine, logs, error)
+            except TimedOut as error:  # the others may have more time
+                self._group(log).fail(error, [mine])
+                self._dissolve(logs)
                 return
             except BanditError as error:  # what is wrong, if anything is, is found out under a lock, ...
                 if lock and (is_second_try or not getattr(error, "may_be_written", False)):
-                    self._tell(logs, error)
+                    self._tell([log], error)
+                    self._dissolve(logs)  # whoever leads for the others finds out whether it concerns them
                     return
                 is_second_try = lock  # ... and whether it was written
-            if logs and mine.deadline.is_over():
-                self._give_up(mine, logs, mine.deadline.error("other writers"))
-                return
             lock = True
 
     def _needs_lock(self, log: EventLog) -> bool:
@@ -287,9 +286,6 @@ class Commits:
         """Return what to append for a group. Whatever goes wrong with one bandit concerns nobody else."""
         try:
             return group.batch()
-        except BanditError as error:
-            group.error = error
-            return None
         except Exception as error:  # of a user's policy, most likely; or a signal's, in the middle of a statement
             if group.log is mine.log:
                 raise
@@ -298,10 +294,7 @@ class Commits:
     # What became of it.
 
     def _is_finished(self, group: Group, accepted: set[int], lock: bool) -> bool:
-        log, error = group.log, group.error
-        if error is not None:
-            self._tell([log], error)
-            return True
+        log = group.log
         if not group.is_done(log.bandit_id in accepted, lock):
             return False
         del self._unfinished[log]
@@ -318,11 +311,6 @@ class Commits:
             self._unfinished.pop(log, None)
             group.claim(waiting.get(log, []))
             group.fail(error, group.tickets)
-
-    def _give_up(self, mine: Ticket, logs: Sequence[EventLog], error: BanditError) -> None:
-        """Tell the caller whose time is over; the others may have more."""
-        self._group(mine.log).fail(error, [mine])
-        self._dissolve(logs)
 
     def _dissolve(self, logs: Sequence[EventLog]) -> None:
         """Let the callers of some logs wait again: nothing has been written for them."""

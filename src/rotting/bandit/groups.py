@@ -49,7 +49,6 @@ class Group:
         self.tickets: list[Ticket] = []
         self.attempts: list[Attempt] = []  # to write it; the last one, or one that was thought to have failed, counts
         self.facts = NOTHING
-        self.error: BanditError | None = None  # that concerns this log alone
         self._attempt: Attempt | None = None  # of the transaction in progress, ...
         self._found: Attempt | None = None  # ... and the one that the log has
         self._expired = False
@@ -71,7 +70,7 @@ class Group:
 
     def question(self) -> tuple[Question, Early] | None:
         """Return what must be asked of the store; None if the state says everything."""
-        self.error, self._attempt, self.facts = None, None, NOTHING
+        self._attempt, self.facts = None, NOTHING
         state = self.log.state
         decisions, keys = wanted(state, (request for ticket in self.tickets for request in ticket.requests))
         return self.log.stored.question(decisions, keys, state.sealed) if decisions or keys else None

@@ -393,4 +393,4 @@ def _refuse_doubles(log: Sequence[Event]) -> None:
     outcomes = [(event.target, event.kind) for event in log if event.target is not None]
     keys = [event.key for event in log if event.key is not None]
     if len(set(outcomes)) < len(outcomes) or len(set(keys)) < len(keys):
-        raise Contention("an outcome, or a key, is there already")
+        raise StorageError("an outcome, or a key, is there already")

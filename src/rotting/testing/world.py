@@ -26,7 +26,6 @@ from rotting.bandit import (
     KeyConflict,
     Segments,
     StorageError,
-    TimedOut,
     UnknownBandit,
     UnknownDecision,
     VerificationFailed,
@@ -119,7 +118,9 @@ class World:
         self._wall, self._monotonic = 1e9, 0.0
         self._depth = self._points = 0
         self._unseen = 0  # how often time has passed that the process which acts could not see
-        self._trouble = self._gives_up = 0.0  # the probability that something happens at a point, that a caller gives up
+        self._trouble = self._gives_up = (
+            0.0  # the probability that something happens at a point, that a caller gives up
+        )
         self._outages: dict[str, float] = defaultdict(float)  # until when they go on
         self._running: list[int] = []  # the processes that are in the middle of something
         self._waiting: list[Asked] = []  # callers in coroutines
