@@ -220,7 +220,7 @@ class Commits:
                 return
             except BanditError as error:  # what is wrong, if anything is, is found out under a lock, ...
                 if lock and (is_second_try or not getattr(error, "may_be_written", False)):
-                    self._tell([log], error)
+                    self._tell([each for each in logs if each is log], error)
                     self._dissolve(logs)  # whoever leads for the others finds out whether it concerns them
                     return
                 is_second_try = lock  # ... and whether it was written
@@ -232,6 +232,7 @@ class Commits:
 
     def _transaction(self, mine: Ticket, logs: list[EventLog], lock: bool) -> list[EventLog]:
         """Carry out what waits for some logs in one transaction; returns those to try again, with a lock."""
+        groups: list[Group] = []
         try:
             with self.store.writing(mine.deadline):
                 groups = self._gather(self._locked(logs) if lock else logs)
@@ -239,9 +240,14 @@ class Commits:
                 planned = {group.log.bandit_id: self._planned(group, mine) for group in groups}
                 batches = {bandit: batch for bandit, batch in planned.items() if batch is not None}
                 accepted = self.store.append(batches) if batches else set()
-        except _BrokenError as broken:  # whoever leads for this bandit gets the error
-            self._dissolve([broken.log])
-            return [log for log in logs if log is not broken.log]
+        except (BanditError, _BrokenError) as error:
+            if not getattr(error, "may_be_written", False):
+                for group in groups:
+                    group.forget_attempt()
+            if isinstance(error, BanditError):
+                raise
+            self._dissolve([error.log])  # whoever leads for this bandit gets the error
+            return [log for log in logs if log is not error.log]
         return [group.log for group in groups if not self._is_finished(group, accepted, lock)]
 
     def _locked(self, logs: list[EventLog]) -> list[EventLog]:

@@ -60,7 +60,7 @@ class Group:
     def claim(self, tickets: Sequence[Ticket], largest: float = math.inf) -> None:
         """Take tickets that nobody else has, with so many requests; leave those that are settled, or given up."""
         self.tickets = [ticket for ticket in self.tickets if not ticket.is_settled]
-        size = 0
+        self._attempt, self.facts, size = None, NOTHING, 0
         for ticket in tickets:
             if size >= largest or (self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone)):
                 return
@@ -70,7 +70,6 @@ class Group:
 
     def question(self) -> tuple[Question, Early] | None:
         """Return what must be asked of the store; None if the state says everything."""
-        self._attempt, self.facts = None, NOTHING
         state = self.log.state
         decisions, keys = wanted(state, (request for ticket in self.tickets for request in ticket.requests))
         return self.log.stored.question(decisions, keys, state.sealed) if decisions or keys else None
@@ -135,10 +134,17 @@ class Group:
             self._found = attempt
         elif lock and self._found is None and attempt is not None and not attempt.plan.events:
             self._found = attempt  # nothing to write, and nobody has written anything meanwhile
-        elif attempt is not None and attempt.plan.events:
-            self.attempts.remove(attempt)  # refused: it will never be there
-            self._conflicts += 1
+        else:
+            self._conflicts += self.forget_attempt()
         return self._found is not None
+
+    def forget_attempt(self) -> bool:
+        """Forget the attempt of the last transaction, if there was one: nothing of it was written, or ever will be."""
+        attempt = self._attempt
+        if attempt is None or attempt not in self.attempts:
+            return False
+        self.attempts.remove(attempt)
+        return True
 
     def deliver(self) -> None:
         """Give everybody the outcomes; those who have none, because they came too late, go on waiting."""

@@ -59,7 +59,7 @@ FAULTS = {"other": 6, "slow": 2, "clock": 2, "fail": 2, "crash": 2, "full": 1, "
 OUTAGES = (0.05, 0.5, 3.0)  # seconds
 # The probabilities that a coroutine repeats the key of another, that what it asks for fails, that a log is damaged
 # meanwhile, and that a caller gives up at a point.
-SAME_KEY, FAILS, IS_DAMAGED, GIVES_UP = 0.5, 0.1, 0.15, (0.0, 0.0, 0.1)
+SAME_KEY, FAILS, IS_DAMAGED, GIVES_UP = 0.5, 0.1, 0.15, (0.0, 0.1)
 WAIT = 0.01  # seconds that a process waits before it looks again whether a log is free
 # What nobody is told of a log that nobody has touched.
 UNHEARD = UnknownDecision, KeyConflict, UnknownBandit, DamagedLog, VerificationFailed
@@ -364,7 +364,9 @@ class World:
             return
         log, last, logs = bandit._log.bandit_id, bandit._state.seq, self.place.content.logs
         is_last = self._dice.random() < 0.5
-        found = [event for event in logs[log] if (event.seq == last if is_last else event.value is not None)]
+        found = [
+            each for each in logs[log] if (each.seq == last if is_last else each.kind == "rewarded" and each.seq < last)
+        ]
         if not found:  # it may have been compacted since
             yield False
             return
