@@ -220,9 +220,11 @@ class Commits:
                 return
             except BanditError as error:  # what is wrong, if anything is, is found out under a lock, ...
                 if lock and (is_second_try or not getattr(error, "may_be_written", False)):
-                    self._tell([each for each in logs if each is log], error)
-                    self._dissolve(logs)  # whoever leads for the others finds out whether it concerns them
-                    return
+                    if logs == [log]:
+                        self._tell(logs, error)
+                        return
+                    self._dissolve(logs)  # it may concern another: this one is tried alone, as the others will be
+                    logs = [each for each in logs if each is log]
                 is_second_try = lock  # ... and whether it was written
             lock = True
 
