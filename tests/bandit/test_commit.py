@@ -289,3 +289,22 @@ def test_an_error_of_the_database_about_one_bandit_is_told_to_its_callers_alone(
     assert isinstance(results[1], StorageError)
     monkeypatch.undo()
     assert [bandit.verify().decisions for bandit in bandits] == [3, 1, 2, 2]
+
+
+def test_a_change_that_is_written_asks_nothing_more(url, monkeypatch):
+    """The server hangs after the answer: who changed the policy has that answer."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    kind = type(bandit._log.store)
+    append, reading = kind.append, kind.reading
+
+    def hangs(store, deadline=None):
+        raise StorageError("the server does not answer")
+
+    def written(store, batches):
+        monkeypatch.setattr(kind, "reading", hangs)
+        return append(store, batches)
+
+    monkeypatch.setattr(kind, "append", written)
+    assert bandit.change(policy=EffFEWA(alpha=0.1, sigma=0.5)) == ["policy"]
+    monkeypatch.setattr(kind, "reading", reading)
+    assert bandit.policy == EffFEWA(alpha=0.1, sigma=0.5)

@@ -329,7 +329,7 @@ class Bandit:
         events = self._change(bound(changes.setting_changes, changes=settings), timeout)
         changed = list(json.loads(events[0].details or "")) if events else []
         if "policy" in changed or "reward_range" in changed:
-            self.settings.warn_if_unsuited()
+            self._state.settings.warn_if_unsuited()
         return changed
 
     # Reading.
