@@ -259,8 +259,12 @@ class Bandit:
         not wait for all of them.
         """
         settled, deadline = 0, Deadline(timeout)
-        while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
-            settled += len(some)
+        try:
+            while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
+                settled += len(some)
+        except StorageError as error:
+            error.may_be_written |= settled > 0
+            raise
         return settled
 
     def _change(self, plan: Planner, timeout: float | None = None) -> list[Event]:
