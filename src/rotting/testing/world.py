@@ -34,14 +34,14 @@ from rotting.bandit.core.requests import Change
 from rotting.bandit.line import Ticket
 from rotting.bandit.segments import Template
 from rotting.bandit.store import BanditRow, Deadline, Event
-from rotting.policies import EffFEWA
+from rotting.policies import EffFEWA, EpsilonGreedy
 from rotting.testing.memory import MemoryStore, Place
 from rotting.testing.promises import LARGEST_BATCH, Acknowledged, BrokenPromiseError, choices_of
 
 TEMPLATE, SEGMENT = "page/{user}", "page/one"
 NAMES = ("hero", "aside", SEGMENT)
 USED = (4, 4, 1)  # how often, in proportion
-POLICIES = EffFEWA(sigma=0.5), EffFEWA(alpha=0.1, sigma=0.5)
+POLICIES = EffFEWA(sigma=0.5), EffFEWA(alpha=0.1, sigma=0.5), EpsilonGreedy(epsilon=0.3)
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"default_reward": 0.25},
     {"default_reward": 0.25, "holdout": 0.25},
