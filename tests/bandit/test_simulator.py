@@ -21,10 +21,7 @@ ENOUGH = 300  # seeds within which a bug is found
 
 
 def test_seeds_hold():
-    # 188: a key's decision is looked up that is newer than the state, and has an arm that the state does not know.
-    # 5111: two processes decide at the same instant, and an answer is lost.
-    seeds = [*range(SEEDS), 188, 5111]
-    assert [words for _, words, _ in simulator.failures(seeds) if words is not None] == []
+    assert [words for _, words, _ in simulator.failures(range(SEEDS)) if words is not None] == []
 
 
 @pytest.mark.soak
@@ -218,7 +215,19 @@ def takes_rewards_twice(monkeypatch):
     monkeypatch.setattr(planning._Draft, "_reward", lambda draft, *given: reward(draft, *given) or True)
 
 
+def plans_on_an_old_state(monkeypatch):
+    """The decision of a key is newer than the state, and may have an arm that the state does not know."""
+    monkeypatch.setattr(groups.Group, "_is_outdated", lambda self: False)
+
+
+def never_forgets_an_attempt(monkeypatch):
+    """What was refused is taken for what another process wrote at the same instant."""
+    monkeypatch.setattr(groups.Group, "forget_attempt", lambda self: False)
+
+
 MUTANTS = [
+    plans_on_an_old_state,
+    never_forgets_an_attempt,
     applies_nothing,
     dates_snapshots_forward,
     forgets_what_waited,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rotting.bandit import Bandit, BanditError, Choice, CompactedDecision
 from rotting.bandit.core.snapshots import Snapshot
@@ -60,11 +60,11 @@ class Acknowledged:
             self.keys[key] = ids
         self.decisions |= {choice.id: choice.arm for choice in choices}
 
-    def reward(self, bandit: Bandit, decision: str, value: float, give: Callable[[str, float], bool]) -> None:
+    def reward(self, bandit: Bandit, decision: str, value: float, timeout: float) -> None:
         """Give a reward: it is new once, and known as long as the log keeps the decision."""
         value = self.given.setdefault(decision, value)
         try:
-            is_new = give(decision, value)
+            is_new = bandit.reward(decision, value, timeout=timeout)
         except CompactedDecision:
             if self.is_kept(bandit, decision):
                 raise BrokenPromiseError(f"{decision} has been compacted, it is said, and it has not") from None
