@@ -171,9 +171,7 @@ class World:
             case "clock":
                 self._wall += self._dice.choice((-3600.0, -1.0, 1.0, 60.0, 3600.0))
             case "fail":
-                error = StorageError("the connection broke")
-                error.may_be_written = point in ("sent", "written")
-                raise error
+                raise self.place.broken(point)
             case "crash":
                 raise CrashError
             case outage:
