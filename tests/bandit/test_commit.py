@@ -308,3 +308,13 @@ def test_a_change_that_is_written_asks_nothing_more(url, monkeypatch):
     assert bandit.change(policy=EffFEWA(alpha=0.1, sigma=0.5)) == ["policy"]
     monkeypatch.setattr(kind, "reading", reading)
     assert bandit.policy == EffFEWA(alpha=0.1, sigma=0.5)
+
+
+def test_a_key_may_have_been_used_by_another_process_for_an_arm_that_is_new(url):
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    bandit.decide()
+    other = Bandit.open(url, "hero")
+    other.change_arms(add=["purple"], retire=COLOURS)
+    choice = other.decide(key="page view 81")
+    again = bandit.decide(key="page view 81")
+    assert (again.id, again.arm) == (choice.id, "purple")

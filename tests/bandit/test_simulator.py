@@ -215,19 +215,7 @@ def takes_rewards_twice(monkeypatch):
     monkeypatch.setattr(planning._Draft, "_reward", lambda draft, *given: reward(draft, *given) or True)
 
 
-def plans_on_an_old_state(monkeypatch):
-    """The decision of a key is newer than the state, and may have an arm that the state does not know."""
-    monkeypatch.setattr(groups.Group, "_is_outdated", lambda self: False)
-
-
-def never_forgets_an_attempt(monkeypatch):
-    """What was refused is taken for what another process wrote at the same instant."""
-    monkeypatch.setattr(groups.Group, "forget_attempt", lambda self: False)
-
-
 MUTANTS = [
-    plans_on_an_old_state,
-    never_forgets_an_attempt,
     applies_nothing,
     dates_snapshots_forward,
     forgets_what_waited,
