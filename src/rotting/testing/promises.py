@@ -59,7 +59,7 @@ class Acknowledged:
             if before != ids and not any(seq_of(each) <= compacted for each in before):
                 raise BrokenPromiseError(f"{key!r} gave {before}, then {ids}")
             self.keys[key] = ids
-        elif self.decisions.keys() & set(ids) and not is_doubtful(bandit):
+        elif self.decisions.keys() & set(ids):
             raise BrokenPromiseError(f"{ids} were given to somebody else, too")
         self.decisions |= {choice.id: choice.arm for choice in choices}
 
@@ -145,7 +145,7 @@ class Acknowledged:
 
 
 def is_doubtful(bandit: Bandit) -> bool:
-    """Say whether an answer was lost so far: what two processes write at one instant is then taken for one."""
+    """Say whether an answer was lost so far: of the same reward at the same instant, two processes say it was new."""
     store = bandit._log.store
     return isinstance(store, MemoryStore) and store.place.lost > 0
 
