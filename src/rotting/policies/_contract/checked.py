@@ -64,6 +64,10 @@ class CheckedAgent:
             counted = np.asarray(self._state.pulls).tolist()
             raise self._broken(f"update left pulls at {counted} in round {self._t}", f"{before.tolist()}")
 
+    def recommend(self) -> int:
+        """Return the arm to stay with from now on."""
+        return int(self._guarded("recommend", self._with_locks("recommend changes pulls")))
+
     def _with_locks(self, why: str, counted: tuple[int, int] | None = None) -> Any:
         """Return the state, of which pulls (but for the one that is counted) and settings cannot be written."""
         never = {

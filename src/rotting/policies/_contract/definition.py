@@ -9,11 +9,11 @@ from typing import Any
 
 from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
-from rotting.policies._contract.kernel import RANGE, Kernel
+from rotting.policies._contract.kernel import RANGE, Kernel, most_pulled
 from rotting.policies._contract.suited import KINDS
 
-# The arguments of the two functions, and the number of the random word among them.
-_ARGUMENTS = {"select": ("state", "t", "word"), "update": ("state", "arm", "reward")}
+# The arguments of the functions, and the number of the random word among those of `select`.
+_ARGUMENTS = {"select": ("state", "t", "word"), "update": ("state", "arm", "reward"), "recommend": ("state",)}
 _WORD = 2
 # What a state must have for `filters=True`: the arms that passed the filter, how many they are, and by which window
 # each of the others was dropped.
@@ -36,12 +36,13 @@ def define_kernel(
     base_state, inherited
         What its parent has.
     given
-        `state`, `select` and `update` of the class line; None where they are not given.
+        `state`, `select`, `update` and `recommend` of the class line; None where they are not given.
     maps_rewards
         Whether the state gets a field more, for the range that rewards are mapped from.
     """
     owner = policy.__name__
-    from_parent: dict[str, Any] = {"state": base_state} | (inherited._asdict() if inherited else {})
+    inherits = inherited._asdict() if inherited else {}
+    from_parent: dict[str, Any] = {"state": base_state, "recommend": most_pulled} | inherits
     parts: dict[str, Any] = {name: from_parent.get(name) if part is None else part for name, part in given.items()}
     if missing := [name for name, part in parts.items() if part is None]:
         raise PolicyDefinitionError(
@@ -133,7 +134,7 @@ def refuse_shadowing(policy: type, base: type) -> None:
     """Refuse names that mean something else here: kernels as methods, which nothing would call; taken parameters."""
     owner = policy.__name__
     for name in vars(policy).get("__annotations__", {}):
-        if hasattr(base, name) or name in ("select", "update", "state"):
+        if hasattr(base, name) or name in ("state", *_ARGUMENTS):
             raise PolicyDefinitionError(
                 f"{name} cannot be the name of a parameter: every policy has it already",
                 owner=owner,
@@ -143,7 +144,7 @@ def refuse_shadowing(policy: type, base: type) -> None:
         raise PolicyDefinitionError(
             "State is made from the class line", owner=owner, expected=f"class {owner}(Policy, state=..., ...)"
         )
-    for name in ("select", "update"):
+    for name in _ARGUMENTS:
         if hasattr(policy, name):
             raise PolicyDefinitionError(
                 f"{name} is a method",
