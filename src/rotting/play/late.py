@@ -21,6 +21,7 @@ TRACES: dict[str, tuple[tuple[str, ...], Any]] = {
     "actions": (("t",), np.int32),
     "rewards": (("t",), np.float64),
     "pulls": (("round", "arm"), np.int64),
+    "recommended": (("round",), np.int32),
 }
 
 
@@ -49,6 +50,7 @@ class Trace(NamedTuple):
     actions: np.ndarray  # int32 [run, t]: the arm of each round
     rewards: np.ndarray  # float64 [run, t]: its reward, whenever it arrives
     pulls: np.ndarray  # int64 [run, recorded round, arm]: pulls up to each recorded round
+    recommended: np.ndarray  # int32 [run, recorded round]: the arm to stay with after it
 
 
 def new_pending(delay: Delay, n_arms: int, horizon: int) -> Pending:
