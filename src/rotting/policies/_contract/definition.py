@@ -157,11 +157,4 @@ def refuse_shadowing(policy: type, base: type) -> None:
         raise PolicyDefinitionError(
             "State is made from the class line", owner=owner, expected=f"class {owner}(Policy, state=..., ...)"
         )
-    for name in _ARGUMENTS:
-        if hasattr(policy, name):
-            raise PolicyDefinitionError(
-                f"{name} is a method",
-                owner=owner,
-                hint=f"make it a plain function and name it in the class line: class {owner}(Policy, ..., "
-                f"{name}={name})",
-            )
+    defining.refuse_methods(PolicyDefinitionError, "Policy", policy, tuple(_ARGUMENTS))
