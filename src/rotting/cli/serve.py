@@ -48,9 +48,14 @@ def run(
         list[str] | None,
         typer.Option(help="A site whose pages may call the API, such as https://example.org.", show_default=False),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(**whole_option("--workers", 1, 64), help="Processes; more than one with PostgreSQL only.")
-    ] = 1,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            **whole_option("--processes", 1, 64),
+            help="That speak HTTP; beside several, one more writes.",
+            show_default="as many as cores",
+        ),
+    ] = None,
     rate_limit: Annotated[
         int, typer.Option(**whole_option("--rate-limit", 0), help="Requests per second and key; 0: any number.")
     ] = 1000,
@@ -72,7 +77,6 @@ def run(
         if url is None:
             url = f"sqlite:///{stack.enter_context(tempfile.TemporaryDirectory(prefix='rotting-demo-'))}/demo.db"
         running.check_listening(url, host)
-        running.check_workers(url, workers)
         options = Options(
             url=url,
             open_to_all=running.is_loopback(host),
@@ -80,7 +84,7 @@ def run(
             rate_limit=rate_limit,
             prefix=_prefix(prefix),
             demo=demo,
-            workers=workers,
+            processes=processes or running.cores(),
         )
         if not running.serve(options, host, port, typer.echo):
             raise typer.Exit(1)

@@ -60,7 +60,7 @@ _NO_CONTEXT = Evaluation()
 _ask = partial(route, "POST", style="ofrep", refuse=error_reply)
 
 
-@_ask(f"{_FLAGS}/{{key}}", "client", example={"context": _CONTEXT})
+@_ask(f"{_FLAGS}/{{key}}", "client", example={"context": _CONTEXT}, here=True)
 async def evaluate(request: Request, key: FlagKey, body: Evaluation = _NO_CONTEXT) -> Evaluated:
     """Decide, for an OpenFeature client."""
     check_bandit(request.key, key)

@@ -1,0 +1,83 @@
+"""The process that writes: bandits, their queue, and all that is made once for everybody, such as pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import defaultdict, deque
+from collections.abc import Callable
+from typing import TypeVar
+
+from rotting._core.isotonic import non_increasing_fit
+from rotting.bandit import (
+    Bandit,
+    BanditError,
+    Bandits,
+    Choice,
+    Measurement,
+    Outcome,
+    is_shared,
+    open_store,
+    warm_up,
+)
+from rotting.serve.following import PAUSE, Follower
+from rotting.serve.lanes import Lane, Shared
+from rotting.serve.service import Options, Service
+from rotting.serve.together import Together
+
+Result = TypeVar("Result")
+
+WARMED_BANDITS = 100  # opened and compiled before the first request
+REMEMBERED_REASONS = 50  # of the last decisions of a bandit, which the log does not hold
+CONNECTIONS = 4  # to a database that is shared with others: while one waits for them, the others go on
+
+
+class Writer(Service):
+    """What the process that writes holds. What talks to the database does so outside the event loop."""
+
+    bandits: Bandits  # their queue commits together what many clients ask for
+
+    def __init__(self, options: Options, process: str = ""):
+        super().__init__(options, process)
+        # For probes, and for following the logs: neither waits for reports, nor for the other.
+        self.probing, self.following = (Lane(open_store(options.url)) for _ in range(2))
+        self.follower = self.metrics.follower = Follower(self.following, self.directory)
+        self.shared = Shared()
+        self.reasons: dict[str, deque[Choice]] = defaultdict(lambda: deque(maxlen=REMEMBERED_REASONS))
+        self.making = asyncio.Lock()  # of whoever makes a bandit
+
+    async def start(self) -> None:
+        """Compile what the first requests need, too."""
+        await super().start()
+        connections = CONNECTIONS if is_shared(self.options.url) else 1
+        self.bandits = Bandits(self.options.url, connections, lambda bandit: bandit.observe(self._note))
+        self.carrier = Together(self.bandits, self._remember)
+        await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
+        for name in list(self.directory.by_name)[:WARMED_BANDITS]:
+            with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
+                await self.call(name, lambda bandit: warm_up(bandit.policy))
+        self.repeat(self.follower.look, PAUSE)
+        if self.options.demo:
+            from rotting.serve.demo import live
+
+            self._tasks.append(asyncio.create_task(live(self)))
+
+    async def stop(self) -> None:
+        """Close what writes, too."""
+        await super().stop()
+        for each in (self.bandits, self.probing, self.following):
+            await asyncio.to_thread(each.close)
+
+    def _note(self, measured: Measurement) -> None:
+        if measured.error is None:
+            self.metrics.committed(measured.seconds, measured.requests)
+            self.follower.want(measured.bandit)
+
+    def _remember(self, bandit: str, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            if isinstance(outcome, list):
+                self.reasons[bandit].extend(outcome)
+
+    async def call(self, bandit: str, work: Callable[[Bandit], Result]) -> Result:
+        """Return what a function returns that looks at a bandit."""
+        return await self.in_thread(lambda: work(self.bandits.get(bandit)))
