@@ -23,22 +23,21 @@ from rotting.serve.writer import Writer
 class Answering(Messages):
     """The writer's end of a connection: carries out what is asked, and answers requests over HTTP."""
 
-    def __init__(self, writer: Writer, application: Application, open_ones: set[Answering]):
+    def __init__(self, writer: Writer, application: Application):
         self._writer = writer
         self._application = application
-        self._open_ones = open_ones
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: Any) -> None:
         """Say that questions are answered."""
         super().connection_made(transport)
-        self._open_ones.add(self)
+        self._writer.links.add(self)
         self.send(Answered(HELLO, []))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave."""
         super().connection_lost(exc)
-        self._open_ones.discard(self)
+        self._writer.links.discard(self)
 
     def got(self, message: Message) -> None:
         """Begin to answer."""
@@ -92,19 +91,14 @@ class Answering(Messages):
 
 async def answer_links(options: Options, meeting: socket.socket) -> None:
     """Answer those who connect at a socket; at SIGTERM, until they have gone."""
-    writer, stop, open_ones, loop = (
-        Writer(options, "writer"),
-        asyncio.Event(),
-        set[Answering](),
-        asyncio.get_running_loop(),
-    )
+    writer, stop, loop = Writer(options, "writer"), asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
     await writer.start()
     application = Application(writer, origins=())  # that some may read replies is said by whoever sends them
-    server = await loop.create_unix_server(lambda: Answering(writer, application, open_ones), sock=meeting)
+    server = await loop.create_unix_server(lambda: Answering(writer, application), sock=meeting)
     settle()
     await stop.wait()
-    while open_ones:
+    while writer.links:
         await asyncio.sleep(0.05)
     server.close()
     await writer.stop()

@@ -153,7 +153,7 @@ async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBand
         await service.directory.refresh(at_once=True)
         is_new = bandit not in service.directory.by_name
         await service.in_thread(make)
-        await service.directory.refresh(at_once=True)
+        await service.made()
     return 201 if is_new else 200, await show_bandit(request, bandit)
 
 

@@ -20,7 +20,7 @@ class Front(Service):
     async def start(self) -> None:
         """Wait until the process that writes can be asked."""
         await super().start()
-        self.carrier = self.link = Link(self._path)
+        self.carrier = self.link = Link(self._path, self.directory.forget)
         self._tasks.append(asyncio.create_task(self.link.keep()))
         await self.link.hello
         self.repeat(self._look_around, TURN)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -105,7 +105,11 @@ class Counted(Struct, array_like=True, tag=4):
     samples: Samples
 
 
-Message = Asked | Answered | Relayed | Replied | Counted
+class Changed(Struct, array_like=True, tag=5):
+    """There are other bandits than before."""
+
+
+Message = Asked | Answered | Relayed | Replied | Counted | Changed
 _decode = msgspec.msgpack.Decoder(list[Message]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -150,9 +154,13 @@ class Messages(asyncio.Protocol):
 
 
 class Link(Messages):
-    """Asks the process that writes, which listens at a path: a carrier. When it has ended, another takes its place."""
+    """Asks the process that writes, which listens at a path: a carrier. When it has ended, another takes its place.
 
-    def __init__(self, path: str) -> None:
+    `changed` is called when there are other bandits.
+    """
+
+    def __init__(self, path: str, changed: Callable[[], None]) -> None:
+        self._changed = changed
         self.waiting = 0
         self._path = path
         self._numbers = itertools.count(HELLO + 1)
@@ -207,7 +215,9 @@ class Link(Messages):
 
     def got(self, message: Message) -> None:
         """Give an answer to whoever asked."""
-        if isinstance(message, Replied):
+        if isinstance(message, Changed):
+            self._changed()
+        elif isinstance(message, Replied):
             self._tell(message.number, message)
         elif isinstance(message, Answered) and message.number == HELLO:
             if not self.hello.done():

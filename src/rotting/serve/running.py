@@ -100,42 +100,43 @@ def _write(options: Options, meeting: socket.socket) -> None:
 
 
 def _supervise(options: Options, listening: socket.socket, started: Callable[[], None]) -> bool:
-    """Keep processes running until SIGTERM or SIGINT; False if they cannot start. Then they carry out what waits."""
+    """Keep processes running until SIGTERM or SIGINT; False if they could not start."""
     context: Any = multiprocessing.get_context(METHOD)
-    stop = threading.Event()
+    answers, stop = context.Event(), threading.Event()
     for each in SIGNALS:
         signal.signal(each, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="rotting-") as folder, socket.socket(socket.AF_UNIX) as meeting:
         # It stays while the process that writes is started again: what is asked meanwhile waits there.
         meeting.bind(path := f"{folder}/writer")
         meeting.listen()
-        answers, said = context.Event(), False
-        answer = [
-            partial(_answer_as, options, path, str(number), listening, answers.set)
-            for number in range(options.processes)
-        ]
-        running: dict[int, BaseProcess] = {}
-        while not stop.is_set():
-            for place, work in enumerate([partial(_write, options, meeting), *answer]):
-                process = running.get(place)
-                if process is not None and process.exitcode == STARTUP_FAILURE:
-                    stop.set()
-                elif process is None or not process.is_alive():
-                    running[place] = context.Process(target=_with_parent, args=(work,))
-                    running[place].start()
-            if answers.is_set() and not said:
-                said = True
-                started()
+        answer = partial(_answer_as, options, path, listening, answers.set)
+        works = [partial(_write, options, meeting), *(partial(answer, str(n)) for n in range(options.processes))]
+        running: list[BaseProcess] = [_begun(context, work) for work in works]
+        while not (stop.is_set() or answers.is_set() or any(process.exitcode for process in running)):
             stop.wait(LOOK_AGAIN)
-        for process in running.values():
+        if answers.is_set():
+            started()
+        while answers.is_set() and not stop.wait(LOOK_AGAIN):
+            running = [
+                process if process.is_alive() else _begun(context, work)
+                for process, work in zip(running, works, strict=True)
+            ]
+        for process in running:
             process.terminate()
-        for process in running.values():
-            process.join()
-    return all(process.exitcode != STARTUP_FAILURE for process in running.values())
+        for process in running:
+            process.join(2 * DRAIN_SECONDS if stop.is_set() else 1.0)
+            process.kill()
+    return stop.is_set()
+
+
+def _begun(context: Any, work: Callable[[], object]) -> Any:
+    process = context.Process(target=_with_parent, args=(work,))
+    process.start()
+    return process
 
 
 def _answer_as(
-    options: Options, path: str, process: str, listening: socket.socket, started: Callable[[], None]
+    options: Options, path: str, listening: socket.socket, started: Callable[[], None], process: str
 ) -> None:
     if not _answer(Front(options, path, process), listening, started):
         sys.exit(STARTUP_FAILURE)

@@ -22,6 +22,7 @@ from rotting.bandit import (
 )
 from rotting.serve.following import PAUSE, Follower
 from rotting.serve.lanes import Lane, Shared
+from rotting.serve.link import Changed, Messages
 from rotting.serve.service import Options, Service
 from rotting.serve.together import Together
 
@@ -45,6 +46,7 @@ class Writer(Service):
         self.shared = Shared()
         self.reasons: dict[str, deque[Choice]] = defaultdict(lambda: deque(maxlen=REMEMBERED_REASONS))
         self.making = asyncio.Lock()  # of whoever makes a bandit
+        self.links = set[Messages]()  # to processes that speak HTTP
 
     async def start(self) -> None:
         """Compile what the first requests need, too."""
@@ -77,6 +79,12 @@ class Writer(Service):
         for outcome in outcomes:
             if isinstance(outcome, list):
                 self.reasons[bandit].extend(outcome)
+
+    async def made(self) -> None:
+        """Say that there are other bandits, to this process and to all that ask it."""
+        await self.directory.refresh(at_once=True)
+        for each in self.links:
+            each.send(Changed())
 
     async def call(self, bandit: str, work: Callable[[Bandit], Result]) -> Result:
         """Return what a function returns that looks at a bandit."""
