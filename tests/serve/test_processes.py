@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import signal
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -159,7 +160,7 @@ def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypa
         held = []
         path = f"{tmp_path}/writer"
         server = await asyncio.start_unix_server(lambda reader, writer: held.append(writer), path)
-        asker = link.Link(path, lambda: None)
+        asker = link.Link(partial(asyncio.get_running_loop().create_unix_connection, path=path))
         kept = asyncio.create_task(asker.keep())
         while not held:
             await asyncio.sleep(0.01)
@@ -169,14 +170,14 @@ def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypa
         with pytest.raises(TimedOut) as caught:
             await late
         assert caught.value.may_be_written
+        held.pop()  # it was left
+        while not held or asker._transport is None:
+            await asyncio.sleep(0.01)
         lost = asker.exchange("hero", [Decide(1)])
         held.pop().close()
         with pytest.raises(StorageError, match="has ended"):
             await lost
-        while not held:
-            await asyncio.sleep(0.01)
-        asker.exchange("hero", [Decide(1)]).cancel()
-        assert asker.waiting == 1
+        assert asker.waiting == 0
         kept.cancel()
         server.close()
 

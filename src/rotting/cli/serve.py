@@ -56,6 +56,13 @@ def run(
             show_default="as many as cores",
         ),
     ] = None,
+    meet: Annotated[
+        str | None,
+        typer.Option(
+            help="HOST:PORT where other hosts reach this one, to share the bandits of a PostgreSQL with them.",
+            show_default=False,
+        ),
+    ] = None,
     rate_limit: Annotated[
         int, typer.Option(**whole_option("--rate-limit", 0), help="Requests per second and key; 0: any number.")
     ] = 1000,
@@ -85,6 +92,7 @@ def run(
             prefix=_prefix(prefix),
             demo=demo,
             processes=processes or running.cores(),
+            meet=_meeting(meet, url),
         )
         if not running.serve(options, host, port, typer.echo):
             raise typer.Exit(1)
@@ -97,6 +105,19 @@ def _origin(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
         raise InputError(name="allow_origin", value=text, expected="a scheme and a host: https://example.org")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _meeting(text: str | None, url: str) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    from rotting.bandit import is_shared
+
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536 or len(text) > 40:
+        raise InputError(name="meet", value=text, expected="a host and a port: 10.0.0.5:8100")
+    if not is_shared(url):
+        raise InputError(name="meet", value=text, expected="the address of a PostgreSQL, which several hosts can share")
+    return host.strip("[]"), int(port)
 
 
 def _prefix(text: str) -> str:

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import socket
+import hmac
+import secrets
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from starlette.types import ASGIApp
 from starlette.types import Message as Sent
 
 from rotting.bandit import BanditError
 from rotting.errors import RottingError
-from rotting.serve.app import Application, settle
-from rotting.serve.link import HELLO, Answered, Asked, Counted, Failure, Message, Messages, Relayed, Replied
+from rotting.serve.link import Answered, Asked, Counted, Failure, Hello, Message, Messages, Proof, Relayed, Replied
 from rotting.serve.problems import note
-from rotting.serve.service import Options
 from rotting.serve.together import Answer
-from rotting.serve.writer import Writer
+
+if TYPE_CHECKING:
+    from rotting.serve.writer import Writer
 
 
 class Answering(Messages):
     """The writer's end of a connection: carries out what is asked, and answers requests over HTTP."""
 
-    def __init__(self, writer: Writer, application: Application):
+    def __init__(self, writer: Writer, application: ASGIApp | None = None):
         self._writer = writer
-        self._application = application
+        self._application = application  # None: it is another host that asks
+        self._carrier = writer.carrier if application else writer.together
+        self._nonce = b"" if application else secrets.token_bytes(16)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: Any) -> None:
         """Say that questions are answered."""
         super().connection_made(transport)
         self._writer.links.add(self)
-        self.send(Answered(HELLO, []))
+        self.send(Hello(self._nonce))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Leave."""
@@ -41,18 +44,28 @@ class Answering(Messages):
 
     def got(self, message: Message) -> None:
         """Begin to answer."""
-        if isinstance(message, Asked):
+        if self._nonce and not (isinstance(message, Proof) and self._is_right(message)):
+            self.close()
+        elif self._nonce:
+            self._nonce = b""
+        elif isinstance(message, Asked):
             try:
-                answer = self._writer.carrier.exchange(message.bandit, message.unpacked())
+                answer = self._carrier.exchange(message.bandit, message.unpacked())
             except RottingError as error:
                 self.send(Answered(message.number, Failure.of(error)))
             else:
                 answer.add_done_callback(partial(self._answer, message.number))
-        elif isinstance(message, Relayed):
+        elif isinstance(message, Relayed) and self._application is not None:
             self._tasks.add(task := asyncio.create_task(self._reply(message)))
             task.add_done_callback(self._tasks.discard)
         elif isinstance(message, Counted):
             self._writer.metrics.others[message.process] = message.samples
+
+    def _is_right(self, proof: Proof) -> bool:
+        row = self._writer.directory.by_token.get(proof.token)
+        return row is not None and hmac.compare_digest(
+            proof.digest, Proof.of(row.token, row.secret, self._nonce).digest
+        )
 
     def _answer(self, number: int, answer: Answer) -> None:
         error = answer.exception()
@@ -66,6 +79,7 @@ class Answering(Messages):
         self.send(Answered(number, list(failed)))
 
     async def _reply(self, asked: Relayed) -> None:
+        assert self._application is not None
         sent: list[Sent] = []
 
         async def receive() -> Sent:
@@ -87,18 +101,3 @@ class Answering(Messages):
         start, *rest = sent
         body = b"".join(each["body"] for each in rest)
         self.send(Replied(asked.number, start["status"], start["headers"], body))
-
-
-async def answer_links(options: Options, meeting: socket.socket) -> None:
-    """Answer those who connect at a socket; at SIGTERM, until they have gone."""
-    writer, stop, loop = Writer(options, "writer"), asyncio.Event(), asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    await writer.start()
-    application = Application(writer, origins=())  # that some may read replies is said by whoever sends them
-    server = await loop.create_unix_server(lambda: Answering(writer, application), sock=meeting)
-    settle()
-    await stop.wait()
-    while writer.links:
-        await asyncio.sleep(0.05)
-    server.close()
-    await writer.stop()

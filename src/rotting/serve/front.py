@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from rotting.serve.link import Counted, Link
 from rotting.serve.service import Options, Service
@@ -20,9 +21,10 @@ class Front(Service):
     async def start(self) -> None:
         """Wait until the process that writes can be asked."""
         await super().start()
-        self.carrier = self.link = Link(self._path, self.directory.forget)
+        connect = partial(asyncio.get_running_loop().create_unix_connection, path=self._path)
+        self.carrier = self.link = Link(connect, changed=self.directory.forget)
         self._tasks.append(asyncio.create_task(self.link.keep()))
-        await self.link.hello
+        await self.link.answers.wait()
         self.repeat(self._look_around, TURN)
 
     async def _look_around(self) -> None:

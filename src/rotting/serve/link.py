@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import itertools
+import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -20,7 +22,6 @@ from rotting.serve.metrics import Samples
 from rotting.serve.together import PATIENCE, Answer, check_room
 
 GRACE = 1.0  # seconds by which an answer may be late
-HELLO = 0  # the number of what the process that writes says by itself, once it can
 _KINDS = {name: kind for module in (library, errors) for name, kind in vars(module).items() if isinstance(kind, type)}
 _REQUESTS: tuple[type[Any], ...] = (Shown, Reward, Decide)  # by how many fields they have, less one
 
@@ -45,6 +46,24 @@ class Failure(Struct):
         error: Exception = _KINDS.get(self.kind, RuntimeError)()
         vars(error).update(self.fields)
         return error
+
+
+class Hello(Struct, array_like=True, tag=6):
+    """Questions are answered: if there is a `nonce`, those of who proves to know what the database holds."""
+
+    nonce: bytes
+
+
+class Proof(Struct, array_like=True, tag=7):
+    """That somebody knows the secret of a bandit, without telling it."""
+
+    token: str
+    digest: bytes
+
+    @classmethod
+    def of(cls, token: str, secret: str, nonce: bytes) -> Self:
+        """Return the proof for a nonce."""
+        return cls(token, hmac.digest(secret.encode(), nonce, "sha256"))
 
 
 class Asked(Struct, array_like=True, tag=0):
@@ -109,7 +128,7 @@ class Changed(Struct, array_like=True, tag=5):
     """There are other bandits than before."""
 
 
-Message = Asked | Answered | Relayed | Replied | Counted | Changed
+Message = Asked | Answered | Relayed | Replied | Counted | Changed | Hello | Proof
 _decode = msgspec.msgpack.Decoder(list[Message]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -137,6 +156,11 @@ class Messages(asyncio.Protocol):
             for message in _decode(content):
                 self.got(message)
 
+    def close(self) -> None:
+        """End the connection."""
+        if self._transport is not None:
+            self._transport.abort()
+
     def got(self, message: Message) -> None:
         """Do what a message says."""
         raise NotImplementedError
@@ -154,28 +178,31 @@ class Messages(asyncio.Protocol):
 
 
 class Link(Messages):
-    """Asks the process that writes, which listens at a path: a carrier. When it has ended, another takes its place.
+    """A carrier that asks a process that writes. When it has ended, another may take its place.
 
-    `changed` is called when there are other bandits.
+    `connect` makes the connection, `changed` is called when there are other bandits, `prove` answers a nonce.
     """
 
-    def __init__(self, path: str, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    def __init__(
+        self,
+        connect: Callable[[Callable[[], Messages]], Awaitable[object]],
+        changed: Callable[[], None] = lambda: None,
+        prove: Callable[[bytes], Proof | None] = lambda nonce: None,
+    ) -> None:
         self.waiting = 0
-        self._path = path
-        self._numbers = itertools.count(HELLO + 1)
+        self._connect, self._changed, self._prove = connect, changed, prove
+        self._numbers = itertools.count()
         self._lost = asyncio.Event()
-        self.hello = asyncio.get_running_loop().create_future()
+        self.answers = asyncio.Event()  # whoever is asked
         # What is asked: until when it may be answered, by what, and how many requests it is.
         self._asked: dict[int, tuple[float, asyncio.Future[Any], int]] = {}
 
     async def keep(self) -> None:
         """Connect, and whenever the connection is lost, again."""
-        loop = asyncio.get_running_loop()
         while True:
             with contextlib.suppress(OSError):
                 self._lost.clear()
-                await loop.create_unix_connection(lambda: self, self._path)
+                await self._connect(lambda: self)
                 await self._lost.wait()
             await asyncio.sleep(0.05)
 
@@ -183,13 +210,24 @@ class Link(Messages):
         """Tell all who wait that their answers are lost."""
         super().connection_lost(exc)
         self._lost.set()
+        self.answers.clear()
         self._fail(StorageError("the process that writes has ended"))
 
     def expire(self) -> None:
-        """Tell those who have waited for too long."""
-        self._fail(TimedOut("the process that writes does not answer"), time.monotonic())
+        """Tell those who have waited for too long; then the connection is of no use."""
+        if self._is_late(0.0):
+            self._fail(TimedOut("the process that writes does not answer"), time.monotonic())
+            self.close()
 
-    def _fail(self, error: StorageError, before: float = float("inf")) -> None:
+    def _is_late(self, by: float) -> bool:
+        until = next((until for until, *_ in self._asked.values()), math.inf)
+        return until < time.monotonic() + by
+
+    def is_quick(self, seconds: float) -> bool:
+        """Say whether questions are answered, within so many seconds."""
+        return self.answers.is_set() and not self._is_late(PATIENCE + GRACE - seconds)
+
+    def _fail(self, error: StorageError, before: float = math.inf) -> None:
         error.may_be_written = True
         for number in [number for number, (until, *_) in self._asked.items() if until < before]:
             self._tell(number, error)
@@ -215,13 +253,14 @@ class Link(Messages):
 
     def got(self, message: Message) -> None:
         """Give an answer to whoever asked."""
-        if isinstance(message, Changed):
+        if isinstance(message, Hello):
+            if message.nonce and (proof := self._prove(message.nonce)) is not None:
+                self.send(proof)
+            self.answers.set()
+        elif isinstance(message, Changed):
             self._changed()
         elif isinstance(message, Replied):
             self._tell(message.number, message)
-        elif isinstance(message, Answered) and message.number == HELLO:
-            if not self.hello.done():
-                self.hello.set_result(None)
         elif isinstance(message, Answered):
             self._tell(message.number, _outcomes(message))
 

@@ -24,19 +24,18 @@ import uvicorn
 from rotting.bandit import BanditError, Store, open_store
 from rotting.errors import BadValue, FileError
 from rotting.serve.access import is_loopback
-from rotting.serve.answering import answer_links
-from rotting.serve.app import Application
+from rotting.serve.answering import Answering
+from rotting.serve.app import Application, settle
 from rotting.serve.front import Front
 from rotting.serve.keys import read_keys
 from rotting.serve.problems import note
 from rotting.serve.protocol import PatientForAWhile
-from rotting.serve.service import Options, Service
+from rotting.serve.service import DRAIN_SECONDS, Options, Service
 from rotting.serve.writer import Writer
 
 __all__ = ["check_listening", "is_loopback", "listen", "serve"]
 
 KEEP_ALIVE = 75  # seconds that a connection may idle, longer than proxies' own limit
-DRAIN_SECONDS = 30  # in which requests in progress must end after SIGTERM
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 STARTUP_FAILURE = 3  # the exit code of a process that would fail in the same way again; uvicorn's
 LOOK_AGAIN = 0.2  # seconds after which a process that has ended is started again
@@ -93,10 +92,22 @@ def _write(options: Options, meeting: socket.socket) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes
     with asyncio.Runner(loop_factory=uvicorn.Config("").get_loop_factory()) as runner:
         try:
-            runner.run(answer_links(options, meeting))
+            runner.run(_answer_fronts(options, meeting))
         except BanditError as error:
             note(error, "start")
             sys.exit(STARTUP_FAILURE)
+
+
+async def _answer_fronts(options: Options, meeting: socket.socket) -> None:
+    writer, stop, loop = Writer(options, "writer"), asyncio.Event(), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    await writer.start()
+    application = Application(writer, origins=())  # whoever sends replies says who may read them
+    server = await loop.create_unix_server(lambda: Answering(writer, application), sock=meeting)
+    settle()
+    await stop.wait()
+    await writer.stop()
+    server.close()
 
 
 def _supervise(options: Options, listening: socket.socket, started: Callable[[], None]) -> bool:

@@ -21,6 +21,7 @@ from rotting.serve.together import Carrier
 
 Result = TypeVar("Result")
 
+DRAIN_SECONDS = 30  # in which requests in progress must end after SIGTERM
 READING_THREADS = 2  # for reports, logs, pages and administration, none of which must be quick
 
 
@@ -35,6 +36,7 @@ class Options:
     prefix: str = ""  # of all paths: such as /bandits
     demo: bool = False
     processes: int = 1  # that speak HTTP; if there are several, another one writes
+    meet: tuple[str, int] | None = None  # where other hosts reach this one
     patience: float = 10.0  # seconds in which the head of a request must arrive, and its body
     keys_seconds: float = 1.0  # after which a key that was added or revoked elsewhere is known here
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import defaultdict, deque
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rotting._core.isotonic import non_increasing_fit
 from rotting.bandit import (
@@ -20,11 +20,15 @@ from rotting.bandit import (
     open_store,
     warm_up,
 )
+from rotting.serve.answering import Answering
 from rotting.serve.following import PAUSE, Follower
 from rotting.serve.lanes import Lane, Shared
 from rotting.serve.link import Changed, Messages
-from rotting.serve.service import Options, Service
+from rotting.serve.service import DRAIN_SECONDS, Options, Service
 from rotting.serve.together import Together
+
+if TYPE_CHECKING:
+    from rotting.serve.hosts import Hosts
 
 Result = TypeVar("Result")
 
@@ -36,6 +40,7 @@ CONNECTIONS = 4  # to a database that is shared with others: while one waits for
 class Writer(Service):
     """What the process that writes holds. What talks to the database does so outside the event loop."""
 
+    hosts: Hosts | None = None
     bandits: Bandits  # their queue commits together what many clients ask for
 
     def __init__(self, options: Options, process: str = ""):
@@ -53,20 +58,40 @@ class Writer(Service):
         await super().start()
         connections = CONNECTIONS if is_shared(self.options.url) else 1
         self.bandits = Bandits(self.options.url, connections, lambda bandit: bandit.observe(self._note))
-        self.carrier = Together(self.bandits, self._remember)
+        self.carrier = self.together = Together(self.bandits, self._remember)
         await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
         for name in list(self.directory.by_name)[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
                 await self.call(name, lambda bandit: warm_up(bandit.policy))
         self.repeat(self.follower.look, PAUSE)
+        if self.options.meet:
+            await self._meet(*self.options.meet)
         if self.options.demo:
             from rotting.serve.demo import live
 
             self._tasks.append(asyncio.create_task(live(self)))
 
+    async def _meet(self, host: str, port: int) -> None:
+        """Listen for other hosts, and find them."""
+        from rotting.serve.hosts import TURN, Hosts
+
+        self._listening = await asyncio.get_running_loop().create_server(lambda: Answering(self), host, port)
+        self.carrier = self.hosts = Hosts(self.options.url, f"{host}:{port}", self.together, self.directory)
+        await self.hosts.look()
+        self.repeat(self.hosts.look, TURN)
+
     async def stop(self) -> None:
-        """Close what writes, too."""
+        """Answer until nobody asks any more, and close what writes."""
+        if self.hosts is not None:
+            await self.hosts.leave()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while self.links:
+                    await asyncio.sleep(0.05)
         await super().stop()
+        if self.hosts is not None:
+            self._listening.close()
+            self.hosts.close()
         for each in (self.bandits, self.probing, self.following):
             await asyncio.to_thread(each.close)
 
