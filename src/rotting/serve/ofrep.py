@@ -96,7 +96,7 @@ async def evaluate_all(request: Request, body: Evaluation = _NO_CONTEXT) -> bodi
 
 async def _evaluated(request: Request, name: str) -> Evaluated:
     [choice] = await request.service.ask(name, Decide(1))
-    metadata: dict[str, bool | str | float] = {"decisionId": choice.id, "why": choice.why}
+    metadata: dict[str, bool | str | float] = {"decisionId": choice.id, "why": choice.why, "targetingKeyUsed": False}
     if choice.probability is not None:
         metadata["probability"] = choice.probability
     return Evaluated(key=name, reason="SPLIT", variant=choice.arm, value=choice.arm, metadata=metadata)
