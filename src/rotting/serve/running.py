@@ -1,4 +1,4 @@
-"""Listening: uvicorn with our limits, the processes that are kept running, and what is said when they are ready."""
+"""Listening: uvicorn with our limits, processes that are kept running, and what is said when they are ready."""
 
 from __future__ import annotations
 
