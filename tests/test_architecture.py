@@ -28,9 +28,11 @@ REACHES = {
     "bandit": BASE | {"_output", "problems", "policies"},
     "testing": BASE | {"_output", "problems", "policies", "bandit"},
     "logs": BASE | {"_output", "problems", "policies", "play", "simulation"},
+    "value": BASE | {"_output", "problems", "policies", "play", "simulation", "bandit", "logs"},
     "serve": BASE | {"_output", "problems", "policies", "bandit"},
     "cli": BASE
-    | {"_output", "problems", "policies", "play", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"},
+    | {"_output", "problems", "policies", "play", "simulation", "sweeps", "paper", "bandit", "logs", "theory", "serve"}
+    | {"value"},
     # At home in other libraries.
     "gym": BASE | {"_output", "problems", "policies", "play"},
     "river": BASE | {"_output", "problems", "policies"},

@@ -75,7 +75,8 @@ def fill_probabilities(state, t, key, replays, out):
 
 
 def _known(state, t, key, replays, out):
-    out[:] = state.shares
+    for arm in range(len(out)):
+        out[arm] = state.shares[arm]
 
 
 def _drawn(state, t, key, replays, out):
@@ -83,7 +84,9 @@ def _drawn(state, t, key, replays, out):
     for replay in range(replays + 1):
         arm = select(state, t, word(key, replay))
         if 0 <= arm < len(out):
-            out[arm] += 1.0 / (replays + 1)
+            out[arm] += 1.0
+    for arm in range(len(out)):
+        out[arm] /= replays + 1
 
 
 @overload(fill_probabilities, jit_options=INLINED)

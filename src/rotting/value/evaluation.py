@@ -166,19 +166,19 @@ def evaluate(
         progress.stage("playing policies", len(chosen))
         weighers = []
         for each in chosen:
-            weighers.append(_weigh(each, logged, WORLDS if wears is None else (wears,), seed))
+            weighers.append(found_of(each, logged, WORLDS if wears is None else (wears,), seed))
             progress.advance()
     return _evaluation(logged, weighers, wears, seed)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Found:
+class Found:
     valued: Valued
     terms: Floats
     overlap: tuple[float, ...]
 
 
-def _weigh(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: int) -> _Found:
+def found_of(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: int) -> Found:
     weighed = candidate.weigh(logged, stream_key(seed, CHOICES))
     weights = weighed.chance / logged.probability
     found = estimators(weighed, weights, logged.reward, logged.binary, logged.cluster)
@@ -200,7 +200,7 @@ def _weigh(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: in
         support=support,
         running=tuple(runs),
     )
-    return _Found(valued, found.terms, _overlap(weighed.chance, logged.probability))
+    return Found(valued, found.terms, _overlap(weighed.chance, logged.probability))
 
 
 def _overlap(chances: Floats, probability: Floats) -> tuple[float, ...]:
@@ -215,7 +215,7 @@ def _overlap(chances: Floats, probability: Floats) -> tuple[float, ...]:
     return tuple(probability[order][places].tolist())
 
 
-def _evaluation(logged: Logged, found: list[_Found], wears: str | None, seed: int) -> Evaluation:
+def _evaluation(logged: Logged, found: list[Found], wears: str | None, seed: int) -> Evaluation:
     from rotting.value.telling import summary
 
     told = [each for each in found if each.valued.next_decision is not None]

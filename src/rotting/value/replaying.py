@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,17 +55,26 @@ class Run:
     refused: str = ""
 
 
-Play = Callable[[np.random.Generator | None, int], tuple[int, Floats]]
+class Game(NamedTuple):
+    """How a log is played: a log like it (with a generator; itself without one), and one play of that."""
+
+    another: Callable[[np.random.Generator | None], Any]
+    play: Callable[[Any, int], tuple[int, Floats]]
+
+    def of(self, random: np.random.Generator | None, plays: int) -> list[tuple[int, Floats]]:
+        """Return so many plays of one log."""
+        log = self.another(random)
+        return [self.play(log, each) for each in range(plays)]
 
 
 def run(candidate: Candidate, logged: Logged, world: str, seed: int) -> Run:
     """Return what running a candidate would have earned in a world of this kind."""
-    play = _tapes(candidate, logged, seed) if world == EXPOSURES else _thinned(candidate, logged, seed)
+    game = (_tapes if world == EXPOSURES else _thinned)(candidate, logged, seed)
     least = max(FEWEST, FEWEST_PER_ARM * len(logged.arms))
     counted = logged.rows * float(logged.probability.min())
     coins = candidate.randomised or (world == CALENDAR and float(np.ptp(logged.probability)) > 0)
     plays = PLAYS if coins else 1
-    own = [play(None, each) for each in range(plays)]
+    own = game.of(None, plays)
     decisions = min(number for number, _ in own)
     if world == CALENDAR and decisions < counted - UNLIKELY * math.sqrt(counted):
         # Whatever it wants, each row is as likely to count: unless what it wants is never shown.
@@ -72,7 +82,7 @@ def run(candidate: Candidate, logged: Logged, world: str, seed: int) -> Run:
     if decisions >= least:
         logs = max(FEWEST_LOGS, min(MOST_LOGS, ALL_DECISIONS // (decisions * plays)))
         random = np.random.default_rng([seed, NEIGHBOURS])
-        others = [[play(random, each) for each in range(plays)] for _ in range(logs)]
+        others = [game.of(random, plays) for _ in range(logs)]
         decisions = min(decisions, *(number for each in others for number, _ in each))
     if decisions < least:
         why = (
@@ -102,47 +112,51 @@ def _totals(rewards: Floats, decisions: int, rows: int) -> Floats:
 
 def near(number: int, random: np.random.Generator) -> Whole:
     """Return for each of so many places in a row a place drawn from those near it, itself included."""
-    size = min(max(FEWEST_NEAR, number // PARTS), number)
+    size = max(min(max(FEWEST_NEAR, number // PARTS), number), 1)
     places = np.arange(number)
     begin = np.minimum(places // size * size, number - size)
     return begin + random.integers(0, size, number)
 
 
-def _tapes(candidate: Candidate, logged: Logged, seed: int) -> Play:
+def _tapes(candidate: Candidate, logged: Logged, seed: int) -> Game:
     n_arms = len(logged.arms)
     order = np.argsort(logged.arm, kind="stable")
     tape = logged.reward[order]
-    first = np.concatenate([[0], np.cumsum(np.bincount(logged.arm, minlength=n_arms))])
+    counts = np.bincount(logged.arm, minlength=n_arms)
+    first = np.concatenate([[0], np.cumsum(counts)])
     played = Played(np.zeros(logged.rows, np.int64), np.zeros(logged.rows))
 
-    def play(random: np.random.Generator | None, which: int) -> tuple[int, Floats]:
-        drawn = tape
-        if random is not None:
-            counts = np.diff(first)
-            drawn = tape[np.concatenate([begin + near(int(n), random) for begin, n in zip(first, counts, strict=False)])]
+    def another(random: np.random.Generator | None) -> Floats:
+        if random is None:
+            return tape
+        return tape[np.concatenate([begin + near(int(n), random) for begin, n in zip(first, counts, strict=False)])]
+
+    def play(tape: Floats, which: int) -> tuple[int, Floats]:
         state, key = candidate.state(n_arms, logged.rows), stream_key(seed, CHOICES, which)
         call = play_tapes.compiled_for(state)
-        number = call(state, drawn, first, logged.lag, key, np.zeros(n_arms, np.int64), played)
+        number = call(state, tape, first, logged.lag, key, np.zeros(n_arms, np.int64), played)
         return _checked(number, candidate), _totals(played.rewards, number, logged.rows)
 
-    return play
+    return Game(another, play)
 
 
-def _thinned(candidate: Candidate, logged: Logged, seed: int) -> Play:
+def _thinned(candidate: Candidate, logged: Logged, seed: int) -> Game:
     kept = float(logged.probability.min()) / logged.probability
     # A share of the decisions is taken: as many fewer are on their way.
     lag = round(logged.lag * float(logged.probability.min()))
     played = Played(np.zeros(logged.rows + 1, np.int64), np.zeros(logged.rows + 1))
 
-    def play(random: np.random.Generator | None, which: int) -> tuple[int, Floats]:
+    def another(random: np.random.Generator | None) -> tuple[Whole, Floats, Floats]:
         rows = slice(None) if random is None else near(logged.rows, random)
+        return logged.arm[rows], logged.reward[rows], kept[rows]
+
+    def play(log: tuple[Whole, Floats, Floats], which: int) -> tuple[int, Floats]:
         state = candidate.state(len(logged.arms), logged.rows)
         key, coin = (stream_key(seed, purpose, which) for purpose in (CHOICES, COINS))
-        call = play_thinned.compiled_for(state)
-        number = call(state, logged.arm[rows], logged.reward[rows], kept[rows], lag, key, coin, played)
+        number = play_thinned.compiled_for(state)(state, *log, lag, key, coin, played)
         return _checked(number, candidate), _totals(played.rewards, number, logged.rows)
 
-    return play
+    return Game(another, play)
 
 
 def _checked(number: int, candidate: Candidate) -> int:

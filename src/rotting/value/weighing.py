@@ -92,10 +92,10 @@ def interval(point: float, variance: float, freedom: float, binary: bool, rows: 
     Rates of rare events are not normal: theirs is Wilson's for as many events as have this variance; where none was
     seen, for as many rows.
     """
+    z = float(stdtrit(max(freedom, 1.0), (1 + INSIDE) / 2)) if variance > 0 else float(ndtri((1 + INSIDE) / 2))
     if not binary:
-        wide = float(stdtrit(max(freedom, 1.0), (1 + INSIDE) / 2)) * math.sqrt(variance)
+        wide = z * math.sqrt(variance)
         return Estimate(point, point - wide, point + wide)
-    z = float(ndtri((1 + INSIDE) / 2))
     rate = min(max(point, 0.0), 1.0)
     number = rate * (1 - rate) / variance if variance > 0 and 0 < rate < 1 else rows
     middle = (rate + z**2 / (2 * number)) / (1 + z**2 / number)
@@ -111,22 +111,30 @@ class Estimators:
     snips: Estimate
     ips: Estimate
     terms: Floats  # whose mean is `dr`
+    variance: float  # of `dr`
     skewness: float
 
 
 def estimators(weighed: Weighed, weights: Floats, reward: Floats, binary: bool, clusters: Whole | None) -> Estimators:
-    """Return what the rows estimate the policy's next decision to be worth."""
-    rows = effective(by_cluster(weights, clusters))
-    found = {}
+    """Return what the rows estimate the policy's next decision to be worth.
+
+    Where rewards are rare, heavy rows seldom have one, and the terms vary too little: a rate that is as predicted has a
+    variance of its own, and the larger of both counts.
+    """
+    rows = max(effective(by_cluster(weights, clusters)), 1.0)
     corrections = weights * (reward - weighed.guess)
     mean = float((weights * reward).mean()) / (float(weights.mean()) or 1.0)
+    rates = np.clip(weighed.guess, 0.0, 1.0)
+    chance = float((weights**2 * rates * (1 - rates)).sum()) / len(reward) ** 2 if binary else 0.0
     # By name: the point, the terms that vary.
     sums = {
         "dr": (float((weighed.value + corrections).mean()), corrections),
         "snips": (mean, weights * (reward - mean)),
         "ips": (float((weights * reward).mean()), weights * reward),
     }
+    found = {}
     for name, (point, terms) in sums.items():
-        variance, freedom, _ = scatter(terms, clusters)
-        found[name] = interval(point, variance, freedom, binary, max(rows, 1.0))
-    return Estimators(**found, terms=weighed.value + corrections, skewness=scatter(corrections, clusters)[2])
+        variance, freedom, skewness = scatter(terms, clusters)
+        found[name] = interval(point, max(variance, chance), freedom, binary, rows), max(variance, chance), skewness
+    estimates = {name: each for name, (each, _, _) in found.items()}
+    return Estimators(**estimates, terms=weighed.value + corrections, variance=found["dr"][1], skewness=found["dr"][2])
