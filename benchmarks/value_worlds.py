@@ -1,4 +1,4 @@
-"""Worlds whose truth is known, logs collected in them with exact probabilities, and what running a policy earns there."""
+"""Worlds whose truth is known: logs collected there with exact probabilities, and what running a policy earns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import normal, uniform, word
 from rotting.policies._contract.kernel import select, update
-from rotting.value.along import Learnt, fill_probabilities
+from rotting.policies._contract.probable import fill_probabilities
+from rotting.value.along import Learnt
 from rotting.value.logged import Logged
 
 CONSTANT, WEARS, DRIFTS, JUMPS, DROPS, RECOVERS, WEARS_AND_DRIFTS = range(7)
@@ -55,7 +56,9 @@ def reward_of(world, mean, key, n):
 
 
 @entry
-def collect(state, world, lag, epsilon, replays, key, shares, exposures, shown, chances, arms, rewards, probability, means):
+def collect(
+    state, world, lag, epsilon, replays, key, shares, exposures, shown, chances, arms, rewards, probability, means
+):
     """Fill in a log: the state's policy decides, or, with a share epsilon, the given shares do."""
     n_arms, rows = len(world.base), len(arms)
     for row in range(rows):
@@ -103,14 +106,16 @@ class Collected(NamedTuple):
     means: np.ndarray
 
 
-def collected(world: World, policy: Any, epsilon: float, rows: int, seed: int, lag: int = 0, shares: Any = None) -> Collected:
+def collected(
+    world: World, policy: Any, epsilon: float, rows: int, seed: int, lag: int = 0, shares: Any = None
+) -> Collected:
     """Return a log that a policy collected, with a share of exposures in given shares (else uniform)."""
     n_arms = len(world.base)
     shares = np.full(n_arms, 1 / n_arms) if shares is None else np.array(shares, float)
     state = policy.reserve(fresh(policy, n_arms), rows)
     arms, rewards, probability = np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows)
     means = np.zeros((rows, n_arms))
-    replays = 0 if not policy.randomised else 49
+    replays = 0 if policy.tells_probabilities else 49
     key = np.uint64(np.random.SeedSequence([seed, 1]).generate_state(1, np.uint64)[0])
     room = np.zeros(n_arms), np.full(n_arms, -1.0), np.zeros(n_arms)
     collect(state, world, lag, epsilon, replays, key, shares, *room, arms, rewards, probability, means)
@@ -134,7 +139,9 @@ def fresh(policy: Any, n_arms: int) -> Any:
     return fresh_state(policy, n_arms)
 
 
-def truth_of_running(world: World, policy: Any, rows: int, kept: float, decisions: int, runs: int, seed: int) -> np.ndarray:
+def truth_of_running(
+    world: World, policy: Any, rows: int, kept: float, decisions: int, runs: int, seed: int
+) -> np.ndarray:
     """Return the mean reward of the first 1, 2, ... decisions of a policy, over many runs."""
     sums, number = np.zeros(decisions), np.zeros(decisions)
     for each in range(runs):

@@ -47,7 +47,10 @@ def test_rates_have_wilsons_interval(events):
     n, z = 1000, 1.6449
     rate = events / n
     found = interval(rate, rate * (1 - rate) / n, 1e9, True, n)
-    middle, half = (rate + z**2 / 2 / n) / (1 + z**2 / n), z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + z**2 / 4 / n**2)
+    middle, half = (
+        (rate + z**2 / 2 / n) / (1 + z**2 / n),
+        z / (1 + z**2 / n) * np.sqrt(rate * (1 - rate) / n + z**2 / 4 / n**2),
+    )
     assert (found.low, found.high) == (pytest.approx(middle - half, rel=1e-3), pytest.approx(middle + half, rel=1e-3))
 
 

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numba.extending import overload
-
-from rotting._core.compiling import INLINED, entry, helper
+from rotting._core.compiling import entry, helper
 from rotting._core.randomness import uniform, word
 from rotting.policies._contract.kernel import Kernel, register, select, update
+from rotting.policies._contract.probable import fill_probabilities
 
 # A prediction of an arm's reward is a running mean that begins at that of all arms, which counts as so many rewards,
 # and forgets what lies more rewards back than these: arms change.
@@ -66,32 +65,12 @@ def _update(state, arm, reward):
     state.pulls[arm] += 1
 
 
-register(SharesState, Kernel(_select, _update))
-
-
-def fill_probabilities(state, t, key, replays, out):
-    """Fill in the probability of each arm in round t: exact, or the share of the draw of `key` and so many others."""
-    (_known if isinstance(state, SharesState) else _drawn)(state, t, key, replays, out)
-
-
-def _known(state, t, key, replays, out):
+def _probabilities(state, t, out):
     for arm in range(len(out)):
         out[arm] = state.shares[arm]
 
 
-def _drawn(state, t, key, replays, out):
-    out[:] = 0.0
-    for replay in range(replays + 1):
-        arm = select(state, t, word(key, replay))
-        if 0 <= arm < len(out):
-            out[arm] += 1.0
-    for arm in range(len(out)):
-        out[arm] /= replays + 1
-
-
-@overload(fill_probabilities, jit_options=INLINED)
-def _fill(state, t, key, replays, out):
-    return _known if state.instance_class is SharesState else _drawn
+register(SharesState, Kernel(_select, _update, _probabilities))
 
 
 @entry

@@ -46,7 +46,7 @@ class Candidate:
 
     def draws(self, rows: int) -> int:
         """Return how many draws tell its probabilities in each row; 0 where they are known."""
-        if self.policy is None or not self.policy.randomised:
+        if self.policy is None or self.policy.tells_probabilities:
             return 0
         return max(FEWEST_DRAWS, min(MOST_DRAWS, ALL_DRAWS // rows))
 

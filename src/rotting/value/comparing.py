@@ -22,12 +22,16 @@ class Compared(NamedTuple):
     best: Flags  # whether it may be the best of the policies: at most one in ten sets of such logs leaves the best out
 
 
-def compare(terms: list[Floats], done: Floats, clusters: Whole | None, seed: int) -> Compared:
-    """Compare policies, each by terms whose mean is its value, with what was done and with each other."""
+def compare(terms: list[Floats], variances: list[float], done: Floats, clusters: Whole | None, seed: int) -> Compared:
+    """Compare policies with what was done and with each other.
+
+    Each has terms whose mean is its value, and a variance of that mean, which may be larger than the terms show.
+    """
     means = np.array([each.mean() for each in (*terms, done)])
     sums = np.array([by_cluster(each - mean, clusters) for each, mean in zip((*terms, done), means, strict=True)])
     number = sums.shape[1]
     spread = sums @ sums.T / len(done) ** 2 * (number / max(number - 1, 1))
+    np.fill_diagonal(spread, np.maximum(np.diag(spread), [*variances, 0.0]))
     deviations = np.random.default_rng([seed, 8]).multivariate_normal(
         np.zeros(len(means)), spread, DRAWS, check_valid="ignore", method="eigh"
     )
@@ -36,7 +40,10 @@ def compare(terms: list[Floats], done: Floats, clusters: Whole | None, seed: int
     gains = means[:last] - means[last]
     largest = np.max(np.abs(deviations[:, :last] - deviations[:, last:]) / errors, axis=1)
     limit = float(np.quantile(largest, INSIDE))
-    found = [Estimate(gain, gain - limit * e, gain + limit * e) for gain, e in zip(gains.tolist(), errors.tolist(), strict=True)]
+    found = [
+        Estimate(gain, gain - limit * e, gain + limit * e)
+        for gain, e in zip(gains.tolist(), errors.tolist(), strict=True)
+    ]
     p_values = [float((largest >= abs(gain) / e).mean()) for gain, e in zip(gains, errors, strict=True)]
     return Compared(found, p_values, _may_be_best(means[:last], spread, deviations))
 

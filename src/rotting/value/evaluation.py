@@ -24,7 +24,7 @@ from rotting.value.doubting import check_probabilities, why_not, why_not_run
 from rotting.value.logged import Logged, read_logged
 from rotting.value.logged import since as rows_since
 from rotting.value.replaying import CALENDAR, CHOICES, EXPOSURES, Run, run
-from rotting.value.weighing import Estimators, Support, by_cluster, estimators, interval, scatter, support_of
+from rotting.value.weighing import Support, estimators, interval, scatter, support_of
 
 WORLDS = (EXPOSURES, CALENDAR)
 
@@ -173,12 +173,16 @@ def evaluate(
 
 @dataclasses.dataclass(frozen=True)
 class Found:
+    """What is found of one policy, and what it is compared with others by."""
+
     valued: Valued
     terms: Floats
+    variance: float
     overlap: tuple[float, ...]
 
 
 def found_of(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: int) -> Found:
+    """Return what a log says of a candidate: the next decision, and running it in worlds of these kinds."""
     weighed = candidate.weigh(logged, stream_key(seed, CHOICES))
     weights = weighed.chance / logged.probability
     found = estimators(weighed, weights, logged.reward, logged.binary, logged.cluster)
@@ -200,7 +204,7 @@ def found_of(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: 
         support=support,
         running=tuple(runs),
     )
-    return Found(valued, found.terms, _overlap(weighed.chance, logged.probability))
+    return Found(valued, found.terms, found.variance, _overlap(weighed.chance, logged.probability))
 
 
 def _overlap(chances: Floats, probability: Floats) -> tuple[float, ...]:
@@ -221,7 +225,9 @@ def _evaluation(logged: Logged, found: list[Found], wears: str | None, seed: int
     told = [each for each in found if each.valued.next_decision is not None]
     ranked = []
     if told:
-        compared = compare([each.terms for each in told], logged.reward, logged.cluster, seed)
+        compared = compare(
+            [each.terms for each in told], [each.variance for each in told], logged.reward, logged.cluster, seed
+        )
         for each, gain, p_value, best in zip(told, compared.gains, compared.p_values, compared.best, strict=True):
             ranked.append(dataclasses.replace(each.valued, gain=gain, p_value=p_value, may_be_best=bool(best)))
     ranked.sort(key=lambda each: -each.gain.point if each.gain else 0.0)

@@ -58,7 +58,7 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
     yield f"<p>{escape(NEXT_TARGET)}</p>"
     told = [each for each in evaluation.policies if each.gain is not None]
     if told:
-        caption = "Gain of a policy's next decision over what was done. All intervals hold together in 90 % of such logs."
+        caption = "Gain over what was done. All intervals hold together in 90 % of such logs."
         yield figure(_gains_figure(evaluation), "Gains of next decisions: the table has the numbers", caption)
     yield _table(NEXT_COLUMNS, next_rows(evaluation), NEXT_NUMBERS)
     if told:
@@ -95,7 +95,9 @@ def caveats(evaluation: Evaluation) -> list[str]:
         many = " or ".join(map(str, drawn))
         found.append(f"The probabilities of randomised policies without a closed form are shares of {many} draws.")
     if evaluation.clusters:
-        found.append(f"Rows that agree in {evaluation.clusters} may depend on each other: intervals take that into account.")
+        found.append(
+            f"Rows that agree in {evaluation.clusters} may depend on each other: intervals take that into account."
+        )
     else:
         found.append(
             "Intervals speak of these rows: what the same decisions are worth on them. For other users or other days, "

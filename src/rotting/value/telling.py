@@ -91,30 +91,24 @@ def _run(valued: Valued, world: str) -> tuple[str, str]:
 
 
 def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.2g}"  # noqa: PLR2004
+    return "<0.001" if value < 0.001 else f"{value:.2g}"
 
 
 def summary(evaluation: Evaluation) -> str:
     """Return the answer in a few sentences."""
     done = f"An exposure of the log earned {per_1000(evaluation.done)} per {PER}."
-    told = [each for each in evaluation.policies if each.gain is not None]
+    told = [(each, each.gain, each.next_decision) for each in evaluation.policies if each.gain and each.next_decision]
     if not told:
         reasons = "; ".join(f"{each.policy}: {each.refused}" for each in evaluation.policies[:3])
         return f"{done} The log cannot tell what the next decision of any of these policies is worth: {reasons}."
-    best = told[0]
-    assert best.gain is not None and best.next_decision is not None
-    value = f"the next decision of {best.policy} is worth {per_1000(best.next_decision)}"
+    best, gain, value = told[0]
+    worth = f"the next decision of {best.policy} is worth {per_1000(value)}"
     many = f", for {len(told)} policies together" if len(told) > 1 else ""
-    if best.gain.low > 0:
-        verdict = f"Given its histories, {value}: surely more, by {per_1000(best.gain)}{many}."
-    else:
-        surely_less = all(each.gain is not None and each.gain.high < 0 for each in told)
-        found = "Every policy's is worth surely less" if surely_less else "No policy's is worth surely more"
-        verdict = f"Given its histories, {value}, the most of all. {found} than that{many}."
-    others = [each.policy for each in told[1:] if each.may_be_best]
-    rest = f" {_listed(others)} may be as good." if others and best.gain.low > 0 else ""
-    return f"{done} {verdict}{rest}"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} others"
+    if gain.low > 0:
+        others = sum(each.may_be_best for each, *_ in told[1:])
+        rest = f" {others} of the others may be as good." if others else ""
+        return f"{done} Given its histories, {worth}: surely more, by {per_1000(gain)}{many}.{rest}"
+    surely_less = all(each.high < 0 for _, each, _ in told)
+    verdict = "Every policy's is worth surely less" if surely_less else "No policy's is worth surely more"
+    most = ", the most of all" if len(told) > 1 else ""
+    return f"{done} Given its histories, {worth}{most}. {verdict} than what was done{many}."
