@@ -240,3 +240,12 @@ def test_a_bandit_that_left_nothing_to_chance_is_refused(tmp_path):
             bandit.reward(choice.id, 1.0)
     with pytest.raises(LogError, match="epsilon"):
         evaluate(url, ["FEWA(sigma=0.5)"], bandit="plain")
+
+
+def test_a_compacted_bandit_is_refused(url, tmp_path):
+    with Bandit.open(url, "hero") as bandit:
+        bandit.compact(before=500, export=tmp_path / "old.csv")
+        for choice in bandit.decide(10):
+            bandit.reward(choice.id, 1.0)
+    with pytest.raises(LogError, match="compacted up to event"):
+        evaluate(url, ["UCB1()"], bandit="hero")

@@ -3,6 +3,7 @@
 | module | what |
 |---|---|
 | `along` | policies played on what a log holds, compiled: along its rows, on tapes, on a thinned part |
+| `beside` | what a diagnosis tells of policies where its log has probabilities |
 | `candidates` | what is to be evaluated: policies that play along, and fixed shares |
 | `comparing` | several policies compared: gains with intervals that hold for all of them together |
 | `database` | a bandit's own log: its decisions with their probabilities, and its rewards as they came |

@@ -85,7 +85,10 @@ def _read(rows: Iterable[LogRow]) -> tuple[list[_Decision], list[tuple[str, floa
     decisions: dict[str, _Decision] = {}
     rewards: list[tuple[str, float]] = []
     offered: set[str] = set()
-    for row in rows:
+    for number, row in enumerate(rows, 1):
+        if row.seq > number:
+            problem = f"was compacted up to event {row.seq - 1}: what was learnt before is not in it any more"
+            raise LogError(problem, owner="the bandit's log", hint="evaluate before compacting")
         arm = str(row.arm)
         if row.kind in ("added", "restored"):
             offered.add(arm)

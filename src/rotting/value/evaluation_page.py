@@ -71,8 +71,8 @@ def _parts(evaluation: Evaluation) -> Iterator[str]:
     yield "<h2>How much of each policy the log can see</h2>"
     small = max((each.support.small for each in evaluation.policies), default=0.0)
     yield (
-        f"<p>{small:.1%} of the rows have a probability below {SMALL:g}. Below {FEWEST_EFFECTIVE} effective rows, where "
-        "weights do not have mean 1, and where the log could only show another arm, nothing is told.</p>"
+        f"<p>{small:.1%} of the rows have a probability below {SMALL:g}. Below {FEWEST_EFFECTIVE} effective rows, "
+        "where weights do not have mean 1, and where the log could only show another arm, nothing is told.</p>"
     )
     if any(evaluation.overlap.values()):
         caption = (

@@ -30,7 +30,7 @@ from rotting.value.weighing import interval
 
 EXPOSURES, CALENDAR = "exposures", "calendar"
 # Logs like this one that a policy is played on, and decisions in all of them together.
-MOST_LOGS, FEWEST_LOGS, ALL_DECISIONS = 200, 30, 4_000_000
+MOST_LOGS, FEWEST_LOGS, ALL_DECISIONS = 60, 30, 4_000_000
 # Plays of a log where chance decides: the mean of them is taken.
 PLAYS = 4
 # How many neighbours stand for a row: a part of the log, and so many at least.
