@@ -44,7 +44,7 @@ from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
 from rotting.policies.rless_ucb import RLessUCB
-from rotting.policies.rotting_halving import RottingHalving
+from rotting.policies.rotting_rejects import RottingRejects
 from rotting.policies.rsr import RSR
 from rotting.policies.rucbe import RUCBE
 from rotting.policies.sequential_halving import SequentialHalving
@@ -118,7 +118,7 @@ __all__ = [
     "RLessUCB",
     "Rexp3",
     "RisingElimination",
-    "RottingHalving",
+    "RottingRejects",
     "SequentialHalving",
     "SlidingWindowBetaThompson",
     "SlidingWindowGaussianThompson",
