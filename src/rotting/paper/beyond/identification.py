@@ -183,7 +183,8 @@ def _draw(axes: Axes, results: Results, kind: str) -> None:
     axes.set_yticks(range(len(PROBLEMS[kind])), list(PROBLEMS[kind]))
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
-    axes.set_xlabel("error probability")
+    axes.set_xlabel("error probability, with 95 % intervals")
+    axes.legend(frameon=False, fontsize="x-small")
 
 
 def _draw_rising(axes: Axes, results: Results) -> None:
@@ -192,7 +193,6 @@ def _draw_rising(axes: Axes, results: Results) -> None:
         style = marker_style(index)
         axes.plot(BUDGETS, [wrong.mean() for wrong in every], label=label, **style)
         axes.plot(BUDGETS, PUBLISHED[label], "x", color=style["color"], markersize=8)
-    axes.set_xscale("log")
     axes.set_xlabel("T")
     axes.set_ylabel("error probability")
     axes.legend(frameon=False, fontsize="small")
@@ -270,8 +270,8 @@ EXPERIMENT = Experiment(
     name="identification",
     section="Beyond the paper: which arm will be best",
     alt="Error probabilities of policies that identify the best arm, on worn arms and on arms that rise",
-    caption="Left, middle: arms that wear out; a policy errs if, after T rounds, another arm than the one it recommends "
-    "would pay more in the next 100 pulls. Right: Mussi and others (2024), arms that rise; crosses are published.",
+    caption="Left, middle: arms that wear out; a policy errs if, after T rounds, another arm than the one that it "
+    "recommends would pay more in the next 100 pulls. Right: Mussi and others (2024), arms that rise; crosses: theirs.",
     size=(5.5, 4.6),
     panels={
         "Worn arms, six problems": partial(_draw, kind="first"),
