@@ -87,7 +87,7 @@ def new_rows(cell: Cell, runs: int) -> tuple[Rows, Trace | None]:
     """Return room for what runs of a cell come to, and for what is written down of them."""
     n_arms, recorded = cell.problem.n_arms, len(cell.rounds)
     rows = Rows(np.empty((runs, recorded)), np.empty((runs, n_arms), np.int64))
-    return rows, new_trace(cell.trace, runs, n_arms, cell.horizon, recorded) if cell.trace else None
+    return rows, new_trace(cell.trace, runs, cell.horizon, recorded, n_arms) if cell.trace else None
 
 
 def new_journal(rounds: np.ndarray, problem: Problem) -> Journal:

@@ -305,13 +305,12 @@ class BanditState(Plain):
         `settings` are those that the bandit was made with.
         """
         head, agent = snapshot.head, snapshot.agent
-        state = cls(bandit_name, settings.with_differences(head["settings"] or {}), read_rewards)
+        state = cls(bandit_name, settings.with_differences(head["settings"]), read_rewards)
         for name in PLAIN:
             setattr(state, name, head[name])
         state.pending = snapshot.pending
         state.index = {name: arm for arm, name in enumerate(state.names)}
-        if head["holdout"] is not None:
-            state.holdout = HoldoutTally.from_list(head["holdout"])
+        state.holdout = HoldoutTally.from_list(head["holdout"])
         in_flight = [0] * len(state.names)
         for waiting in state.pending.values():
             in_flight[waiting.arm] += state.counts(waiting)

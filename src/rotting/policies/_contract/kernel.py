@@ -1,6 +1,6 @@
 """The kernel contract: what a policy brings, and the compiled code that calls it.
 
-A policy brings a state, a NamedTuple of NumPy arrays (or of such tuples), and two plain functions over it that allocate
+A policy brings a state, a NamedTuple of NumPy arrays (or of such tuples), and plain functions over it that allocate
 nothing. Of the state's fields two have a meaning for everybody:
 
 | field | meaning |
@@ -13,11 +13,14 @@ nothing. Of the state's fields two have a meaning for everybody:
 * `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`;
 * `recommend(state) -> arm`, which may be left out: the arm for all pulls to come, if there were nothing more to learn.
   By default it is the most pulled one (lowest number on ties).
+* `probabilities(state, t, out)`, of randomised policies that have a closed form: fill `out` with the probability that
+  `select(state, t, word)` gives each arm, over random words. It writes to nothing else.
 
 A kernel belongs to its policy. Each policy class has a class of states of its own (`Policy.State`, derived from the
 NamedTuple it was given), and compiled code finds the policy's functions by that class. So policies that share a
 NamedTuple, subclasses, and notebook cells that are run again never get each other's functions. Compiled code calls the
-generic `select` and `update` of this module: one compiled loop, kept on disk, serves every policy.
+generic `select` and `update` of this module: one compiled loop, kept on disk, serves every policy. `probable` has the
+generic form of `probabilities`.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry, helper
@@ -40,6 +44,7 @@ class Kernel(NamedTuple):
     select: Callable[..., Any]
     update: Callable[..., Any]
     recommend: Callable[..., Any]
+    probabilities: Callable[..., Any] | None = None  # `certain` where the word is not used
 
 
 # Never shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
@@ -80,6 +85,14 @@ def most_pulled(state):
     return most
 
 
+def certain(state, t, out):
+    """Fill in the probabilities of a policy that is not randomised: 1 for its choice."""
+    out[:] = 0.0
+    arm = select(state, t, np.uint64(0))
+    if 0 <= arm < len(out):
+        out[arm] = 1.0
+
+
 def mapped(state, reward):
     """Return a reward on the scale on which the policy's range is [0, 1]; one that is there already keeps its bits."""
     low = state.reward_range[0]
@@ -97,20 +110,20 @@ def _own_update(state, arm, reward):
     """Learn from a mapped reward."""
 
 
-def _registered(state: Any) -> Kernel | None:
+def registered(state: Any) -> Kernel | None:
     """Return the kernel for this numba type, or None (numba then reports that nothing fits)."""
     return _KERNELS.get(getattr(state, "instance_class", type(None)))
 
 
 @overload(select, jit_options=INLINED)
 def _select(state, t, word):
-    kernel = _registered(state)
+    kernel = registered(state)
     return None if kernel is None else kernel.select
 
 
 @overload(update, jit_options=INLINED)
 def _update(state, arm, reward):
-    kernel = _registered(state)
+    kernel = registered(state)
     if kernel is not None and RANGE in state.fields:
         return _update_mapped
     return None if kernel is None else kernel.update
@@ -118,13 +131,13 @@ def _update(state, arm, reward):
 
 @overload(recommend, jit_options=INLINED)
 def _recommend(state):
-    kernel = _registered(state)
+    kernel = registered(state)
     return None if kernel is None else kernel.recommend
 
 
 @overload(_own_update, jit_options=INLINED)
 def _overloaded_own_update(state, arm, reward):
-    kernel = _registered(state)
+    kernel = registered(state)
     return None if kernel is None else kernel.update
 
 
