@@ -4,11 +4,13 @@ import pytest
 
 from rotting.bandit import groups
 from rotting.bandit.commit import Commits
+from rotting.bandit.core import planning
 from rotting.bandit.core import state as state_module
 from rotting.bandit.core.pending import PendingDecisions
 from rotting.bandit.core.state import BanditState
-from rotting.bandit.log import compacting
+from rotting.bandit.log import compacting, snapshotting
 from rotting.bandit.log.event_log import EventLog
+from rotting.bandit.log.snapshotting import row_of
 from rotting.bandit.log.stored import StoredLog
 from rotting.bandit.store.contract import Batch
 from rotting.testing import simulator
@@ -54,6 +56,54 @@ def test_outcomes_of_who_gave_up_are_not_given_to_others(monkeypatch):
                 ticket.settle([next(outcomes) for _ in ticket.requests])
 
     monkeypatch.setattr(groups.Group, "deliver", without_them)
+    assert any(words is not None for _, words, _ in simulator.failures(range(ENOUGH), company=True))
+
+
+def leaves_the_others_claimed(monkeypatch):
+    """Whoever shared a transaction with a caller that had no time left is not carried out by anybody else."""
+
+    def forgotten(commits, logs):
+        for log in logs:
+            commits._unfinished.pop(log, None)
+
+    monkeypatch.setattr(Commits, "_dissolve", forgotten)
+
+
+def tells_all(monkeypatch):
+    """What is wrong with one bandit is told to everybody who shares its transaction."""
+    tell = Commits._tell
+
+    def everybody(commits, logs, error):
+        tell(commits, commits.line.waiting(), error)
+
+    monkeypatch.setattr(Commits, "_tell", everybody)
+
+
+def carries_out_a_key_twice(monkeypatch):
+    """Two requests with one key, in one transaction, are both planned."""
+    decide = planning._Draft._decide
+
+    def forgets(draft, request):
+        choices = decide(draft, request)
+        if request.key not in draft._before:
+            del draft._keyed[request.key]
+        return choices
+
+    make = planning._Draft.__init__
+
+    def knows(draft, state, now, identifiers, facts):
+        make(draft, state, now, identifiers, facts)
+        draft._before = {None, *facts.keyed}
+
+    monkeypatch.setattr(planning._Draft, "__init__", knows)
+    monkeypatch.setattr(planning._Draft, "_decide", forgets)
+
+
+@pytest.mark.parametrize(
+    "plant", [leaves_the_others_claimed, tells_all, carries_out_a_key_twice], ids=lambda plant: plant.__name__
+)
+def test_a_planted_bug_is_found_in_company(monkeypatch, plant):
+    plant(monkeypatch)
     assert any(words is not None for _, words, _ in simulator.failures(range(ENOUGH), company=True))
 
 
@@ -147,8 +197,32 @@ def forgets_keys(monkeypatch):
     )
 
 
+def dates_snapshots_forward(monkeypatch):
+    """The row of a snapshot says that it includes one event more than it does."""
+    monkeypatch.setattr(snapshotting, "row_of", lambda seq, content: row_of(seq + 1, content))
+
+
+def forgets_what_waited(monkeypatch):
+    """Decisions that waited when the log was compacted are not looked up in the seal once they have a reward."""
+    question = StoredLog.question
+    monkeypatch.setattr(
+        StoredLog,
+        "question",
+        lambda log, decisions, keys, sealed: question(log, [each for each in decisions if each > sealed], keys, sealed),
+    )
+
+
+def takes_rewards_twice(monkeypatch):
+    """A reward that is given again is said to be new again."""
+    reward = planning._Draft._reward
+    monkeypatch.setattr(planning._Draft, "_reward", lambda draft, *given: reward(draft, *given) or True)
+
+
 MUTANTS = [
     applies_nothing,
+    dates_snapshots_forward,
+    forgets_what_waited,
+    takes_rewards_twice,
     forgets_keys,
     acknowledges_early,
     forgets_lost_answers,

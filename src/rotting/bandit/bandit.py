@@ -259,8 +259,12 @@ class Bandit:
         not wait for all of them.
         """
         settled, deadline = 0, Deadline(timeout)
-        while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
-            settled += len(some)
+        try:
+            while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
+                settled += len(some)
+        except StorageError as error:
+            error.may_be_written |= settled > 0
+            raise
         return settled
 
     def _change(self, plan: Planner, timeout: float | None = None) -> list[Event]:
@@ -329,7 +333,7 @@ class Bandit:
         events = self._change(bound(changes.setting_changes, changes=settings), timeout)
         changed = list(json.loads(events[0].details or "")) if events else []
         if "policy" in changed or "reward_range" in changed:
-            self.settings.warn_if_unsuited()
+            self._state.settings.warn_if_unsuited()
         return changed
 
     # Reading.

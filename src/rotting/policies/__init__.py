@@ -41,10 +41,15 @@ from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
+from rotting.policies.rotting_halving import RottingHalving
+from rotting.policies.rsr import RSR
+from rotting.policies.rucbe import RUCBE
+from rotting.policies.sequential_halving import SequentialHalving
 from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
 from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.ssucb import SSUCB
+from rotting.policies.successive_rejects import SuccessiveRejects
 from rotting.policies.swa import SWA
 from rotting.policies.tally_elimination import TallyElimination
 from rotting.policies.ucb1 import UCB1
@@ -73,6 +78,8 @@ __all__ = [
     "RAWUCB",
     "RGPTS",
     "RGPUCB",
+    "RSR",
+    "RUCBE",
     "SSUCB",
     "SWA",
     "UCB1",
@@ -105,9 +112,12 @@ __all__ = [
     "REdUCB",
     "Rexp3",
     "RisingElimination",
+    "RottingHalving",
+    "SequentialHalving",
     "SlidingWindowBetaThompson",
     "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
+    "SuccessiveRejects",
     "TallyElimination",
     "Uniform",
     "parse_policy",

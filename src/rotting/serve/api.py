@@ -30,7 +30,7 @@ from rotting.serve.errors import Busy
 from rotting.serve.problems import JSON, problem_of
 from rotting.serve.requests import BanditName, Decision, encode
 from rotting.serve.routing import Request, checked, route
-from rotting.serve.service import Service
+from rotting.serve.writer import Writer
 
 BANDIT, DECISION = "/v1/bandits/{bandit}", "/v1/decisions/{decision}"
 DECISIONS = f"{BANDIT}/decisions"
@@ -39,7 +39,7 @@ _KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
 _ONE = bodies.Decide()
 
 
-@route("POST", DECISIONS, "client", 201, 200, example={"n": 1}, takes_key=True)
+@route("POST", DECISIONS, "client", 201, 200, example={"n": 1}, takes_key=True, here=True)
 async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ONE) -> tuple[int, bodies.Decisions]:
     """Decide which arm to show."""
     wanted = library.Decide(int(body.n), body.among, request.only_header(b"idempotency-key"))
@@ -53,13 +53,13 @@ async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ON
         return 200, bodies.Decisions(decisions=[instead] * int(body.n))
 
 
-@route("POST", f"{DECISION}/shown", "client", 204)
+@route("POST", f"{DECISION}/shown", "client", 204, here=True)
 async def shown(request: Request, decision: Decision) -> None:
     """Log that a decision was shown."""
     await _report(request, Shown(decision))
 
 
-@route("PUT", f"{DECISION}/reward", "client", 201, 200, example={"value": 1.0})
+@route("PUT", f"{DECISION}/reward", "client", 201, 200, example={"value": 1.0}, here=True)
 async def reward(request: Request, decision: Decision, body: bodies.Reward) -> tuple[int, bodies.Accepted]:
     """Log the reward of a decision."""
     new = await _report(request, library.Reward(decision, body.value))
@@ -81,7 +81,7 @@ async def _bandit_of(request: Request, decision: str) -> str:
 
 @route(
     "POST", "/v1/events", "client",
-    example={"events": [{"kind": "reward", "decision": "ID", "value": 1.0}]}, described_body=bodies.Events,
+    example={"events": [{"kind": "reward", "decision": "ID", "value": 1.0}]}, described_body=bodies.Events, here=True,
 )  # fmt: skip
 async def events(request: Request, body: bodies.UncheckedEvents) -> bodies.Results:
     """Log many exposures and rewards."""
@@ -154,7 +154,7 @@ async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBand
         await service.directory.refresh(at_once=True)
         is_new = bandit not in service.directory.by_name
         await service.in_thread(make)
-        await service.directory.refresh(at_once=True)
+        await service.made()
     return 201 if is_new else 200, await show_bandit(request, bandit)
 
 
@@ -165,7 +165,7 @@ async def change_arms(request: Request, bandit: BanditName, body: bodies.ArmChan
     return await show_bandit(request, bandit)
 
 
-async def change(service: Service, bandit: str, changes: bodies.ArmChanges) -> None:
+async def change(service: Writer, bandit: str, changes: bodies.ArmChanges) -> None:
     """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
     await service.with_own(bandit, lambda opened: opened.change_arms(**msgspec.to_builtins(changes)))
     service.follower.want(bandit)
@@ -185,14 +185,14 @@ async def change_settings(request: Request, bandit: BanditName, body: bodies.Set
 # Reading.
 
 
-@route("GET", f"{BANDIT}/report", "reader")
+@route("GET", f"{BANDIT}/report", "reader", here=True)
 async def report(request: Request, bandit: BanditName) -> bodies.Report:
     """Say how the arms are doing."""
     found = await request.service.with_own(bandit, Bandit.report)
     return msgspec.convert(found, bodies.Report, from_attributes=True)
 
 
-@route("GET", f"{BANDIT}/events", "reader", kinds=tuple(_KINDS.values()))
+@route("GET", f"{BANDIT}/events", "reader", kinds=tuple(_KINDS.values()), here=True)
 async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> bodies.LogPage | Response:
     """Read the log: a page of it as JSON, or all of the rest as lines."""
     service, is_page = request.service, query.format == "json"

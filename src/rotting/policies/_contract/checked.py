@@ -30,7 +30,7 @@ class CheckedAgent:
         self._key = key
         self._t = self._asked = 0
         self._state = checked_arrays(policy.reserve(fresh_state(policy, n_arms), 1))
-        self._kernel = Kernel(*map(uncompiled, kernel_of(policy.State)[:2]))
+        self._kernel = Kernel(*map(uncompiled, kernel_of(policy.State)[:3]))
 
     def select(self) -> int:
         """Return the arm for the next round."""
@@ -63,6 +63,10 @@ class CheckedAgent:
         if not np.array_equal(before, self._state.pulls):
             counted = np.asarray(self._state.pulls).tolist()
             raise self._broken(f"update left pulls at {counted} in round {self._t}", f"{before.tolist()}")
+
+    def recommend(self) -> int:
+        """Return the arm to stay with from now on."""
+        return int(self._guarded("recommend", self._with_locks("recommend changes pulls")))
 
     def _with_locks(self, why: str, counted: tuple[int, int] | None = None) -> Any:
         """Return the state, of which pulls (but for the one that is counted) and settings cannot be written."""
