@@ -8,6 +8,10 @@ nothing. Of the state's fields two have a meaning for everybody:
 | `pulls` | int64, one count per arm: how often each was pulled. Every state has it |
 | `settings` | what the policy was told; never changes |
 
+A policy that `sees` something of each round, such as which arms are eligible, has fields of these names, too: who plays
+it writes there what the problem shows (`rotting.problems.kernel`) before `select` and `update` are called. Where a
+problem shows nothing, they keep what `initial_state` and `update` write. Rewards of such a policy cannot be late.
+
 * `select(state, t, word) -> arm`: the arm for round t = 1, 2, ...; `word` is a random 64-bit number, fresh in every
   round, from which a randomised policy derives as many uniform numbers as it needs (`rotting.randomness.uniform`);
 * `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`.
@@ -41,11 +45,17 @@ class Kernel(NamedTuple):
 
 # Never shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
 _KERNELS: dict[type, Kernel] = {}
+_SEES: dict[type, tuple[str, ...]] = {}
 
 
-def register(state_class: type, kernel: Kernel) -> None:
-    """Make these the functions for states of this class."""
-    _KERNELS[state_class] = kernel
+def register(state_class: type, kernel: Kernel, sees: tuple[str, ...] = ()) -> None:
+    """Make these the functions for states of this class, and the fields that are written before they are called."""
+    _KERNELS[state_class], _SEES[state_class] = kernel, sees
+
+
+def sees(state_class: type) -> tuple[str, ...]:
+    """Return the fields of states of this class that a player writes in every round."""
+    return _SEES.get(state_class, ())
 
 
 def kernel_of(state_class: type) -> Kernel:
