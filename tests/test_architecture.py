@@ -242,10 +242,11 @@ def test_only_stores_know_a_database():
 
 def test_from_outside_only_the_doors_of_the_bandit_are_used():
     doors = {"bandit", "bandit.store"}
+    inside = ("bandit", "testing.simulator")  # the simulator is a test of what lies behind the door
     crossing = [
         f"{module} imports {name}"
         for module, imported in modules().items()
-        if not module.startswith("bandit")
+        if not module.startswith(inside)
         for name, _ in imported
         if name.startswith("bandit.") and known(name, modules()) not in doors
     ]

@@ -16,7 +16,7 @@ import pytest
 from rotting import Bandit
 from rotting.bandit import open_store
 from rotting.bandit.core import clocks
-from rotting.serve import keys
+from rotting.serve import keys, together
 from serving import (
     bearer,
     client,
@@ -289,9 +289,10 @@ def test_a_clock_that_jumps_does_no_harm(client, monkeypatch):
         bandit.verify()
 
 
-def test_a_queue_that_is_full_refuses_instead_of_growing(sqlite):
+def test_a_queue_that_is_full_refuses_instead_of_growing(sqlite, monkeypatch):
+    monkeypatch.setattr(together, "LONGEST_QUEUE", 0)
     make_bandit(sqlite)
-    with serving(sqlite, longest_queue=0) as client:
+    with serving(sqlite) as client:
         reply = client.post("/v1/bandits/hero/decisions")
         flag = client.post("/ofrep/v1/evaluate/flags/hero")
     assert (reply.status_code, reply.headers["retry-after"]) == (503, "1")

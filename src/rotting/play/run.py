@@ -94,7 +94,8 @@ class Run:
         """Return the reward of the next pull, which is of this arm."""
         arm = whole_number("arm", arm, minimum=0, maximum=self.problem.n_arms - 1)
         if not self.eligible[arm]:
-            raise BadValue("may not be pulled now", name="arm", value=arm, expected=f"one of {self.eligible.nonzero()[0]}")
+            able = self.eligible.nonzero()[0].tolist()
+            raise BadValue("may not be pulled now", name="arm", value=arm, expected=f"one of {able}")
         return float(self.mean_and_reward(arm)[1])
 
     def mean_and_reward(self, arm: int) -> tuple[float, float]:

@@ -158,7 +158,7 @@ class RecoveringSoftmax(
 
     gamma: float = parameter(0.017, minimum=0, doc="by how much a lift is less if the arm was shown a moment ago")
     half_life: float = parameter(15.0, above=0, doc="after what rest half of that is left")
-    tau: float = parameter(0.0025, above=0, doc="temperature: how much worse an arm is that is drawn e times less often")
+    tau: float = parameter(0.0025, above=0, doc="how much worse an arm is that is drawn e times less often")
     prior: float = parameter(1e5, minimum=0, doc="how many rounds the plain mean counts as")
     least: float = parameter(0.005, minimum=0, maximum=1, doc="probabilities below this are left out")
     rates: bool = parameter(False, choices=(False, True), doc="whether an arm's score is its mean reward, not its lift")

@@ -44,10 +44,10 @@ def memory_of(owner: object, kind: type, given: Any, n_arms: int) -> Any:
     memory = part_of(owner, kind, given, "initial_memory")
     for name, dtype in {"pulls": np.int64, **SHOWN_TYPES}.items():
         array = getattr(memory, name, None)
-        if name not in memory._fields or (is_per_arm(array, dtype, n_arms) and not (name == "pulls" and array.any())):
+        if name not in memory._fields or (is_per_arm(array, dtype, n_arms) and (name != "pulls" or not np.any(array))):
             continue
         shown = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
-        zeros = f" of zeros: np.zeros(n_arms, np.int64)" if name == "pulls" else ""
+        zeros = " of zeros: np.zeros(n_arms, np.int64)" if name == "pulls" else ""
         expected = f"{np.dtype(dtype)}[{n_arms}]{zeros}"
         raise KernelError(f"memory.{name} is {shown}", owner=str(owner), expected=expected)
     return memory

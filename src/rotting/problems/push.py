@@ -83,8 +83,8 @@ class Push(Dynamics, arrays=PushArrays, memory=PushMemory, value=value, pulled=p
     """Each user gets one notification a day, of a template that suits them on that day; who saw it lately minds.
 
     Round t is for user (t - 1) mod `users`, on day (t - 1) // users. Template a suits an active user on a day with
-    probability `shares_active[a]`, others with `shares[a]`; if none does, one is drawn that will do. The user comes back
-    with probability rate (1 + lift - gamma 0.5^(d / half_life)), d days after they last saw the template (never: no
+    probability `shares_active[a]`, others with `shares[a]`; if none does, one is drawn that will do. The user comes
+    back with probability rate (1 + lift - gamma 0.5^(d / half_life)), d days after they last saw the template (never: no
     penalty); rate is `rate_active` or `rate`, and the lift is the template's curve on that day.
 
     Policies are shown which arms are `eligible`, and d of each arm (`rest`).
@@ -106,7 +106,7 @@ class Push(Dynamics, arrays=PushArrays, memory=PushMemory, value=value, pulled=p
     users: int = parameter(1000, minimum=1, maximum=10**7, doc="how many users there are")
     gamma: float = parameter(0.017, minimum=0, doc="by how much a template is worse that was seen a moment ago")
     half_life: float = parameter(15.0, above=0, doc="after how many days half of that is left")
-    shares: tuple[float, ...] = parameter((1.0,), raw=True, doc="how often each template suits users who are not active")
+    shares: tuple[float, ...] = parameter((1.0,), raw=True, doc="how often a template suits users who are not active")
     shares_active: tuple[float, ...] = parameter((1.0,), raw=True, doc="how often it suits active users")
     active: float = parameter(0.1, minimum=0, maximum=1, doc="the share of users who are active")
     rate_active: float = parameter(0.4, minimum=0, doc="how often active users come back")

@@ -24,4 +24,5 @@
 | `routing` | routes: what is served where, to whom, and with which bodies. They answer requests and describe the API |
 | `running` | listening: uvicorn with our limits, one process or several, and what is said when it is ready |
 | `service` | everything that a running server holds, and its life from the start to the end |
+| `together` | what is asked in one turn of the event loop goes to the database together: one call for each bandit |
 """

@@ -17,12 +17,10 @@ from rotting.bandit import (
     BanditError,
     Bandits,
     Choice,
-    DamagedLog,
     Key,
     Measurement,
     Outcome,
     Request,
-    UnknownBandit,
     is_shared,
     open_store,
     warm_up,
@@ -35,12 +33,12 @@ from rotting.serve.keys import read_keys
 from rotting.serve.lanes import Lane, Shared
 from rotting.serve.metrics import Metrics
 from rotting.serve.problems import note
+from rotting.serve.together import Carrier, Together
 
 Result = TypeVar("Result")
 
 READING_THREADS = 2  # for reports, logs, pages and administration, none of which must be quick
 WARMED_BANDITS = 100  # opened and compiled before the first request
-PATIENCE = 10.0  # seconds that a request may wait for the database and for other servers
 REMEMBERED_REASONS = 50  # of the last decisions of a bandit, which the log does not hold
 CONNECTIONS = 4  # to a database that is shared with others: while one waits for them, the others go on
 
@@ -58,12 +56,12 @@ class Options:
     workers: int = 1
     patience: float = 10.0  # seconds in which the head of a request must arrive, and its body
     keys_seconds: float = 1.0  # after which a key that was added or revoked elsewhere is known here
-    longest_queue: int = 10_000  # requests that may wait for the database
 
 
 class Service:
     """Everything that a running server holds. What talks to the database does so outside the event loop."""
 
+    carrier: Carrier
     bandits: Bandits  # which write; their queue commits together what many clients ask for
 
     def __init__(self, options: Options):
@@ -74,10 +72,9 @@ class Service:
         self.directory = Directory(self.quick)
         self.follower = Follower(self.following, self.directory)
         process = str(os.getpid()) if options.workers > 1 else ""
-        self.metrics = Metrics(lambda: self.waiting, self.follower, process)
+        self.metrics = Metrics(lambda: self.carrier.waiting, self.follower, process)
         self.shared = Shared()
         self.reasons: dict[str, deque[Choice]] = defaultdict(lambda: deque(maxlen=REMEMBERED_REASONS))
-        self.waiting = 0  # requests that have not been answered
         self.making = asyncio.Lock()  # of whoever makes a bandit
         self.closing = False
         self._threads = ThreadPoolExecutor(READING_THREADS, "rotting-reader")
@@ -90,6 +87,7 @@ class Service:
         await self.directory.refresh(at_once=True)
         connections = CONNECTIONS if is_shared(self.options.url) else 1
         self.bandits = Bandits(self.options.url, connections, lambda bandit: bandit.observe(self._note))
+        self.carrier = Together(self.bandits, self._remember)
         await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for
         for name in list(self.directory.by_name)[:WARMED_BANDITS]:
             with contextlib.suppress(BanditError):  # a damaged one is reported to those who ask for it
@@ -119,23 +117,16 @@ class Service:
             self.metrics.committed(measured.seconds, measured.requests)
             self.follower.want(measured.bandit)
 
-    async def exchange(self, bandit: str, requests: Sequence[Request]) -> list[Outcome]:
-        """Return the outcomes of some requests, once they are durable."""
-        if self.closing or self.waiting + len(requests) > self.options.longest_queue:
-            why = "the server is shutting down" if self.closing else f"{self.waiting} requests wait for the database"
-            raise Busy(why, hint="try again later")
-        self.waiting += len(requests)
-        try:
-            try:
-                outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
-            except (DamagedLog, UnknownBandit):  # it was deleted, and perhaps made again; nothing was written
-                outcomes = await self.bandits.exchange(bandit, requests, PATIENCE)
-        finally:
-            self.waiting -= len(requests)
+    def _remember(self, bandit: str, outcomes: list[Outcome]) -> None:
         for outcome in outcomes:
             if isinstance(outcome, list):
                 self.reasons[bandit].extend(outcome)
-        return outcomes
+
+    async def exchange(self, bandit: str, requests: Sequence[Request]) -> list[Outcome]:
+        """Return the outcomes of some requests, once they are durable."""
+        if self.closing:
+            raise Busy("the server is shutting down", hint="try again later")
+        return await self.carrier.exchange(bandit, requests)
 
     async def ask(self, bandit: str, request: Request) -> Any:
         """Return the outcome of a request, once it is durable."""

@@ -18,6 +18,7 @@ from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
 from rotting.policies._contract.kernel import decide, learn, learn_many
+from rotting.policies._contract.probable import REPLAYS, probabilities_of, replay_key
 from rotting.policies._contract.states import fresh_state
 from rotting.policies._contract.views import view_of
 from rotting.problems.kernel import ELIGIBLE, REST
@@ -184,6 +185,44 @@ class Agent:
             if rests.shape != (self._n_arms,) or not (rests >= 0).all():
                 raise BadValue(name=REST, value=rest, expected=f"{self._n_arms} numbers >= 0, one for each arm")
             self._state.rest[:] = rests
+
+    def probabilities(self, replays: int = REPLAYS) -> np.ndarray:
+        """Return the probability of each arm in the next round: exact, or a share of the draw and of `replays` others.
+
+        They are exact where the policy `tells_probabilities`. A share is never below 1 / (replays + 1) for the arm that
+        `select()` gives; asked twice, it is the same.
+
+        Examples
+        --------
+        >>> from rotting import EpsilonGreedy
+        >>> EpsilonGreedy(epsilon=0.2).start(n_arms=4, seed=1).probabilities()
+        array([0.85, 0.05, 0.05, 0.05])
+        """
+        return self.probabilities_among(range(self._n_arms), self._key, whole_number("replays", replays, minimum=0))
+
+    def probabilities_among(self, arms: Sequence[int], key: np.uint64, replays: int = REPLAYS) -> np.ndarray:
+        """Return the probability of each of `arms` (increasing) if only they existed; `key` as in `select_among`."""
+        from rotting.policies._contract.saving import same_states
+
+        view, found = view_of(self.policy, self._state, arms), np.empty(len(arms))
+        if ELIGIBLE in self.policy.sees and len(arms) < self._n_arms:
+            view.eligible[:] = 1
+        fill, t = probabilities_of.compiled_for(view), self._t + 1
+        with compile_errors_in_short(self.policy):
+            fill(view, t, key, replays, found)
+            if not self.policy.tells_probabilities and replays:
+                fresh = view_of(self.policy, self._state, arms)
+                if not same_states(self.policy, view, fresh):  # `select` has kept a plan
+                    fill(fresh, t, key, 0, found)
+                    draw = np.empty(len(arms))
+                    for replay in range(replays):
+                        fresh = view_of(self.policy, self._state, arms)
+                        fill(fresh, t, np.uint64(replay_key(key, replay)), 0, draw)
+                        found += draw
+                    found /= replays + 1
+        if not (abs(found.sum() - 1.0) <= 1e-9 and (found >= 0.0).all()):
+            raise self._broken(f"probabilities gave {found.tolist()}, which are not probabilities of the arms")
+        return found
 
     def explain_among(self, arms: Sequence[int]) -> Explanation:
         """Explain the next decision if only `arms` existed; verdicts speak of them by their places in `arms`."""

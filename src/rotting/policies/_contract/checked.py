@@ -31,7 +31,7 @@ class CheckedAgent:
         self._key = key
         self._t = self._asked = 0
         self._state = checked_arrays(policy.reserve(fresh_state(policy, n_arms), 1))
-        self._kernel = Kernel(*map(uncompiled, kernel_of(policy.State)))
+        self._kernel = Kernel(*map(uncompiled, kernel_of(policy.State)[:2]))
 
     @property
     def state(self) -> Any:

@@ -1,6 +1,6 @@
 """The kernel contract: what a policy brings, and the compiled code that calls it.
 
-A policy brings a state, a NamedTuple of NumPy arrays (or of such tuples), and two plain functions over it that allocate
+A policy brings a state, a NamedTuple of NumPy arrays (or of such tuples), and plain functions over it that allocate
 nothing. Of the state's fields two have a meaning for everybody:
 
 | field | meaning |
@@ -14,12 +14,15 @@ problem shows nothing, they keep what `initial_state` and `update` write. Reward
 
 * `select(state, t, word) -> arm`: the arm for round t = 1, 2, ...; `word` is a random 64-bit number, fresh in every
   round, from which a randomised policy derives as many uniform numbers as it needs (`rotting.randomness.uniform`);
-* `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`.
+* `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`;
+* `probabilities(state, t, out)`, of randomised policies that have a closed form: fill `out` with the probability that
+  `select(state, t, word)` gives each arm, over random words. It writes to nothing else.
 
 A kernel belongs to its policy. Each policy class has a class of states of its own (`Policy.State`, derived from the
 NamedTuple it was given), and compiled code finds the policy's functions by that class. So policies that share a
 NamedTuple, subclasses, and notebook cells that are run again never get each other's functions. Compiled code calls the
-generic `select` and `update` of this module: one compiled loop, kept on disk, serves every policy.
+generic `select` and `update` of this module: one compiled loop, kept on disk, serves every policy. `probable` has the
+generic form of `probabilities`.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry, helper
@@ -37,10 +41,11 @@ RANGE = "reward_range"
 
 
 class Kernel(NamedTuple):
-    """The two functions of a policy, uncompiled."""
+    """The functions of a policy, uncompiled."""
 
     select: Callable[..., Any]
     update: Callable[..., Any]
+    probabilities: Callable[..., Any] | None = None  # `certain` where the word is not used
 
 
 # Never shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
@@ -73,6 +78,14 @@ def update(state, arm, reward):
     _KERNELS[type(state)].update(state, arm, mapped(state, reward) if RANGE in state._fields else reward)
 
 
+def certain(state, t, out):
+    """Fill in the probabilities of a policy that is not randomised: 1 for its choice."""
+    out[:] = 0.0
+    arm = select(state, t, np.uint64(0))
+    if 0 <= arm < len(out):
+        out[arm] = 1.0
+
+
 def mapped(state, reward):
     """Return a reward on the scale on which the policy's range is [0, 1]; one that is there already keeps its bits."""
     low = state.reward_range[0]
@@ -90,20 +103,20 @@ def _own_update(state, arm, reward):
     """Learn from a mapped reward."""
 
 
-def _registered(state: Any) -> Kernel | None:
+def registered(state: Any) -> Kernel | None:
     """Return the kernel for this numba type, or None (numba then reports that nothing fits)."""
     return _KERNELS.get(getattr(state, "instance_class", type(None)))
 
 
 @overload(select, jit_options=INLINED)
 def _select(state, t, word):
-    kernel = _registered(state)
+    kernel = registered(state)
     return None if kernel is None else kernel.select
 
 
 @overload(update, jit_options=INLINED)
 def _update(state, arm, reward):
-    kernel = _registered(state)
+    kernel = registered(state)
     if kernel is not None and RANGE in state.fields:
         return _update_mapped
     return None if kernel is None else kernel.update
@@ -111,7 +124,7 @@ def _update(state, arm, reward):
 
 @overload(_own_update, jit_options=INLINED)
 def _overloaded_own_update(state, arm, reward):
-    kernel = _registered(state)
+    kernel = registered(state)
     return None if kernel is None else kernel.update
 
 

@@ -68,6 +68,8 @@ class Policy(Parameters):
     ----------
     state, select, update
         The kernel.
+    probabilities
+        Of a randomised policy with a closed form: the part of the kernel that tells the probability of each arm.
     randomised
         Whether `select` uses its random word: what it chooses then depends on the seed.
     filters
@@ -123,11 +125,12 @@ class Policy(Parameters):
         state: type | None = None,
         select: Callable[..., int] | None = None,
         update: Callable[..., None] | None = None,
+        probabilities: Callable[..., None] | None = None,
         abstract: bool = False,
         **traits: Unpack[Traits],
     ) -> None:
         super().__init_subclass__()
-        given = {"state": state, "select": select, "update": update}
+        given = {"state": state, "select": select, "update": update, "probabilities": probabilities}
         for part, of_part in _TRAITS_OF.items():
             for name in of_part if given[part] is not None else ():
                 setattr(cls, name, getattr(Policy, name))
@@ -190,6 +193,11 @@ class Policy(Parameters):
 
         Shapes, types, `pulls`, `settings` and scratch fields are checked for all policies; this is for the rest.
         """
+
+    @property
+    def tells_probabilities(self) -> bool:
+        """Whether it knows the probability of each choice: it has a closed form, or leaves nothing to chance."""
+        return self._kernel is not None and self._kernel.probabilities is not None
 
     @property
     def explains(self) -> bool:
