@@ -35,7 +35,7 @@ class RecoveringSoftmaxState(NamedTuple):
 
 def select(state, t, word):
     """Draw an eligible arm from the softmax."""
-    left, last = uniform(word, 0) * _weigh(state), 0
+    left, last = uniform(word, 0) * _weigh(state, state.chances), 0
     for arm in range(len(state.pulls)):
         if state.eligible[arm] == 1:
             left -= state.chances[arm]
@@ -45,10 +45,23 @@ def select(state, t, word):
     return last
 
 
+def probabilities(state, t, out):
+    """Fill in the softmax."""
+    _soften(state, out)
+
+
 @helper
-def _weigh(state):
+def _soften(state, out):
+    """Write the probabilities."""
+    total = _weigh(state, out)
+    for arm in range(len(out)):
+        out[arm] /= total
+
+
+@helper
+def _weigh(state, chances):
     """Write to `chances` what the probabilities are proportional to; return the sum."""
-    settings, chances, best, total = state.settings, state.chances, -np.inf, 0.0
+    settings, best, total = state.settings, -np.inf, 0.0
     for arm in range(len(chances)):
         chances[arm] = state.scores[arm]
         if settings[GAMMA] > 0.0:
@@ -63,11 +76,11 @@ def _weigh(state):
 
 def update(state, arm, reward):
     """Add a round to the sums of all arms that were eligible in it, and score them."""
-    total = _weigh(state)  # nothing changed since `select`: these are the probabilities that it drew from
+    _soften(state, state.chances)  # nothing changed since `select`: it drew from these
     if state.eligible[arm] == 1:
         for other in range(len(state.pulls)):
             if state.eligible[other] == 1:
-                chance = state.chances[other] / total
+                chance = state.chances[other]
                 sums = state.sent if other == arm else state.kept
                 _add(sums, other, chance if other == arm else 1.0 - chance, reward, state.settings[LEAST])
                 state.offered[ROUNDS, other] += 1.0
@@ -120,6 +133,7 @@ class RecoveringSoftmax(
     state=RecoveringSoftmaxState,
     select=select,
     update=update,
+    probabilities=probabilities,
     randomised=True,
     sees=("eligible", "rest"),
     scratch=("chances",),
@@ -130,8 +144,8 @@ class RecoveringSoftmax(
     """Draw an eligible arm with probability proportional to exp((lift - gamma 0.5^(d / half_life)) / tau).
 
     d is how long ago the arm was shown to whoever is next: `rest`, as the problem (or `Agent.see`) says, or else the
-    rounds since its last pull. The lift of an arm is (mu+ - mu-) / mu-, from rounds in which it was eligible: mu+ is the
-    mean reward where it was pulled, mu- where another was, each reward weighted by the inverse of its probability.
+    rounds since its last pull. The lift of an arm is (mu+ - mu-) / mu-, from rounds in which it was eligible: mu+ is
+    the mean reward where it was pulled, mu- where another was, each reward weighted by the inverse of its probability.
     Both are shrunk to the arm's plain mean mu over all these rounds, (n mu+ + prior mu) / (n + prior), n being Kish's
     effective sample size. Probabilities below `least` are left out.
 
@@ -160,7 +174,7 @@ class RecoveringSoftmax(
     half_life: float = parameter(15.0, above=0, doc="after what rest half of that is left")
     tau: float = parameter(0.0025, above=0, doc="how much worse an arm is that is drawn e times less often")
     prior: float = parameter(1e5, minimum=0, doc="how many rounds the plain mean counts as")
-    least: float = parameter(0.005, minimum=0, maximum=1, doc="probabilities below this are left out")
+    least: float = parameter(0.005, minimum=1e-6, maximum=1, doc="probabilities below this are left out")
     rates: bool = parameter(False, choices=(False, True), doc="whether an arm's score is its mean reward, not its lift")
 
     def initial_state(self, n_arms: int) -> RecoveringSoftmaxState:

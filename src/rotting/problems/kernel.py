@@ -15,8 +15,8 @@ keep these fields up to date:
 
 | field | meaning |
 |---|---|
-| `eligible` | int64, 1 for each arm that may be pulled and 0 for the others. At least one may; who pulls another is stopped |
-| `rest` | float64, how long each arm has not been shown to whoever is next, in units of the problem's own; infinity: never |
+| `eligible` | int64, 1 for each arm that may be pulled, one at least, and 0 for others, whose pull stops a run |
+| `rest` | float64, for how long each arm has not been shown to whoever is next; infinity: never |
 
 A noise can also be drawn in two steps (the package's plain ones are): `standard(problem, arm, key, n)`, which needs no
 mean, and `around(problem, arm, mean, standard) -> reward`. The first step is then taken ahead of time, and once for all

@@ -84,8 +84,8 @@ class Push(Dynamics, arrays=PushArrays, memory=PushMemory, value=value, pulled=p
 
     Round t is for user (t - 1) mod `users`, on day (t - 1) // users. Template a suits an active user on a day with
     probability `shares_active[a]`, others with `shares[a]`; if none does, one is drawn that will do. The user comes
-    back with probability rate (1 + lift - gamma 0.5^(d / half_life)), d days after they last saw the template (never: no
-    penalty); rate is `rate_active` or `rate`, and the lift is the template's curve on that day.
+    back with probability rate (1 + lift - gamma 0.5^(d / half_life)), d days after they last saw the template (never:
+    no penalty); rate is `rate_active` or `rate`, and the lift is the template's curve on that day.
 
     Policies are shown which arms are `eligible`, and d of each arm (`rest`).
 

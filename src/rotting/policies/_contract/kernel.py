@@ -8,15 +8,15 @@ nothing. Of the state's fields two have a meaning for everybody:
 | `pulls` | int64, one count per arm: how often each was pulled. Every state has it |
 | `settings` | what the policy was told; never changes |
 
-A policy that `sees` something of each round, such as which arms are eligible, has fields of these names, too: who plays
-it writes there what the problem shows (`rotting.problems.kernel`) before `select` and `update` are called. Where a
-problem shows nothing, they keep what `initial_state` and `update` write. Rewards of such a policy cannot be late.
-
 * `select(state, t, word) -> arm`: the arm for round t = 1, 2, ...; `word` is a random 64-bit number, fresh in every
   round, from which a randomised policy derives as many uniform numbers as it needs (`rotting.randomness.uniform`);
 * `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`;
 * `probabilities(state, t, out)`, of randomised policies that have a closed form: fill `out` with the probability that
   `select(state, t, word)` gives each arm, over random words. It writes to nothing else.
+
+A policy that `sees` something of each round, such as which arms are eligible, has fields of these names, too: who plays
+it writes there what the problem shows (`rotting.problems.kernel`) before `select` and `update` are called. Where a
+problem shows nothing, they keep what `initial_state` and `update` write. Rewards of such a policy cannot be late.
 
 A kernel belongs to its policy. Each policy class has a class of states of its own (`Policy.State`, derived from the
 NamedTuple it was given), and compiled code finds the policy's functions by that class. So policies that share a

@@ -18,8 +18,8 @@ from rotting._core.compiling import belongs_to_package
 from rotting._core.defining import check_arrays, leaves
 from rotting.errors import BadValue, KernelError, RottingError, literal
 from rotting.policies._contract.kernel import kernel_of
-from rotting.problems.curve_kernels import CurveArrays
 from rotting.problems.contract import is_per_arm
+from rotting.problems.curve_kernels import CurveArrays
 from rotting.problems.kernel import SHOWN_TYPES, ProblemArrays
 
 if TYPE_CHECKING:
