@@ -38,6 +38,7 @@ from rotting.policies.oracle import Oracle
 from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.raw_ucb_plus import RAWUCBPlus
+from rotting.policies.recovering_softmax import RecoveringSoftmax
 from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rgp_ts import RGPTS
@@ -116,6 +117,7 @@ __all__ = [
     "RAWUCBPlus",
     "REdUCB",
     "RLessUCB",
+    "RecoveringSoftmax",
     "Rexp3",
     "RisingElimination",
     "RottingRejects",
