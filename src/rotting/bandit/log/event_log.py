@@ -42,6 +42,8 @@ def warm_up(policy: Policy) -> None:
     """Compile or load the kernels of a policy, so that nobody waits for it later."""
     agent = policy.start(2)
     agent.select_among((0, 1), np.uint64(0))
+    if policy.randomised and policy.tells_probabilities:
+        agent.probabilities_among((0, 1), np.uint64(0))
     with contextlib.suppress(RottingError):  # a policy may want other rewards
         agent.update(0, 0.0)
         agent.update_many([0, 1], [0.0, 0.0])
