@@ -216,9 +216,13 @@ def _gains(diagnosis: Diagnosis) -> Iterator[str]:
     advice, exposures = diagnosis.recommended, diagnosis.gain_exposures
     caption = (
         f"Over the next {exposures:,} exposures, beginning with the arms as they are now, against "
-        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals."
+        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals: it rests on the "
+        "model of the arms. An experiment in which a share of exposures is random, or a policy beside what is done "
+        "now, would tell."
     )
     yield "<h2>What would be gained</h2>"
+    if diagnosis.beside:
+        yield diagnosis.beside.section()
     if advice is not None and advice.label != KEEP:
         gain = diagnosis.gain_of(advice.played_as).gain
         earned = amount(gain, diagnosis, lambda value: f"{exposures / PER * value:,.0f}")
