@@ -173,11 +173,9 @@ def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
     ]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
     small = 10 ** (1 - decimals)
-
-    def written(value: float) -> str:
-        return money(figures(value) if 0 < abs(value) < small else f"{value:,.{decimals}f}", diagnosis.currency)
-
-    return written
+    return lambda value: money(
+        figures(value) if 0 < abs(value) < small else f"{value:,.{decimals}f}", diagnosis.currency
+    )
 
 
 def _decimals(apart: float) -> int:
