@@ -290,3 +290,33 @@ class First:
 def test_no_index_of_a_problem_leads_beyond_an_array(policy, own):
     with pytest.raises(KernelError, match="a kernel uses an index beyond the end"):
         simulate(policy, Problem([0.5, 0.4], horizon=2 * LATE, **own), runs=1, progress=False)
+
+
+def value_that_writes(problem, memory, arm, t):
+    memory.table[arm] += 1.0  # the line
+    return memory.table[arm]
+
+
+def noise_of_chance(problem, arm, mean, key, n):
+    return mean + np.random.random()  # noqa: NPY002 (it is what compiled code knows)
+
+
+@dataclass(frozen=True)
+class WritingValue(Dynamics, memory=Table, value=value_that_writes):
+    def initial_memory(self, n_arms):
+        return Table(np.zeros(n_arms, np.int64), np.zeros(n_arms))
+
+
+class OfChance(Noise, draw=noise_of_chance):
+    pass
+
+
+def test_looking_at_an_arm_changes_nothing():
+    """The Oracle, and `Run.values`, look at arms that are not pulled."""
+    with pytest.raises(KernelError, match=f"value changes nothing.*line {line_of(value_that_writes)}:"):
+        simulate(UCB1(), Problem([0.5, 0.4], dynamics=WritingValue(), sigma=0.1), horizon=9, runs=1, progress=False)
+
+
+def test_the_same_pull_pays_the_same():
+    with pytest.raises(KernelError, match="draw gives another reward when it is asked again in round 1"):
+        simulate(UCB1(), Problem([0.5, 0.4], noise=OfChance()), horizon=9, runs=1, progress=False)
