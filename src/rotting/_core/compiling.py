@@ -47,6 +47,8 @@ _KERNEL_SOURCES = (
     "play/gpu",
     "play/late.py",
     "play/loop.py",
+    "play/shown.py",
+    "value/along.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +16,8 @@ _LONGEST = 16_000_000
 
 # Names, and what makes the object that each stands for.
 Known = Mapping[str, Callable[..., Any]]
+
+_signature = functools.lru_cache(256)(inspect.signature)
 
 
 def parse_call(text: str, known: Known, what: str, nested: Known) -> Any:
@@ -98,14 +101,15 @@ def _value(node: ast.expr, nested: Known) -> Any:
 
 
 def _check_arguments(name: str, make: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> None:
-    allowed = inspect.signature(make).parameters
+    signature = _signature(make)
+    allowed = signature.parameters
     for key in named:
         if key not in allowed:
             raise ParseError(
                 "is not a parameter", owner=name, name=key, hint=_suggestion(key, allowed, "its parameters are")
             )
     try:
-        inspect.signature(make).bind(*positional, **named)
+        signature.bind(*positional, **named)
     except TypeError as error:
         raise ParseError(str(error), owner=name, hint=f"its parameters are {', '.join(allowed) or 'none'}") from None
 

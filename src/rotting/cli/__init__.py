@@ -10,6 +10,7 @@ answers at once.
 | `bandit_upkeep` | `rotting bandit history`, `compact`, `delete`, `segments`: a bandit's life after the first day |
 | `compare` | `rotting compare` |
 | `diagnose` | `rotting diagnose` |
+| `evaluate` | `rotting evaluate` |
 | `options` | what commands ask the user for: shared options, and errors about what was given |
 | `output` | files that commands write, checked before the work begins |
 | `paper` | `rotting paper` |
@@ -39,6 +40,7 @@ from rotting.cli import (
     bandit_upkeep,
     compare,
     diagnose,
+    evaluate,
     paper,
     policies,
     problems,
@@ -129,6 +131,7 @@ for command in (
     results.results,
     tune.tune,
     diagnose.diagnose,
+    evaluate.evaluate,
     paper.paper,
     warm_up.warm_up,
 ):

@@ -36,6 +36,7 @@ TRACES = {
     "actions": Traced(("t",), np.int32, "actions", "the arm of each round"),
     "rewards": Traced(("t",), np.float64, "rewards", "the reward of each round's pull, whenever it arrives"),
     "pulls": Traced(("round", "arm"), np.int64, "pulls_over_time", "pulls of each arm up to each recorded round"),
+    "recommended": Traced(("round",), np.int32, "recommended", "the arm recommended after each recorded round"),
 }
 
 
@@ -64,6 +65,7 @@ class Trace(NamedTuple):
     actions: np.ndarray  # int32 [run, t]: the arm of each round
     rewards: np.ndarray  # float64 [run, t]: its reward, whenever it arrives
     pulls: np.ndarray  # int64 [run, recorded round, arm]: pulls up to each recorded round
+    recommended: np.ndarray  # int32 [run, recorded round]: the arm to stay with after it
 
 
 def new_pending(delay: Delay, n_arms: int, horizon: int) -> Pending:

@@ -13,6 +13,7 @@ from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
 from rotting.policies._contract.one_by_one import check_place, place_of_current
 from rotting.policies._contract.policy import Policy, StateTuple
+from rotting.policies._contract.probable import mixed
 from rotting.policies._contract.told import horizon_parameter
 from rotting.policies.ucb_tp import learn
 
@@ -39,6 +40,11 @@ def select(state, t, word):
     if state.block[PASSED] == 0:
         state.block[GUESS] = _drawn(state, uniform(word, 0))
     return place_of_current(state.numbers, state.here)
+
+
+def probabilities(state, t, out):
+    """Give the current arm probability 1: chance decides about guesses only."""
+    mixed(out, place_of_current(state.numbers, state.here), 0.0)
 
 
 @helper
@@ -92,6 +98,7 @@ class AUCBTP(
     state=AUCBTPState,
     select=select,
     update=update,
+    probabilities=probabilities,
     randomised=True,
     shared_memory=True,
     made_for="many arms",

@@ -12,7 +12,7 @@ from rotting.errors import DamagedFile
 from rotting.policies._contract.one_by_one import check_place, move_on
 from rotting.policies._contract.policy import StateTuple
 from rotting.policies._windows.history import History, append, check_history, empty_history, reserve
-from rotting.policies.aucb_tp import AUCBTP, GUESS, PASSED, end_block, select
+from rotting.policies.aucb_tp import AUCBTP, GUESS, PASSED, end_block, probabilities, select
 from rotting.policies.ucbt_asw import has_low_window
 
 
@@ -47,7 +47,15 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class AUCBTASW(AUCBTP, state=AUCBTASWState, select=select, update=update, randomised=True, keeps_history=True):
+class AUCBTASW(
+    AUCBTP,
+    state=AUCBTASWState,
+    select=select,
+    update=update,
+    probabilities=probabilities,
+    randomised=True,
+    keeps_history=True,
+):
     """Play UCBT-ASW in blocks of H = ceil(sqrt(T)) rounds, each with a delta drawn by Exp3 from 1, 1/2, 1/4, ...
 
     There are B = ceil(log2 H) such guesses (at least one). A block begins with a new arm, and leaves arms when the

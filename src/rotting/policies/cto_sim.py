@@ -26,8 +26,27 @@ def select(state, t, word):
     return best
 
 
+def probabilities(state, t, out):
+    """Share the choice among the arms between which chance decides."""
+    out[:] = 0.0
+    best, equals = 0, 0
+    for arm in range(len(out)):
+        if state.pulls[arm] == 0:
+            out[:] = 0.0
+            out[arm] = 1.0
+            return
+        gap, more = state.values[arm] - state.values[best], state.pulls[arm] - state.pulls[best]
+        if gap > 0.0 or (gap == 0.0 and more < 0):
+            best, equals = arm, 0
+        if state.values[arm] == state.values[best] and state.pulls[arm] == state.pulls[best]:
+            equals += 1
+    for arm in range(len(out)):
+        if state.values[arm] == state.values[best] and state.pulls[arm] == state.pulls[best]:
+            out[arm] = 1.0 / equals
+
+
 @dataclass(frozen=True)
-class CTOSIM(CTO, state=CTOState, select=select, update=update, randomised=True):
+class CTOSIM(CTO, state=CTOState, select=select, update=update, probabilities=probabilities, randomised=True):
     """CTO, which of arms that promise as much pulls the one with the fewest pulls, and of these one by chance.
 
     Where curves fall in steps, many arms promise the same. `CTO` takes the one with the lowest number.

@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.errors import DamagedFile
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.probable import mixed
 from rotting.policies._contract.told import USUAL_HORIZON, high_parameter, low_parameter, usual_horizon_parameter
 
 
@@ -31,7 +33,18 @@ def select(state, t, word):
     n_arms = len(state.pulls)
     if uniform(word, 0) < state.settings[1]:
         return min(np.int64(uniform(word, 1) * n_arms), n_arms - 1)
-    rounds = 0
+    return _best(state)
+
+
+def probabilities(state, t, out):
+    """Give all arms their share of alpha, and the largest index the rest."""
+    mixed(out, _best(state), state.settings[1])
+
+
+@helper
+def _best(state):
+    """Return the arm with the largest index."""
+    n_arms, rounds = len(state.pulls), 0
     for arm in range(n_arms):
         if state.counted[arm] == 0:
             return arm
@@ -72,6 +85,7 @@ class CUSUMUCB(
     state=CUSUMUCBState,
     select=select,
     update=update,
+    probabilities=probabilities,
     randomised=True,
     shared_memory=True,
     rewards=("low", "high"),

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rotting._core.compiling import helper
 from rotting._core.parameters import parameter
 from rotting._core.randomness import uniform
 from rotting.policies._contract.policy import Policy
+from rotting.policies._contract.probable import mixed
 from rotting.policies.uniform import uniform_arm
 
 
@@ -23,11 +25,21 @@ class EpsilonGreedyState(NamedTuple):
 
 def select(state, t, word):
     """Return any arm with probability epsilon, else the best mean; arms never pulled come first."""
-    n_arms = len(state.pulls)
     if uniform(word, 0) < state.settings[0]:
-        return uniform_arm(word, 1, n_arms)
+        return uniform_arm(word, 1, len(state.pulls))
+    return _best(state)
+
+
+def probabilities(state, t, out):
+    """Give all arms their share of epsilon, and the best mean the rest."""
+    mixed(out, _best(state), state.settings[0])
+
+
+@helper
+def _best(state):
+    """Return the arm with the best mean."""
     best, best_mean = 0, -np.inf
-    for arm in range(n_arms):
+    for arm in range(len(state.pulls)):
         n = state.pulls[arm]
         if n == 0:
             return arm
@@ -44,7 +56,9 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
-class EpsilonGreedy(Policy, state=EpsilonGreedyState, select=select, update=update, randomised=True):
+class EpsilonGreedy(
+    Policy, state=EpsilonGreedyState, select=select, update=update, probabilities=probabilities, randomised=True
+):
     """Pull any arm with probability epsilon, else the arm with the best mean (arms never pulled first).
 
     References

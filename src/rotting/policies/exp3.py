@@ -44,6 +44,13 @@ def select(state, t, word):
     return last
 
 
+def probabilities(state, t, out):
+    """Give each arm its share of the mixture."""
+    total = state.weights.sum()
+    for arm in range(len(out)):
+        out[arm] = _probability(state, arm, total)
+
+
 def update(state, arm, reward):
     """Raise the arm's weight by its reward over the probability of pulling it."""
     gamma, low, high = state.settings[0], state.settings[1], state.settings[2]
@@ -80,7 +87,14 @@ def check_weights(log_weights: np.ndarray, weights: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class Exp3(
-    Policy, state=Exp3State, select=select, update=update, randomised=True, shared_memory=True, rewards=("low", "high")
+    Policy,
+    state=Exp3State,
+    select=select,
+    update=update,
+    probabilities=probabilities,
+    randomised=True,
+    shared_memory=True,
+    rewards=("low", "high"),
 ):
     """Draw arms by exponential weights, mixed with a share gamma of uniform draws.
 

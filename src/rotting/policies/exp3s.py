@@ -44,6 +44,7 @@ class Exp3S(
     state=exp3.Exp3State,
     select=exp3.select,
     update=update,
+    probabilities=exp3.probabilities,
     randomised=True,
     shared_memory=True,
     rewards=("low", "high"),

@@ -48,6 +48,7 @@ class Rexp3(
     state=Rexp3State,
     select=exp3.select,
     update=update,
+    probabilities=exp3.probabilities,
     randomised=True,
     shared_memory=True,
     rewards=("low", "high"),

@@ -30,13 +30,18 @@ def select(state, t, word):
     return uniform_arm(word, 0, len(state.pulls))
 
 
+def probabilities(state, t, out):
+    """Give all arms the same probability."""
+    out[:] = 1.0 / len(out)
+
+
 def update(state, arm, reward):
     """Count the pull."""
     state.pulls[arm] += 1
 
 
 @dataclass(frozen=True)
-class Uniform(Policy, state=UniformState, select=select, update=update, randomised=True):
+class Uniform(Policy, state=UniformState, select=select, update=update, probabilities=probabilities, randomised=True):
     """Pull an arm at random, all equally likely: the floor to be better than.
 
     Examples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -40,6 +41,8 @@ def warm_up(policy: Policy) -> None:
     """Compile or load the kernels of a policy, so that nobody waits for it later."""
     agent = policy.start(2)
     agent.select_among((0, 1), np.uint64(0))
+    if policy.randomised and policy.tells_probabilities:
+        agent.probabilities_among((0, 1), np.uint64(0))
     with contextlib.suppress(RottingError):  # a policy may want other rewards
         agent.update(0, 0.0)
         agent.update_many([0, 1], [0.0, 0.0])
@@ -62,7 +65,7 @@ class EventLog:
             settings = dict(json.loads(row.settings))
             self.template: str | None = settings.pop("template", None)  # whose segment it is
             column = "secret"
-            self.identifiers = Identifiers(row.token, row.secret)
+            self.identifiers = Identifiers(row.token, row.secret, mark=secrets.token_hex(2))
         except (TypeError, ValueError, RecursionError):
             raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
         self.settings = BanditSettings.from_dict(settings)

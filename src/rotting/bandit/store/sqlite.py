@@ -184,6 +184,8 @@ class Version(NamedTuple):
 def _found(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)
+    except TimeoutError:  # an OSError, too, but one that a caller's signal handler raised
+        raise
     except OSError:
         return None
 

@@ -31,6 +31,7 @@ OWN, LAUNCHES, USERS, NONE = "its own course", "launches", "its users", ""
 # An arm is not called with the others if by itself it rises, or falls, surely, by less than half of what is said of it.
 RISES, CONTRADICTED = 0.5, 0.1
 UNLIKELY = 0.05  # an explanation that is less likely is ruled out
+FLAT = 0.005  # smaller changes are not told
 # Standard errors beyond the threshold: 80 % for the false-discovery rate alone, about 67 % with all that a call takes.
 POWER = 0.84
 
@@ -159,8 +160,8 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: Fl
     likely = ", ".join(f"{each} {share:.0%}" for each, share in together.probabilities.items())
     if together.driver == CANNOT_TELL:
         return CANNOT_TELL, f"the log does not tell the explanations apart ({likely}): {left}"
-    changes = f", which changes by {np.expm1(together.trend):+.0%} over the log" if together.driver == CALENDAR else ""
-    name = together.driver + (f"{changes}," if changes else "")
+    change = np.expm1(together.trend) if together.driver == CALENDAR else 0.0
+    name = together.driver + (f", which changes by {change:+.0%} over the log," if abs(change) > FLAT else "")
     return together.driver, f"{name} explains the log best ({likely}), if {assumption(together)}"
 
 

@@ -68,8 +68,8 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         at_launch = any(burst.first_exposure == 0 for burst in findings.bursts)
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
-            f"({rewards / max(total, 1):.0%} of them), in {listed(arms)}: tests, bots or counting errors."
-            f"{_LAUNCHES if at_launch else ''}"
+            f"({rewards / max(total, 1):.0%} of them), in {listed(arms)}: tests, bots, counting errors, or days that "
+            f"were out of the ordinary.{_LAUNCHES if at_launch else ''}"
         )
     if findings.starts_fade:
         yield (
@@ -78,7 +78,10 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         )
     if log.strata:
         columns = " and ".join(map(repr, log.strata))
-        yield f"Arms were compared within {columns}: what changes along with that does not count as wear."
+        yield (
+            f"Arms were compared within {columns}: what changes along with that does not count as wear, and gains take "
+            "it to be alike for all arms. What each arm is worth holds for its own mix of that."
+        )
     if log.cap is not None:
         yield (
             f"A few large rewards carry most of the spread: {log.capped_rows:,} above {log.cap:,.4g} "

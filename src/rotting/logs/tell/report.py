@@ -172,7 +172,12 @@ def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
         value.point for arm in diagnosis.arms for value in (arm.first, arm.last, arm.next_1000) if value is not None
     ]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
-    return lambda value: money(f"{value:,.{decimals}f}", diagnosis.currency)
+    small = 10 ** (1 - decimals)
+
+    def written(value: float) -> str:
+        return money(figures(value) if 0 < abs(value) < small else f"{value:,.{decimals}f}", diagnosis.currency)
+
+    return written
 
 
 def _decimals(apart: float) -> int:
@@ -213,9 +218,13 @@ def _gains(diagnosis: Diagnosis) -> Iterator[str]:
     advice, exposures = diagnosis.recommended, diagnosis.gain_exposures
     caption = (
         f"Over the next {exposures:,} exposures, beginning with the arms as they are now, against "
-        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals."
+        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals: it rests on the "
+        "model of the arms. An experiment in which a share of exposures is random, or a policy beside what is done "
+        "now, would tell."
     )
     yield "<h2>What would be gained</h2>"
+    if diagnosis.beside:
+        yield diagnosis.beside.section()
     if advice is not None and advice.label != KEEP:
         gain = diagnosis.gain_of(advice.played_as).gain
         earned = amount(gain, diagnosis, lambda value: f"{exposures / PER * value:,.0f}")

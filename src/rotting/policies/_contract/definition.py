@@ -9,11 +9,17 @@ from typing import Any
 
 from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
-from rotting.policies._contract.kernel import RANGE, Kernel
+from rotting.policies._contract.kernel import RANGE, Kernel, certain, most_pulled
 from rotting.policies._contract.suited import KINDS
+from rotting.problems.kernel import SHOWN
 
-# The arguments of the two functions, and the number of the random word among them.
-_ARGUMENTS = {"select": ("state", "t", "word"), "update": ("state", "arm", "reward")}
+# The arguments of the functions, and the number of the random word among those of `select`.
+_ARGUMENTS = {
+    "select": ("state", "t", "word"),
+    "update": ("state", "arm", "reward"),
+    "recommend": ("state",),
+    "probabilities": ("state", "t", "out"),
+}
 _WORD = 2
 # What a state must have for `filters=True`: the arms that passed the filter, how many they are, and by which window
 # each of the others was dropped.
@@ -36,14 +42,17 @@ def define_kernel(
     base_state, inherited
         What its parent has.
     given
-        `state`, `select` and `update` of the class line; None where they are not given.
+        `state`, `select`, `update`, `recommend` and `probabilities` of the class line; None where they are not given.
     maps_rewards
         Whether the state gets a field more, for the range that rewards are mapped from.
     """
     owner = policy.__name__
-    from_parent: dict[str, Any] = {"state": base_state} | (inherited._asdict() if inherited else {})
+    inherits = inherited._asdict() if inherited else {}
+    from_parent: dict[str, Any] = {"state": base_state, "recommend": most_pulled} | inherits
+    if given["select"] is not None:
+        from_parent["probabilities"] = None
     parts: dict[str, Any] = {name: from_parent.get(name) if part is None else part for name, part in given.items()}
-    if missing := [name for name, part in parts.items() if part is None]:
+    if missing := [name for name, part in parts.items() if part is None and name != "probabilities"]:
         raise PolicyDefinitionError(
             f"{' and '.join(missing)} missing in the class line",
             owner=owner,
@@ -54,6 +63,9 @@ def define_kernel(
         defining.plain_function(PolicyDefinitionError, owner, name, parts[name], arguments)
         for name, arguments in _ARGUMENTS.items()
     ]
+    select, *_, probabilities = functions
+    if probabilities is None and not _uses_argument(select, _WORD):
+        functions[-1] = certain
     state: Any = parts["state"]
     if not defining.is_tuple_class(state) or "pulls" not in state._fields:
         raise PolicyDefinitionError(
@@ -83,6 +95,9 @@ def check_traits(policy: Any, state: Any, kernel: Kernel, base: Any) -> None:
         f"randomised={not randomised} in the class line",
         "select never uses its random word" if randomised else "select uses its random word",
     )
+    exact = None if kernel.probabilities is certain else kernel.probabilities
+    expected = "nothing: without chance, the choice has probability 1"
+    refuse_if(exact is not None and not randomised, "probabilities", exact, expected, "is for randomised policies")
     lacks = policy.filters and not set(_FILTER_FIELDS) <= set(state._fields)
     expected = f"a state with the fields {', '.join(_FILTER_FIELDS)}"
     refuse_if(lacks, "filters", True, expected, "needs a state that says what was filtered")
@@ -94,6 +109,8 @@ def check_traits(policy: Any, state: Any, kernel: Kernel, base: Any) -> None:
     refuse_if(noise is not None and noise not in parameters, "noise", noise, "the name of a parameter")
     expected = f"one of {', '.join(map(repr, KINDS))}"
     refuse_if(made_for is not None and made_for not in KINDS, "made_for", made_for, expected)
+    expected = f"some of {', '.join(map(repr, SHOWN))}, and fields of these names in the state"
+    refuse_if(not {*policy.sees} <= {*SHOWN} & {*state._fields}, "sees", policy.sees, expected)
     for trait, method in (("knows", "informed"), ("keeps_history", "reserve")):
         value, overridden = getattr(policy, trait), getattr(policy, method) is not getattr(base, method)
         filled_in = value == ("horizon",) and "horizon" in parameters  # by `Policy.informed`
@@ -133,7 +150,7 @@ def refuse_shadowing(policy: type, base: type) -> None:
     """Refuse names that mean something else here: kernels as methods, which nothing would call; taken parameters."""
     owner = policy.__name__
     for name in vars(policy).get("__annotations__", {}):
-        if hasattr(base, name) or name in ("select", "update", "state"):
+        if hasattr(base, name) or name in ("state", *_ARGUMENTS):
             raise PolicyDefinitionError(
                 f"{name} cannot be the name of a parameter: every policy has it already",
                 owner=owner,

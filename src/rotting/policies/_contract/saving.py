@@ -64,7 +64,7 @@ def write_agent(file: IO[bytes], policy: Policy, state: Any, key: np.uint64) -> 
 def same_states(policy: Policy, one: Any, other: Any) -> bool:
     """Say whether two states hold the same bits, as far as both have made room, working memory apart."""
     for (name, mine), (_, theirs) in zip(leaves(one), leaves(other), strict=True):
-        if is_scratch(policy, name):
+        if mine is theirs or is_scratch(policy, name):
             continue
         common = tuple(slice(min(sizes)) for sizes in zip(mine.shape, theirs.shape, strict=True))
         if mine[common].tobytes() != theirs[common].tobytes():
