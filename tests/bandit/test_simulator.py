@@ -16,7 +16,7 @@ from rotting.bandit.store.contract import Batch
 from rotting.testing import simulator
 from rotting.testing.memory import MemoryStore
 
-SEEDS = 40
+SEEDS = 100
 ENOUGH = 300  # seeds within which a bug is found
 
 
@@ -25,8 +25,10 @@ def test_seeds_hold():
 
 
 @pytest.mark.soak
-def test_many_seeds_hold():
-    assert [seed for seed, words, _ in simulator.failures(range(20_000), jobs=2) if words is not None] == []
+@pytest.mark.parametrize("company", [False, True])
+def test_many_seeds_hold(company):
+    seeds = range(SEEDS, 10_000)
+    assert [seed for seed, words, _ in simulator.failures(seeds, jobs=2, company=company) if words is not None] == []
 
 
 def test_a_seed_replays_exactly_and_much_happens_in_it():
