@@ -42,6 +42,8 @@ from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
+from rotting.policies.rogue_ts import RogueTS
+from rotting.policies.rogue_ucb import RogueUCB
 from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
 from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
@@ -107,6 +109,8 @@ __all__ = [
     "RecoveringSoftmax",
     "Rexp3",
     "RisingElimination",
+    "RogueTS",
+    "RogueUCB",
     "SlidingWindowBetaThompson",
     "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
