@@ -35,7 +35,8 @@ def test_ucb_decides_as_the_literal_rule(seed, n_arms, rates, sigma, rounds, str
     agent, reference = RogueUCB(rates, 0.3, 1.0, sigma).start(n_arms), Rogue(n_arms, rates, 1.0, sigma, 0.3)
     for t in range(1, rounds + 1):
         chosen, indices = agent.select(), reference.indices(t)
-        assert indices[chosen] >= max(indices) - CLOSE * max(1.0, abs(max(indices))), f"round {t}"
+        largest = max(indices)
+        assert indices[chosen] == largest or indices[chosen] >= largest - CLOSE * max(1.0, abs(largest)), f"round {t}"
         arm = int(rng.integers(n_arms)) if rng.random() < stray else chosen
         reward = float(rng.normal(0.2 * arm - 0.1 * (t % 3), sigma))
         agent.update(arm, reward)
@@ -61,8 +62,9 @@ def test_ts_decides_as_the_literal_rule(seed, n_arms, rates, sigma, rounds, stra
 @pytest.mark.parametrize("policy", [RogueUCB(radius=0.05, sigma=0.1), RogueTS(sigma=0.1)])
 def test_they_learn_how_arms_tire(policy):
     result = simulate([policy, UCB1(sigma=0.1)], ARMS, runs=5, progress=False)
-    mine, ucb1 = result.regret.isel(round=-1).mean("run").values
-    assert mine < 0.2 * ucb1
+    mine, ucb1 = (result.oracle_reward - result.regret).isel(round=-1).mean("run").values
+    greedy = ARMS.oracle(2000, kind="greedy").reward[-1]  # who knows all, and looks no further ahead than they do
+    assert ucb1 < 0.9 * greedy < 0.97 * greedy < mine
     agent = policy.start(3)
     for t in range(400):
         arm = t % 3 if t % 2 else t % 2
