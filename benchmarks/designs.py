@@ -14,7 +14,7 @@ import numpy as np
 from rotting.logs import make_log
 from rotting.logs.read.columns import LogError
 from rotting.logs.read.reading import read_log
-from rotting.value.design import CHUNKS, Schedule, Search, designed
+from rotting.value.designing import CHUNKS, Schedule, Search, designed
 from rotting.value.separating import EXPOSURE, TIME, UNCLEAR, fitted, grounds_of, separated
 
 

@@ -80,10 +80,12 @@ class Grounds:
         return means * (1.0 - means) if self.sigma is None else np.full_like(means, self.sigma**2)
 
 
-def grounds_of(log: Log) -> Grounds:
-    """Return what a log gives."""
-    counts = counts_of(log)
-    names, days = tuple(each.name for each in log.arms), (log.seconds or 0.0) / _DAY
+def grounds_of(log: Log, upto: float = 1.0) -> Grounds:
+    """Return what a log gives until a share of its time."""
+    whole = counts_of(log)
+    early = (np.arange(SLICES) + 1) / SLICES <= upto
+    counts = Counts(*(each[early] for each in _fields(whole)))
+    names, days = tuple(each.name for each in log.arms), (log.seconds or 0.0) / _DAY * early.mean()
     plain = Grounds(names, counts, days, None if log.binary else sigma_of(log))
     fit, shown = fitted(plain, along_time=True), counts.shown > 0
     gaps = ((counts.earned / np.maximum(counts.shown, 1.0) - fit.means) / fit.means)[shown]
@@ -208,6 +210,18 @@ class Separation:
     low: float
     high: float
     odds: float  # of exposure over time
+
+    def __str__(self) -> str:
+        odds = max(self.odds, 1.0 / self.odds)
+        said = {
+            EXPOSURE: "Arms fall by being shown",
+            TIME: "Arms fall with time, shown or not",
+            UNCLEAR: "It is still unclear what makes arms fall",
+        }[self.verdict]
+        return (
+            f"{said}: of the fall, {self.share:.0%} ({self.low:.0%} to {self.high:.0%}) goes with exposures; "
+            f"odds {min(odds, 1e6):,.0f} to 1 for {EXPOSURE if self.odds >= 1.0 else TIME}."
+        )
 
 
 def separated(grounds: Grounds, counts: Counts, times: Floats, whole: Fitted) -> Separation:

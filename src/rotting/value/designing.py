@@ -7,6 +7,7 @@ wears arms out, those that rested stand better beside the others than before; if
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import itertools
 import math
 from collections.abc import Iterator
@@ -19,8 +20,9 @@ from rotting._core.validation import finite_number
 from rotting.errors import BadValue
 from rotting.logs.arrays import Floats
 from rotting.logs.read.columns import LogError
+from rotting.logs.read.counting import SLICES
 from rotting.logs.read.options import ReadOptions, takes_options
-from rotting.logs.read.reading import read_log
+from rotting.logs.read.reading import Log, read_log
 from rotting.logs.read.sources import LogSource
 from rotting.value.separating import (
     EXPOSURE,
@@ -29,6 +31,8 @@ from rotting.value.separating import (
     Counts,
     Fitted,
     Grounds,
+    Separation,
+    counts_of,
     error_of,
     fitted,
     free_information,
@@ -40,6 +44,7 @@ LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 21, 24, 28, 35, 42)  # days
 SHARES = (0.25, 0.34, 0.5)  # of the arms that rest
 LONGEST = 120  # days of a uniform experiment that are looked at
 SIMULATIONS, CHUNKS = 100, 8
+LEAST_BEFORE = 0.1  # of a log, before an experiment
 SUREST_ERROR = 0.25  # of the log's fall: a fall known less well is not one to explain
 CAUSES = (EXPOSURE, TIME)
 
@@ -71,6 +76,12 @@ class Design:
     rewards: float  # that the experiment earns, the mean of both causes
     uniform_days: int | None  # of showing all arms equally often, with the same power; None: more than is reasonable
     uniform_price: Price | None
+
+    def experiment(self, begin: datetime.datetime) -> dict[str, object]:
+        """Return the setting `experiment` of a `Bandit` that runs it from a time on."""
+        rested = begin + datetime.timedelta(days=self.rest_days)
+        until = rested + datetime.timedelta(days=self.days)
+        return {"until": until.isoformat(), "rest": list(self.rest), "rest_until": rested.isoformat()}
 
     @property
     def whole_days(self) -> float:
@@ -122,11 +133,60 @@ def design(log: LogSource, *, power: float = 0.9, seed: int = 0, **reading: obje
     (True, True)
     """
     finite_number("power", power, above=0.5, below=1.0, owner="design")
+    return designed(grounds_of(_read(log, reading)), power, checked_seed(seed))
+
+
+@takes_options
+def outcome(log: LogSource, since: str | datetime.datetime, **reading: object) -> Separation:
+    """Return what an experiment tells of the cause of a fall; `log` goes from before it to its end.
+
+    Parameters
+    ----------
+    log
+        What `rotting.diagnose` takes.
+    since
+        When the experiment began.
+    reading
+        Fields of `ReadOptions`.
+    """
+    read = _read(log, reading)
+    try:
+        moment = datetime.datetime.fromisoformat(since) if isinstance(since, str) else since
+    except ValueError:
+        raise BadValue(
+            "is not a time", owner="outcome", name="since", value=since, expected="such as '2026-01-31'"
+        ) from None
+    begun = (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+    assert read.first_time is not None
+    assert read.seconds is not None
+    share = (begun - read.first_time) / read.seconds
+    if not LEAST_BEFORE <= share < 1.0:
+        raise BadValue("is not within the log", owner="outcome", name="since", value=since,
+                       expected="a time with a tenth of the log, or more, before it")  # fmt: skip
+    grounds, counts = grounds_of(read, share), counts_of(read)
+    return separated(grounds, counts, counts.times * SLICES / len(grounds.counts.shown), known_fall(grounds)[EXPOSURE])
+
+
+def _read(log: LogSource, reading: dict[str, object]) -> Log:
+    """Return a log of which it can be asked what makes arms fall."""
     read = read_log(log, ReadOptions(**reading))  # type: ignore[arg-type]
     if read.per_unit or len(read.arms) < 2 or not read.seconds:
         problem = "cannot be asked what makes arms fall: that takes two arms or more, times, and exposures of all users"
         raise LogError(problem, hint="name the column of {time}, and leave {unit} out")
-    return designed(grounds_of(read), power, checked_seed(seed))
+    return read
+
+
+def known_fall(grounds: Grounds) -> dict[str, Fitted]:
+    """Return what fits a log, by cause; refuse one without a fall that is known well."""
+    fits = {EXPOSURE: fitted(grounds, along_time=False), TIME: fitted(grounds, along_time=True)}
+    for fit in fits.values():
+        if not fit.error <= SUREST_ERROR * fit.fall:
+            raise LogError(
+                f"has no fall that all arms share and that is known well enough to ask for its cause "
+                f"(a loss of {-np.expm1(-fit.fall):.0%}, with a standard error of {fit.error:.0%})",
+                hint="diagnose() says what the log tells",
+            )
+    return fits
 
 
 def designed(grounds: Grounds, power: float, seed: int) -> Design:
@@ -160,14 +220,7 @@ class Search:
 
     def __init__(self, grounds: Grounds, power: float):
         self.grounds = grounds
-        self.fits = {EXPOSURE: fitted(grounds, along_time=False), TIME: fitted(grounds, along_time=True)}
-        for fit in self.fits.values():
-            if not fit.error <= SUREST_ERROR * fit.fall:
-                raise LogError(
-                    f"has no fall that all arms share and that is known well enough to ask for its cause "
-                    f"(a loss of {-np.expm1(-fit.fall):.0%}, with a standard error of {fit.error:.0%})",
-                    hint="diagnose() says what the log tells",
-                )
+        self.fits = known_fall(grounds)
         counts = grounds.counts
         self.begun = counts.shown.sum(axis=0)
         self.known = {
