@@ -82,23 +82,26 @@ class SequentialHalving(Phases):
         return self.mean(arm, h)
 
 
-class RottingHalving(SequentialHalving):
+class RottingRejects(SuccessiveRejects):
     def __init__(self, n_arms, horizon, sigma, delta):
         self.width = sigma * math.sqrt(2 * math.log(1 / delta))
         super().__init__(n_arms, horizon)
-
-    def windows(self, arm):
-        return [(self.mean(arm, h) + self.width / math.sqrt(h), h) for h in range(1, len(self.rewards[arm]) + 1)]
 
     def candidates(self):
         return range(len(self.rewards))
 
     def score(self, arm):
-        return min(self.windows(arm), default=(math.inf,))[0]
+        windows = []
+        while (h := len(self.rewards[arm]) >> len(windows)) > 0:
+            windows.append(h)
+        for place, h in enumerate(windows):
+            shorter = windows[place + 1 :]
+            if all(self.mean(arm, h) - self.mean(arm, s) <= self.width * math.sqrt(1 / s - 1 / h) for s in shorter):
+                return self.mean(arm, h)
+        return -math.inf
 
     def recommend(self):
-        pulled = [arm for arm, rewards in enumerate(self.rewards) if rewards]
-        return min(pulled, key=lambda arm: (-self.mean(arm, min(self.windows(arm))[1]), arm), default=0)
+        return min(range(len(self.rewards)), key=lambda arm: (-self.score(arm), arm))
 
 
 class RUCBE:

@@ -46,6 +46,7 @@ _KERNEL_SOURCES = (
     "play/gpu",
     "play/late.py",
     "play/loop.py",
+    "play/shown.py",
     "value/along.py",
 )
 # No fast maths anywhere: exactness rests on IEEE rounding. No reference counting: kernels allocate nothing.

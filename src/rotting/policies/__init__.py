@@ -25,7 +25,9 @@ from rotting.policies.fewa import FEWA
 from rotting.policies.free_ucb import FreeUCB
 from rotting.policies.gaussian_thompson import GaussianThompson
 from rotting.policies.glr_kl_ucb import GLRKLUCB
+from rotting.policies.graph_ucb import GraphUCB
 from rotting.policies.greedy import Greedy
+from rotting.policies.isi_comb_ucb1 import ISICombUCB1
 from rotting.policies.kl_ucb import KLUCB
 from rotting.policies.lb_sda import LBSDA
 from rotting.policies.level_filter import LevelFilter
@@ -36,12 +38,14 @@ from rotting.policies.oracle import Oracle
 from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.raw_ucb_plus import RAWUCBPlus
+from rotting.policies.recovering_softmax import RecoveringSoftmax
 from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
-from rotting.policies.rotting_halving import RottingHalving
+from rotting.policies.rless_ucb import RLessUCB
+from rotting.policies.rotting_rejects import RottingRejects
 from rotting.policies.rsr import RSR
 from rotting.policies.rucbe import RUCBE
 from rotting.policies.sequential_halving import SequentialHalving
@@ -101,7 +105,9 @@ __all__ = [
     "FilterVerdict",
     "FreeUCB",
     "GaussianThompson",
+    "GraphUCB",
     "Greedy",
+    "ISICombUCB1",
     "IndexVerdict",
     "LevelFilter",
     "LinUCRL",
@@ -110,9 +116,11 @@ __all__ = [
     "PolicyLike",
     "RAWUCBPlus",
     "REdUCB",
+    "RLessUCB",
+    "RecoveringSoftmax",
     "Rexp3",
     "RisingElimination",
-    "RottingHalving",
+    "RottingRejects",
     "SequentialHalving",
     "SlidingWindowBetaThompson",
     "SlidingWindowGaussianThompson",

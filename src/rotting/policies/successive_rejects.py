@@ -10,6 +10,21 @@ from rotting._core.parameters import parameter
 from rotting.policies._contract.phases import Phases, PhasesState, recommend, select, update
 
 
+def rejections(horizon: int, n_arms: int) -> list[tuple[int, int]]:
+    """Return the phases of successive rejects: pulls of each arm that is left, and arms kept.
+
+    >>> rejections(200, 3)
+    [(50, 2), (24, 1)]
+    """
+    logarithm = 0.5 + math.fsum(1 / arm for arm in range(2, n_arms + 1))
+    rounds, made, found = (horizon - n_arms) / logarithm, 0, []
+    for left in range(n_arms, 1, -1):
+        end = max(math.ceil(rounds / left), 0)
+        found.append((end - made, left - 1))
+        made = end
+    return found
+
+
 @dataclass(frozen=True)
 class SuccessiveRejects(
     Phases,
@@ -45,10 +60,7 @@ class SuccessiveRejects(
 
     def plan(self, n_arms: int) -> Sequence[tuple[int, int]]:
         """Return the phases."""
-        rounds = self.told("horizon") - n_arms
-        logarithm = 0.5 + math.fsum(1 / arm for arm in range(2, n_arms + 1))
-        ends = [0, *(math.ceil(rounds / (logarithm * (n_arms + 1 - phase))) for phase in range(1, n_arms))]
-        return [(ends[phase] - max(ends[phase - 1], 0), n_arms - phase) for phase in range(1, n_arms)]
+        return rejections(self.told("horizon"), n_arms)
 
     def scoring(self) -> list[float]:
         """Return the share."""

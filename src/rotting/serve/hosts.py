@@ -87,12 +87,11 @@ class Hosts:
         link.close()
 
     async def leave(self) -> None:
-        """Let others own the bandits of this host."""
+        """Let others own the bandits of this host, and ask nobody any more."""
         self._has_left = True
         await asyncio.to_thread(self._presence.leave)
         self._there, self._owners = set(), {}
-
-    def close(self) -> None:
-        """Ask nobody any more."""
+        while self.waiting > self._own.waiting:
+            await asyncio.sleep(0.05)
         for address in list(self._links):
             self._drop(address)

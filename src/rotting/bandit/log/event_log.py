@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -64,7 +65,7 @@ class EventLog:
             settings = dict(json.loads(row.settings))
             self.template: str | None = settings.pop("template", None)  # whose segment it is
             column = "secret"
-            self.identifiers = Identifiers(row.token, row.secret)
+            self.identifiers = Identifiers(row.token, row.secret, mark=secrets.token_hex(2))
         except (TypeError, ValueError, RecursionError):
             raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
         self.settings = BanditSettings.from_dict(settings)
