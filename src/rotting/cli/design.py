@@ -22,12 +22,36 @@ Since = Annotated[
 ]
 
 
-def design(log: LogArgument, power: Power = 0.9, since: Since = None, seed: Seed = 0, **reading: Any) -> None:
-    """Design the cheapest experiment that tells whether arms fall by being shown, or with time; or read its outcome."""
+Gap = Annotated[
+    float | None,
+    typer.Option(
+        help="Design a holdout instead, which tells that a policy earns so much more than any arm: 0.05.",
+        show_default=False,
+    ),
+]
+Within = Annotated[int, typer.Option(help="The days that a holdout may take.", min=1)]
+
+
+def design(
+    log: LogArgument,
+    power: Power = 0.9,
+    since: Since = None,
+    gap: Gap = None,
+    within: Within = 28,
+    seed: Seed = 0,
+    **reading: Any,
+) -> None:
+    """Design the cheapest experiment that tells whether arms fall by being shown, or with time; or read its outcome.
+
+    With --gap, design the cheapest holdout that tells what a policy gains.
+    """
     from rotting import value
 
     if since is not None:
         typer.echo(str(value.outcome(log, since, **reading)))
+        return
+    if gap is not None:
+        typer.echo(str(value.holdout(log, gap=gap, within=within, power=power, seed=seed, **reading)))
         return
     found = value.design(log, power=power, seed=seed, **reading)
     typer.echo(str(found))

@@ -11,6 +11,7 @@
 | `doubting` | what speaks against an answer: wrong probabilities, support that ends, arms that recover |
 | `evaluation` | everything together: `evaluate` |
 | `evaluation_page` | the page: two targets, apart, and how much of each policy the log can see |
+| `holding_out` | how large a holdout must be, for how long, to tell a policy from showing any arm: `holdout` |
 | `logged` | a log with probabilities as arrays: what was shown, how likely it was, what was known when |
 | `replaying` | what running a policy would have earned: it plays on the log's own rewards |
 | `separating` | exposure or time: what counts tell of the cause of a fall |
@@ -20,6 +21,7 @@
 
 from rotting.value.designing import Design, Price, design, outcome
 from rotting.value.evaluation import Evaluation, Valued, evaluate
+from rotting.value.holding_out import HoldoutDesign, holdout
 from rotting.value.replaying import Run
 from rotting.value.separating import Separation
 from rotting.value.weighing import Support
@@ -27,6 +29,7 @@ from rotting.value.weighing import Support
 __all__ = [
     "Design",
     "Evaluation",
+    "HoldoutDesign",
     "Price",
     "Run",
     "Separation",
@@ -34,5 +37,6 @@ __all__ = [
     "Valued",
     "design",
     "evaluate",
+    "holdout",
     "outcome",
 ]
