@@ -20,7 +20,7 @@ from rotting.logs.read.reading import Log
 EXPOSURE, TIME, UNCLEAR = "exposure", "time", "unclear"
 ODDS = 19.0  # of one cause over the other, for a verdict
 LEAST_SPEEDS = 0.2  # how much falls of arms differ at least, as a share of them
-_STEPS, _ROUNDS = 7, 3
+_STEPS = 7
 _LOOSE = 1e-2  # how little is known before of what all arms share: a standard deviation of 10
 _DAY = 86_400.0
 
@@ -125,19 +125,18 @@ def fitted(grounds: Grounds, along_time: bool) -> Fitted:
     """
     counts, arms = grounds.counts, len(grounds.names)
     along = np.tile(counts.times[:, None], arms) if along_time else counts.before / grounds.unit
-    level, speed, fall = 1.0, 0.5, 0.0
-    for _ in range(_ROUNDS):
-        found = _solved(grounds, counts, -along, -along, np.array([level, speed]) ** -2.0, free=False)
-        error = np.diag(found.covariance)
-        fall = found.fall
-        level = _spread(found.levels, error[:arms], 0.02)
-        speed = _spread(found.slopes, error[arms : 2 * arms], LEAST_SPEEDS * abs(fall))
-    return Fitted(found.levels, fall + found.slopes, fall, float(np.sqrt(error[-1])), speed, found.means)
+    raw = _solved(grounds, counts, -along, -along, np.array([_LOOSE, _LOOSE]), free=False)
+    level = _spread(raw.levels, raw.covariance[:arms, :arms], 0.02)
+    speed = _spread(raw.slopes, raw.covariance[arms:-1, arms:-1], LEAST_SPEEDS * abs(raw.fall + raw.slopes.mean()))
+    found = _solved(grounds, counts, -along, -along, np.array([level, speed]) ** -2.0, free=False)
+    error = float(np.sqrt(found.covariance[-1, -1]))
+    return Fitted(found.levels, found.fall + found.slopes, found.fall, error, speed, found.means)
 
 
-def _spread(values: Floats, variances: Floats, least: float) -> float:
-    """Return the standard deviation of values that are known with errors: the variance, and what is left open."""
-    return float(np.sqrt(max(values.var() + variances.mean() - 2 * min(variances.mean(), values.var()), least**2)))
+def _spread(values: Floats, covariance: Floats, least: float) -> float:
+    """Return by how much values differ beyond their errors: a standard deviation."""
+    centred = covariance - covariance.mean(axis=0)
+    return float(np.sqrt(max(values.var(ddof=1) - np.trace(centred) / (len(values) - 1), least**2)))
 
 
 @dataclasses.dataclass(frozen=True)
