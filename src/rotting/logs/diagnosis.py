@@ -270,7 +270,7 @@ def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:
     half_lives = [arm.half_life for arm in arms if arm.half_life is not None]
     seconds = log.seconds
     # Times that are no dates (row numbers, say) have no months.
-    if not half_lives or not seconds or (log.first_time or 0) < FIRST_DATE:
+    if not half_lives or not seconds or _date(log.first_time) is None:
         return None
     worn = sum(arm.exposures for arm in arms if arm.rotting)  # the others use up nothing
     return worn * MONTH / seconds / float(np.median(half_lives))

@@ -68,7 +68,11 @@ def compact(log: EventLog, before: Time | int, export: Path, progress: Progress 
         if not getattr(error, "may_be_written", False):
             export.unlink(missing_ok=True)  # the log has its events, or somebody else's file
         raise
-    _delete_events(log.commits, log.bandit_id, upto)
+    try:
+        _delete_events(log.commits, log.bandit_id, upto)
+    except StorageError as error:
+        error.may_be_written = True  # the seal is in its place: what is left of the events goes with the next one
+        raise
     return Compaction(upto, events, str(export))
 
 

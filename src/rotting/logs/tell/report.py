@@ -172,7 +172,10 @@ def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
         value.point for arm in diagnosis.arms for value in (arm.first, arm.last, arm.next_1000) if value is not None
     ]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
-    return lambda value: money(f"{value:,.{decimals}f}", diagnosis.currency)
+    small = 10 ** (1 - decimals)
+    return lambda value: money(
+        figures(value) if 0 < abs(value) < small else f"{value:,.{decimals}f}", diagnosis.currency
+    )
 
 
 def _decimals(apart: float) -> int:
