@@ -75,7 +75,7 @@ class Diagnosis:
     backwards: int
     caveats: tuple[str, ...]
     seed: int
-    beside: Any = None  # what policies would have earned by the log's own probabilities (`rotting.value`), if it has them
+    beside: Any = None  # what policies would have earned by the log's own probabilities, if any: `rotting.value`
 
     def gain_of(self, policy: str) -> Gain:
         """Return the gain of one policy, such as "FEWA" or "oracle"."""
