@@ -70,7 +70,7 @@ def _probabilities(state, t, out):
         out[arm] = state.shares[arm]
 
 
-register(SharesState, Kernel(_select, _update, probabilities=_probabilities))
+register(SharesState, Kernel(_select, _update, _select, probabilities=_probabilities))
 
 
 @entry
