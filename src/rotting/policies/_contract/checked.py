@@ -41,14 +41,7 @@ class CheckedAgent:
         arm = self._guarded("select", self._with_locks("select changes pulls"), self._t + 1, np.uint64(random))
         if not np.array_equal(before, self._state.pulls):
             raise self._broken(f"select changed pulls in round {self._t + 1}", "update to count them")
-        n_arms = len(self._state.pulls)
-        try:
-            number = operator.index(arm)
-        except TypeError:
-            number = -1
-        if not 0 <= number < n_arms or isinstance(arm, bool):
-            raise self._broken(f"select gave {arm!r} in round {self._t + 1}", f"an arm from 0 to {n_arms - 1}")
-        return number
+        return self._arm("select", arm)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn from a reward."""
@@ -66,7 +59,18 @@ class CheckedAgent:
 
     def recommend(self) -> int:
         """Return the arm to stay with from now on."""
-        return int(self._guarded("recommend", self._with_locks("recommend changes pulls")))
+        return self._arm("recommend", self._guarded("recommend", self._with_locks("recommend changes pulls")))
+
+    def _arm(self, what: str, arm: Any) -> int:
+        """Return the arm that a function gave, or refuse it."""
+        n_arms = len(self._state.pulls)
+        try:
+            number = operator.index(arm)
+        except TypeError:
+            number = -1
+        if not 0 <= number < n_arms or isinstance(arm, bool):
+            raise self._broken(f"{what} gave {arm!r} in round {self._t + 1}", f"an arm from 0 to {n_arms - 1}")
+        return number
 
     def _with_locks(self, why: str, counted: tuple[int, int] | None = None) -> Any:
         """Return the state, of which pulls (but for the one that is counted) and settings cannot be written."""
