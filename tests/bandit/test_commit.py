@@ -308,3 +308,36 @@ def test_a_change_that_is_written_asks_nothing_more(url, monkeypatch):
     assert bandit.change(policy=EffFEWA(alpha=0.1, sigma=0.5)) == ["policy"]
     monkeypatch.setattr(kind, "reading", reading)
     assert bandit.policy == EffFEWA(alpha=0.1, sigma=0.5)
+
+
+def test_a_key_may_have_been_used_by_another_process_for_an_arm_that_is_new(url):
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    bandit.decide()
+    other = Bandit.open(url, "hero")
+    other.change_arms(add=["purple"], retire=COLOURS)
+    choice = other.decide(key="page view 81")
+    again = bandit.decide(key="page view 81")
+    assert (again.id, again.arm) == (choice.id, "purple")
+
+
+def test_two_processes_never_share_a_decision(url, monkeypatch):
+    """Both decide at the same instant, and the first loses the answer to something that was never written."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    other, kind = Bandit.open(url, "hero"), type(bandit._log.store)
+    bandit.decide()
+    append, taken = kind.append, []
+    monkeypatch.setattr(kind, "clock", lambda store: 2e9)
+
+    def loses_the_answer(store, batches):
+        if not taken:
+            error = StorageError("the connection broke")
+            error.may_be_written = True
+            taken.append(None)
+            taken.append(other.decide())
+            raise error
+        return append(store, batches)
+
+    monkeypatch.setattr(kind, "append", loses_the_answer)
+    choice = bandit.decide()
+    assert choice.id != taken[1].id
+    assert bandit.verify().decisions == 3

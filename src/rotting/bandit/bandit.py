@@ -374,6 +374,7 @@ class Bandit:
         *,
         after: int | None = None,
         limit: int | None = None,
+        replays: int | None = None,
     ) -> pandas.DataFrame:
         """Return the log, or a part of it: one row per event, in order.
 
@@ -386,24 +387,35 @@ class Bandit:
             Events of this arm only.
         after, limit
             Events after that number, and so many of them.
+        replays
+            Fill in probabilities that were not known at the decision, each by so many draws with other random words
+            (100, say). The log is replayed from its beginning for it.
         """
-        wanted = Range(since, until, arm, after, limit)
+        wanted = Range(since, until, arm, after, limit, replays=replays)
         return frame([row for rows in portions(self._log, wanted) for row in rows])
 
     def history_portions(
-        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        size: int = 10_000,
+        replays: int | None = None,
     ) -> Iterator[pandas.DataFrame]:
         """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
-        return map(frame, portions(self._log, Range(since, until, arm, size=size)))
+        return map(frame, portions(self._log, Range(since, until, arm, size=size, replays=replays)))
 
     def report(self) -> Report:
         """Return how the arms are doing."""
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
 
-    def rows(self, *, after: int | None = None, limit: int | None = None, size: int = 10_000) -> Iterator[list[LogRow]]:
+    def rows(
+        self, *, after: int | None = None, limit: int | None = None, size: int = 10_000, replays: int | None = None
+    ) -> Iterator[list[LogRow]]:
         """Yield the log after an event, or so many events of it, in lists of plain rows; see `history`."""
-        return portions(self._log, Range(after=after, limit=limit, size=size))
+        return portions(self._log, Range(after=after, limit=limit, size=size, replays=replays))
 
     def standing(self) -> Standing:
         """Return what the state says at once, without reading the rewards: arms, counts, settings."""
@@ -416,6 +428,8 @@ class Bandit:
         since: Time | None = None,
         until: Time | None = None,
         arm: str | None = None,
+        *,
+        replays: int | None = None,
     ) -> int:
         """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
 
@@ -426,7 +440,7 @@ class Bandit:
             raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
         self.refuse_own_file(path)
         check_export(Path(path))
-        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
+        return write_log(portions(self._log, Range(since, until, arm, replays=replays)), Path(path))
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
         """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""

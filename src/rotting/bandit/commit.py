@@ -239,7 +239,7 @@ class Commits:
             with self.store.writing(mine.deadline):
                 groups = self._gather(self._locked(logs) if lock else logs)
                 self._look_up(groups)
-                planned = {group.log.bandit_id: self._planned(group, mine) for group in groups}
+                planned = {group.log.bandit_id: self._planned(group) for group in groups}
                 batches = {bandit: batch for bandit, batch in planned.items() if batch is not None}
                 accepted = self.store.append(batches) if batches else set()
         except (BanditError, _BrokenError) as error:
@@ -248,6 +248,8 @@ class Commits:
                     group.forget_attempt()
             if isinstance(error, BanditError):
                 raise
+            if error.log is mine.log and (cause := error.__cause__) is not None:
+                raise cause from cause.__cause__
             self._dissolve([error.log])  # whoever leads for this bandit gets the error
             return [log for log in logs if log is not error.log]
         return [group.log for group in groups if not self._is_finished(group, accepted, lock)]
@@ -290,13 +292,12 @@ class Commits:
             for group, (_, early) in asked.items():
                 group.answer(facts[group.log.bandit_id], early)
 
-    def _planned(self, group: Group, mine: Ticket) -> Batch | None:
-        """Return what to append for a group. Whatever goes wrong with one bandit concerns nobody else."""
+    @staticmethod
+    def _planned(group: Group) -> Batch | None:
+        """Return what to append for a group."""
         try:
             return group.batch()
         except Exception as error:  # of a user's policy, most likely; or a signal's, in the middle of a statement
-            if group.log is mine.log:
-                raise
             raise _BrokenError(group.log) from error
 
     # What became of it.

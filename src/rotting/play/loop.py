@@ -12,6 +12,7 @@ from rotting._core.randomness import CHOICE, DELAY, NOISE, START, stream_key, st
 from rotting._core.summation import kahan_add
 from rotting.play.cell import Cell
 from rotting.play.late import Trace, arriving, new_trace, send, write_down
+from rotting.play.shown import show
 from rotting.policies._contract.kernel import recommend, select, update
 from rotting.problems import Problem
 from rotting.problems.kernel import (
@@ -19,6 +20,7 @@ from rotting.problems.kernel import (
     begin_run,
     draw_reward,
     has_steps,
+    may_pull,
     reward_around,
     standard_noise,
     value_now,
@@ -30,9 +32,9 @@ _AHEAD = 64
 # With more arms than this, most are pulled too rarely for that, and the room would be large.
 _MANY_ARMS = 1024
 # How rounds ended: as they should, by an arm that does not exist, by `update` that did not count one pull of an arm, by
-# a mean or a reward that is not finite, by means that add up to infinity, because somebody asked to stop, or by a
-# recommended arm that does not exist.
-FINE, NO_ARM, MISCOUNTED, BAD_MEAN, BAD_REWARD, BAD_TOTAL, STOPPED, BAD_ADVICE = range(8)
+# a mean or a reward that is not finite, by means that add up to infinity, because somebody asked to stop, by a
+# recommended arm that does not exist, or by an arm that may not be pulled.
+FINE, NO_ARM, MISCOUNTED, BAD_MEAN, BAD_REWARD, BAD_TOTAL, STOPPED, BAD_ADVICE, NOT_ELIGIBLE = range(9)
 
 
 class Journal(NamedTuple):
@@ -156,9 +158,12 @@ def play_rounds(state, problem, streams, ahead, journal, late, trace, first, las
         known = t - 1
         if late is not None:
             known = late.total[0]
+        show(state, memory)
         arm = select(state, known + 1, word(streams.choice[0], t))
         if arm < 0 or arm >= n_arms:
             return NO_ARM, t, arm
+        if not may_pull(memory, arm):
+            return NOT_ELIGIBLE, t, arm
         n = memory.pulls[arm]
         mean = value_now(problem, memory, arm, t)
         reward = reward_of(problem, streams, ahead, arm, mean, n)

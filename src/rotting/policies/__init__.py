@@ -38,12 +38,15 @@ from rotting.policies.oracle import Oracle
 from rotting.policies.raw_kl_ucb import RAWKLUCB
 from rotting.policies.raw_ucb import RAWUCB
 from rotting.policies.raw_ucb_plus import RAWUCBPlus
+from rotting.policies.recovering_softmax import RecoveringSoftmax
 from rotting.policies.red_ucb import REdUCB
 from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
 from rotting.policies.rless_ucb import RLessUCB
+from rotting.policies.rogue_ts import RogueTS
+from rotting.policies.rogue_ucb import RogueUCB
 from rotting.policies.rotting_rejects import RottingRejects
 from rotting.policies.rsr import RSR
 from rotting.policies.rucbe import RUCBE
@@ -116,8 +119,11 @@ __all__ = [
     "RAWUCBPlus",
     "REdUCB",
     "RLessUCB",
+    "RecoveringSoftmax",
     "Rexp3",
     "RisingElimination",
+    "RogueTS",
+    "RogueUCB",
     "RottingRejects",
     "SequentialHalving",
     "SlidingWindowBetaThompson",

@@ -26,7 +26,7 @@
 | `protocol` | HTTP connections that do not wait for ever: a request's head has limits of time and size |
 | `requests` | bodies of requests and replies: one definition that checks what arrives, and describes the API |
 | `routing` | routes: what is served where, to whom, and with which bodies. They answer requests and describe the API |
-| `running` | listening: uvicorn with our limits, processes that are kept running, and what is said when they are ready |
+| `running` | listening: uvicorn with our limits, processes that are kept running, and what is said when they answer |
 | `service` | what every process holds that speaks HTTP, and its life from the start to the end |
 | `together` | what is asked in one turn of the event loop goes to the database together: one call for each bandit |
 | `writer` | the process that writes: bandits, their queue, and all that is made once for everybody, such as pages |

@@ -20,6 +20,8 @@ from rotting.serve.together import Answer
 if TYPE_CHECKING:
     from rotting.serve.writer import Writer
 
+STRANGERS = 1024  # bytes that somebody may say who has not proved anything
+
 
 class Answering(Messages):
     """The writer's end of a connection: carries out what is asked, and answers requests over HTTP."""
@@ -29,6 +31,7 @@ class Answering(Messages):
         self._application = application  # None: it is another host that asks
         self._carrier = writer.carrier if application else writer.together
         self._nonce = b"" if application else secrets.token_bytes(16)
+        self.largest = STRANGERS if self._nonce else Messages.largest
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: Any) -> None:
@@ -47,7 +50,7 @@ class Answering(Messages):
         if self._nonce and not (isinstance(message, Proof) and self._is_right(message)):
             self.close()
         elif self._nonce:
-            self._nonce = b""
+            self._nonce, self.largest = b"", Messages.largest
         elif isinstance(message, Asked):
             try:
                 answer = self._carrier.exchange(message.bandit, message.unpacked())

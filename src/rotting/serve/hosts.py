@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from rotting.bandit import Request, StorageError
-from rotting.bandit.store.hosts import Presence
+from rotting.bandit.store import presence
 from rotting.serve.bandits import Directory
 from rotting.serve.link import Link, Proof
 from rotting.serve.problems import note
@@ -29,7 +29,7 @@ class Hosts:
         self._address = address
         self._own = own
         self._directory = directory
-        self._presence = Presence(url, address)
+        self._presence = presence(url, address)
         self._there: set[str] = set()
         self._owners: dict[str, str] = {}
         self._links: dict[str, tuple[Link, asyncio.Task[None]]] = {}
@@ -87,12 +87,11 @@ class Hosts:
         link.close()
 
     async def leave(self) -> None:
-        """Let others own the bandits of this host."""
+        """Let others own the bandits of this host, and ask nobody any more."""
         self._has_left = True
         await asyncio.to_thread(self._presence.leave)
         self._there, self._owners = set(), {}
-
-    def close(self) -> None:
-        """Ask nobody any more."""
+        while self.waiting > self._own.waiting:
+            await asyncio.sleep(0.05)
         for address in list(self._links):
             self._drop(address)

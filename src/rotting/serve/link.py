@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from rotting import bandit as library
+from rotting import errors as general
 from rotting.bandit import Choice, Decide, Outcome, Request, Reward, Shown, StorageError, TimedOut
 from rotting.errors import NOT_GIVEN, RottingError, shown
 from rotting.serve import errors
@@ -22,7 +23,8 @@ from rotting.serve.metrics import Samples
 from rotting.serve.together import PATIENCE, Answer, check_room
 
 GRACE = 1.0  # seconds by which an answer may be late
-_KINDS = {name: kind for module in (library, errors) for name, kind in vars(module).items() if isinstance(kind, type)}
+_MODULES = (general, library, errors)
+_KINDS = {name: kind for module in _MODULES for name, kind in vars(module).items() if isinstance(kind, type)}
 _REQUESTS: tuple[type[Any], ...] = (Shown, Reward, Decide)  # by how many fields they have, less one
 
 
@@ -136,6 +138,7 @@ _encode = msgspec.msgpack.Encoder().encode
 class Messages(asyncio.Protocol):
     """One end of a connection. What is to be sent in one turn of the event loop is sent together."""
 
+    largest = 1 << 28  # bytes
     _transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -155,6 +158,8 @@ class Messages(asyncio.Protocol):
             del self._rest[:end]
             for message in _decode(content):
                 self.got(message)
+        if len(self._rest) > self.largest:
+            self.close()
 
     def close(self) -> None:
         """End the connection."""
@@ -254,9 +259,13 @@ class Link(Messages):
     def got(self, message: Message) -> None:
         """Give an answer to whoever asked."""
         if isinstance(message, Hello):
-            if message.nonce and (proof := self._prove(message.nonce)) is not None:
+            proof = self._prove(message.nonce) if message.nonce else None
+            if proof is not None:
                 self.send(proof)
-            self.answers.set()
+            if proof is None and message.nonce:
+                self.close()  # and try again: nothing is known yet
+            else:
+                self.answers.set()
         elif isinstance(message, Changed):
             self._changed()
         elif isinstance(message, Replied):

@@ -1,4 +1,4 @@
-"""Listening: uvicorn with our limits, processes that are kept running, and what is said when they are ready."""
+"""Listening: uvicorn with our limits, processes that are kept running, and what is said when they answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rotting.serve.answering import Answering
 from rotting.serve.app import Application, settle
 from rotting.serve.front import Front
 from rotting.serve.keys import read_keys
-from rotting.serve.problems import note
+from rotting.serve.problems import log, note
 from rotting.serve.protocol import PatientForAWhile
 from rotting.serve.service import DRAIN_SECONDS, Options, Service
 from rotting.serve.writer import Writer
@@ -128,10 +128,10 @@ def _supervise(options: Options, listening: socket.socket, started: Callable[[],
         if answers.is_set():
             started()
         while answers.is_set() and not stop.wait(LOOK_AGAIN):
-            running = [
-                process if process.is_alive() else _begun(context, work)
-                for process, work in zip(running, works, strict=True)
-            ]
+            for place, process in enumerate(running):
+                if not process.is_alive():
+                    log.error("a process has ended (%s) and is started again", process.exitcode)
+                    running[place] = _begun(context, works[place])
         for process in running:
             process.terminate()
         for process in running:

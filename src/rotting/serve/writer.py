@@ -82,16 +82,15 @@ class Writer(Service):
 
     async def stop(self) -> None:
         """Answer until nobody asks any more, and close what writes."""
-        if self.hosts is not None:
-            await self.hosts.leave()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
+                if self.hosts is not None:
+                    await self.hosts.leave()
                 while self.links:
                     await asyncio.sleep(0.05)
         await super().stop()
         if self.hosts is not None:
             self._listening.close()
-            self.hosts.close()
         for each in (self.bandits, self.probing, self.following):
             await asyncio.to_thread(each.close)
 

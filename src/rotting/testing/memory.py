@@ -74,6 +74,7 @@ class Place:
         self.numbers = itertools.count(1)
         self.clock, self.fault, self.hangs = clock, fault, hangs
         self.starts = 0  # how often it was restarted
+        self.lost = 0  # answers to appends
         self._wait = wait
 
     def restart(self) -> None:
@@ -81,6 +82,13 @@ class Place:
         with self.lock:
             self.starts += 1
             self.locked.clear()
+
+    def broken(self, point: str) -> StorageError:
+        """Return the error that a connection broke at some point."""
+        error = StorageError("the connection broke")
+        error.may_be_written = point in ("sent", "written")
+        self.lost += error.may_be_written
+        return error
 
     def wait(self) -> float:
         """Let others go on, with the lock released; returns how many seconds that took."""
@@ -188,11 +196,10 @@ class MemoryStore:
         may_be_written = point in ("sent", "written")
         has_waited = hangs or (point != "connect" and self._deadline.timeout > 0.0)
         if has_waited and self._deadline.is_over():
+            self.place.lost += may_be_written
             raise self._deadline.error("the database", may_be_written)
         if self._start != self.place.starts:
-            error = StorageError("the connection broke")
-            error.may_be_written = may_be_written
-            raise error
+            raise self.place.broken(point)
 
     def _leave(self) -> None:
         self._seen = None

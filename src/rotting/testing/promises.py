@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rotting.bandit import Bandit, BanditError, Choice, CompactedDecision
 from rotting.bandit.core.snapshots import Snapshot
+from rotting.testing.memory import MemoryStore
 
 LARGEST_BATCH = 3  # decisions of one request
 REPEATED = 2  # requests of each kind that are asked for again when promises are checked
@@ -58,22 +59,21 @@ class Acknowledged:
             if before != ids and not any(seq_of(each) <= compacted for each in before):
                 raise BrokenPromiseError(f"{key!r} gave {before}, then {ids}")
             self.keys[key] = ids
+        elif self.decisions.keys() & set(ids):
+            raise BrokenPromiseError(f"{ids} were given to somebody else, too")
         self.decisions |= {choice.id: choice.arm for choice in choices}
 
-    def reward(self, bandit: Bandit, decision: str, value: float, give: Callable[[str, float], bool]) -> None:
-        """Give a reward: it is new once, and known as long as the log keeps the decision."""
-        value = self.given.setdefault(decision, value)
-        try:
-            is_new = give(decision, value)
-        except CompactedDecision:
-            if self.is_kept(bandit, decision):
-                raise BrokenPromiseError(f"{decision} has been compacted, it is said, and it has not") from None
-            raise
-        if is_new and decision in self.fresh:
+    def rewarded(self, bandit: Bandit, decision: str, outcome: bool | BanditError) -> None:
+        """Take note of a reward that was given: it is new once, and known as long as the log keeps the decision."""
+        if isinstance(outcome, CompactedDecision) and self.is_kept(bandit, decision):
+            raise BrokenPromiseError(f"{decision} has been compacted, it is said, and it has not")
+        if isinstance(outcome, BanditError):
+            raise outcome
+        if outcome and decision in self.fresh and not is_doubtful(bandit):
             raise BrokenPromiseError(f"the reward of {decision} was new twice")
-        if is_new:
+        if outcome:
             self.fresh.add(decision)
-        self.rewards[decision], self.sealed[decision] = value, bandit._state.sealed
+        self.rewards[decision], self.sealed[decision] = self.given[decision], bandit._state.sealed
 
     def is_kept(self, bandit: Bandit, decision: str) -> bool:
         """Say whether the log still knows of a decision, and of its reward."""
@@ -139,6 +139,12 @@ class Acknowledged:
                 raise BrokenPromiseError(f"the reward of {decision} was taken again")
         if bandit._state.seq != before:
             raise BrokenPromiseError("what was asked again was written again")
+
+
+def is_doubtful(bandit: Bandit) -> bool:
+    """Say whether an answer was lost so far: of the same reward at the same instant, two processes say it was new."""
+    store = bandit._log.store
+    return isinstance(store, MemoryStore) and store.place.lost > 0
 
 
 def seq_of(decision: str) -> int:

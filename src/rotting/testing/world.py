@@ -34,14 +34,13 @@ from rotting.bandit.core.requests import Change
 from rotting.bandit.line import Ticket
 from rotting.bandit.segments import Template
 from rotting.bandit.store import BanditRow, Deadline, Event
-from rotting.policies import EffFEWA, EpsilonGreedy
+from rotting.testing.clients import OPERATIONS, POLICIES, WITHOUT_TIMEOUT, Client
 from rotting.testing.memory import MemoryStore, Place
-from rotting.testing.promises import LARGEST_BATCH, Acknowledged, BrokenPromiseError, choices_of
+from rotting.testing.promises import Acknowledged, BrokenPromiseError, choices_of
 
 TEMPLATE, SEGMENT = "page/{user}", "page/one"
 NAMES = ("hero", "aside", SEGMENT)
 USED = (4, 4, 1)  # how often, in proportion
-POLICIES = EffFEWA(sigma=0.5), EffFEWA(alpha=0.1, sigma=0.5), EpsilonGreedy(epsilon=0.3)
 SETTINGS: tuple[dict[str, Any], ...] = (
     {"default_reward": 0.25},
     {"default_reward": 0.25, "holdout": 0.25},
@@ -172,9 +171,7 @@ class World:
             case "clock":
                 self._wall += self._dice.choice((-3600.0, -1.0, 1.0, 60.0, 3600.0))
             case "fail":
-                error = StorageError("the connection broke")
-                error.may_be_written = point in ("sent", "written")
-                raise error
+                raise self.place.broken(point)
             case "crash":
                 raise CrashError
             case outage:
@@ -246,19 +243,20 @@ class World:
         bandit = self._opened(number, name)
         if bandit is None:
             return
-        what = self._dice.choices(
-            (self._decide, self._reward, self._again, self._change, self._upkeep), (10, 8, 4, 1, 2)
-        )[0]
-        self._doing = what.__name__[1:]
+        [self._doing] = self._dice.choices(list(OPERATIONS), list(OPERATIONS.values()))
         self.counts[self._doing] += 1
         timeout = self._dice.choice(TIMEOUTS)
         until, unseen, is_free = self._monotonic + timeout, self._unseen, self._is_free(timeout)
         try:
-            what(bandit, self.known[name], timeout)
+            getattr(self._client(bandit, name, timeout), self._doing)()
         except BanditError as error:
             self._judge(error, is_free)
-        if self._monotonic > until + LATE and self._unseen == unseen and what != self._upkeep:
+        is_late = self._monotonic > until + LATE and self._unseen == unseen
+        if is_late and self._doing not in WITHOUT_TIMEOUT:
             raise BrokenPromiseError(f"a call returned {self._monotonic - until:.2f} s after its deadline")
+
+    def _client(self, bandit: Bandit, name: str, timeout: float) -> Client:
+        return Client(bandit, self.known[name], timeout, self._dice, Path(self._folder.name))
 
     def _opened(self, number: int, name: str) -> Bandit | None:
         """Return a bandit of a process, which begins if need be; None if it could not even open it."""
@@ -380,62 +378,6 @@ class World:
             finally:
                 logs[log] = [event if each is other else each for each in logs[log]]
 
-    # What clients ask.
-
-    def _decide(self, bandit: Bandit, known: Acknowledged, timeout: float) -> None:
-        key = f"key {len(known.asked)} {self._dice.random()}" if self._dice.random() < 0.5 else None
-        self._ask(bandit, known, key, self._dice.choice((1, 1, LARGEST_BATCH)), timeout)
-
-    def _again(self, bandit: Bandit, known: Acknowledged, timeout: float) -> None:
-        """Ask with a key for the second time, whatever became of the first: it may not have ended."""
-        if known.asked:
-            key = self._dice.choice(list(known.asked)[-10:])
-            self._ask(bandit, known, key, known.asked[key], timeout)
-
-    @staticmethod
-    def _ask(bandit: Bandit, known: Acknowledged, key: str | None, number: int, timeout: float) -> None:
-        with known.attempt(key, number):
-            choices = bandit.decide(number, key=key, timeout=timeout)
-        known.note(bandit, key, choices)
-
-    def _reward(self, bandit: Bandit, known: Acknowledged, timeout: float) -> None:
-        if not known.decisions:
-            return
-        decision = self._dice.choice(list(known.decisions))
-        if self._dice.random() < 0.2:
-            bandit.shown(decision, timeout=timeout)
-        else:
-            value = self._dice.random()
-            known.reward(bandit, decision, value, lambda *given: bandit.reward(*given, timeout=timeout))
-
-    def _change(self, bandit: Bandit, known: Acknowledged, timeout: float) -> None:
-        arms = list(bandit._state.names)
-        match self._dice.randrange(5):
-            case 0:
-                bandit.change_arms(add=[f"arm {len(arms)} {self._dice.random()}"], timeout=timeout)
-            case 1:
-                bandit.change_arms(retire=arms[1:2], timeout=timeout)
-            case 2:
-                bandit.change_arms(restore=arms, timeout=timeout)
-            case 3:
-                bandit.change(policy=self._dice.choice(POLICIES), timeout=timeout)
-            case _:
-                bandit.change(epsilon=self._dice.choice((0.0, 0.1, 0.5)), timeout=timeout)
-
-    def _upkeep(self, bandit: Bandit, known: Acknowledged, timeout: float) -> None:
-        match self._dice.randrange(4):
-            case 0:
-                self._doing = "snapshot"
-                bandit.snapshot()
-            case 1:
-                self._doing = "expire"
-                bandit.expire(timeout=timeout)
-            case _:
-                self._doing = "compact"
-                self.counts["compact"] += 1
-                upto = bandit._state.seq - self._dice.randrange(20)
-                bandit.compact(upto, Path(self._folder.name) / f"{self.counts['compact']}.jsonl")
-
     # What was promised.
 
     def check(self) -> None:
@@ -471,4 +413,4 @@ class World:
                 for name in NAMES:
                     bandit = self._opened(number, name)
                     assert bandit is not None
-                    self._ask(bandit, self.known[name], f"last {number}", 1, 1.0)
+                    self._client(bandit, name, 1.0).ask(f"last {number}", 1)

@@ -17,6 +17,7 @@ from rotting._core.randomness import word
 from rotting.errors import KernelError
 from rotting.policies._contract.kernel import RANGE, Kernel, kernel_of, mapped
 from rotting.policies._contract.states import fresh_state
+from rotting.policies._contract.views import view_of
 
 if TYPE_CHECKING:
     from rotting.policies._contract.policy import Policy
@@ -32,16 +33,26 @@ class CheckedAgent:
         self._state = checked_arrays(policy.reserve(fresh_state(policy, n_arms), 1))
         self._kernel = Kernel(*map(uncompiled, kernel_of(policy.State)[:3]))
 
-    def select(self) -> int:
-        """Return the arm for the next round."""
+    @property
+    def state(self) -> Any:
+        """What the policy has learnt."""
+        return self._state
+
+    def select(self, among: list[int] | None = None) -> int:
+        """Return the arm for the next round; if `among` is given, one of these, as if only they existed."""
         with np.errstate(over="ignore"):
             self._asked += 1  # once in each round, whether or not rewards have arrived
             random = word(self._key, self._asked)
-        before = np.array(self._state.pulls)
+        whole, before = self._state, np.array(self._state.pulls)
+        if among is not None:
+            self._state = checked_arrays(view_of(self.policy, whole, among))
+            before = np.array(self._state.pulls)
         arm = self._guarded("select", self._with_locks("select changes pulls"), self._t + 1, np.uint64(random))
         if not np.array_equal(before, self._state.pulls):
             raise self._broken(f"select changed pulls in round {self._t + 1}", "update to count them")
-        return self._arm("select", arm)
+        self._state = whole
+        number = self._arm("select", arm, len(before))
+        return number if among is None else among[number]
 
     def update(self, arm: int, reward: float) -> None:
         """Learn from a reward."""
@@ -59,11 +70,11 @@ class CheckedAgent:
 
     def recommend(self) -> int:
         """Return the arm to stay with from now on."""
-        return self._arm("recommend", self._guarded("recommend", self._with_locks("recommend changes pulls")))
+        advised = self._guarded("recommend", self._with_locks("recommend changes pulls"))
+        return self._arm("recommend", advised, len(self._state.pulls))
 
-    def _arm(self, what: str, arm: Any) -> int:
+    def _arm(self, what: str, arm: Any, n_arms: int) -> int:
         """Return the arm that a function gave, or refuse it."""
-        n_arms = len(self._state.pulls)
         try:
             number = operator.index(arm)
         except TypeError:

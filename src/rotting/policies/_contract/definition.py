@@ -11,6 +11,7 @@ from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
 from rotting.policies._contract.kernel import RANGE, Kernel, certain, most_pulled
 from rotting.policies._contract.suited import KINDS
+from rotting.problems.kernel import SHOWN
 
 # The arguments of the functions, and the number of the random word among those of `select`.
 _ARGUMENTS = {
@@ -108,6 +109,8 @@ def check_traits(policy: Any, state: Any, kernel: Kernel, base: Any) -> None:
     refuse_if(noise is not None and noise not in parameters, "noise", noise, "the name of a parameter")
     expected = f"one of {', '.join(map(repr, KINDS))}"
     refuse_if(made_for is not None and made_for not in KINDS, "made_for", made_for, expected)
+    expected = f"some of {', '.join(map(repr, SHOWN))}, and fields of these names in the state"
+    refuse_if(not {*policy.sees} <= {*SHOWN} & {*state._fields}, "sees", policy.sees, expected)
     for trait, method in (("knows", "informed"), ("keeps_history", "reserve")):
         value, overridden = getattr(policy, trait), getattr(policy, method) is not getattr(base, method)
         filled_in = value == ("horizon",) and "horizon" in parameters  # by `Policy.informed`

@@ -16,6 +16,10 @@ nothing. Of the state's fields two have a meaning for everybody:
 * `probabilities(state, t, out)`, of randomised policies that have a closed form: fill `out` with the probability that
   `select(state, t, word)` gives each arm, over random words. It writes to nothing else.
 
+A policy that `sees` something of each round, such as which arms are eligible, has fields of these names, too: who plays
+it writes there what the problem shows (`rotting.problems.kernel`) before `select` and `update` are called. Where a
+problem shows nothing, they keep what `initial_state` and `update` write. Rewards of such a policy cannot be late.
+
 A kernel belongs to its policy. Each policy class has a class of states of its own (`Policy.State`, derived from the
 NamedTuple it was given), and compiled code finds the policy's functions by that class. So policies that share a
 NamedTuple, subclasses, and notebook cells that are run again never get each other's functions. Compiled code calls the
@@ -49,11 +53,17 @@ class Kernel(NamedTuple):
 
 # Never shrinks: numba recognises classes by their addresses, which must not be used again for other classes.
 _KERNELS: dict[type, Kernel] = {}
+_SEES: dict[type, tuple[str, ...]] = {}
 
 
-def register(state_class: type, kernel: Kernel) -> None:
-    """Make these the functions for states of this class."""
-    _KERNELS[state_class] = kernel
+def register(state_class: type, kernel: Kernel, sees: tuple[str, ...] = ()) -> None:
+    """Make these the functions for states of this class, and the fields that are written before they are called."""
+    _KERNELS[state_class], _SEES[state_class] = kernel, sees
+
+
+def sees(state_class: type) -> tuple[str, ...]:
+    """Return the fields of states of this class that a player writes in every round."""
+    return _SEES.get(state_class, ())
 
 
 def kernel_of(state_class: type) -> Kernel:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rotting.errors import BadValue, PolicyMismatch
 from rotting.problems.blocking import Blocking
 from rotting.problems.candy_cane import CandyCane
+from rotting.problems.push import Push
 from rotting.problems.recovering import Recovering
 from rotting.problems.restless import Restless
 from rotting.problems.rewards import share_outside
@@ -167,12 +168,12 @@ def _not_many(problem: Problem, horizon: int) -> str | None:
     return f"has {problem.n_arms} for {horizon} rounds, less than the square root" if few else None
 
 
-def _without(kind: type) -> Callable[[Any, int], str | None]:
-    """Return the test for problems with dynamics of a kind."""
+def _without(*kinds: type) -> Callable[[Any, int], str | None]:
+    """Return the test for problems with dynamics of some kinds."""
 
     def missing(problem: Problem, horizon: int) -> str | None:
         dynamics = problem.dynamics_model
-        return None if isinstance(dynamics, kind) else f"has {type(dynamics).__name__} dynamics"
+        return None if isinstance(dynamics, kinds) else f"has {type(dynamics).__name__} dynamics"
 
     return missing
 
@@ -183,7 +184,7 @@ KINDS: dict[str, Callable[[Any, int], str | None]] = {
     "arms that rise": _not_rising,
     "many arms": _not_many,
     "arms that empty": _without(CandyCane),
-    "arms that recover": _without(Recovering),
+    "arms that recover": _without(Recovering, Push),
     "arms that are blocked": _without(Blocking),
     "arms that satiate": _without(Satiation),
     "arms with a tally": _without(Tally),
