@@ -189,7 +189,7 @@ def running(logs: int, names: list[str]) -> dict[str, Any]:
             worlds = (EXPOSURES, CALENDAR) if kind is None else (kind,)
             for asked in worlds:
                 kept = epsilon / len(world.base) if asked == CALENDAR else 1.0
-                curve = truth_of_running(world, runner, RUN_ROWS, kept, RUN_ROWS, 1000, 1)
+                curve = truth_of_running(world, runner, RUN_ROWS, kept, RUN_ROWS, 400, 1)
                 told, lengths, ones = [], [], []
                 decisions = []
                 for seed in range(logs):

@@ -14,9 +14,11 @@ from rotting.bandit.log.snapshotting import row_of
 from rotting.bandit.log.stored import StoredLog
 from rotting.bandit.store.contract import Batch
 from rotting.testing import simulator
+from rotting.testing.clients import OPERATIONS
 from rotting.testing.memory import MemoryStore
+from rotting.testing.world import FAULTS
 
-SEEDS = 40
+SEEDS = 100
 ENOUGH = 300  # seeds within which a bug is found
 
 
@@ -25,15 +27,21 @@ def test_seeds_hold():
 
 
 @pytest.mark.soak
-def test_many_seeds_hold():
-    assert [seed for seed, words, _ in simulator.failures(range(20_000), jobs=2) if words is not None] == []
+@pytest.mark.parametrize("company", [False, True])
+def test_many_seeds_hold(company):
+    seeds = range(SEEDS, 10_000)
+    assert [seed for seed, words, _ in simulator.failures(seeds, jobs=2, company=company) if words is not None] == []
 
 
 def test_a_seed_replays_exactly_and_much_happens_in_it():
     first, again = (simulator.play(7, simulator.steps_of(7)) for _ in range(2))
     assert first == again
     happened = sum((simulator.fails(seed)[2] for seed in range(20)), first[1])
-    assert {f"{what} at {point}" for what in ("crash", "fail") for point in ("append", "written")} <= set(happened)
+    assert {f"{what} at {point}" for what in FAULTS for point in ("append", "written")} <= set(happened)
+    assert {f"{what} during {doing}" for what in FAULTS for doing in ("open", "decide", "again", "reward")} <= set(
+        happened
+    )
+    assert set(OPERATIONS) | {"unknown", "not written"} <= set(happened)
 
 
 def test_seeds_hold_in_company():

@@ -156,7 +156,7 @@ def test_late_rewards_are_refused(policy):
 
 def test_a_bandit_refuses_what_it_does_not_log(tmp_path):
     with pytest.raises(ValueError, match="policy=RecoveringSoftmax"):
-        rotting.Bandit.create(tmp_path / "log.db", arms=["a", "b"], policy=RecoveringSoftmax())
+        rotting.Bandit.open(f"sqlite:///{tmp_path}/log.db", "push", RecoveringSoftmax(), ["a", "b"])
 
 
 def test_oracles_keep_to_the_eligible_arms():

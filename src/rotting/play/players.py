@@ -50,6 +50,7 @@ class Player:
     make: Callable[..., PlayingAgent] | None = None
     check: bool = False
     given: Policy | None = None  # the policy before it was told of the problem
+    made: PlayingAgent | None = None  # the last agent of a Python class
     asked: bool = False  # whether arms have to be chosen by `among`, in Python, for want of a policy that sees them
 
     @property
@@ -88,6 +89,10 @@ class Player:
         agent: PlayingAgent = make(n_arms, **named)
         if not callable(getattr(agent, "select", None)) or not callable(getattr(agent, "update", None)):
             raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
+        if agent is self.made:
+            problem = f"{self.label} gives the same agent for several runs, which then learns from all of them"
+            raise BadValue(problem, expected="a new one from each call")
+        self.made = agent
         return agent
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from rotting.bandit import Request, StorageError
-from rotting.bandit.store.hosts import Presence
+from rotting.bandit.store import presence
 from rotting.serve.bandits import Directory
 from rotting.serve.link import Link, Proof
 from rotting.serve.problems import note
@@ -29,7 +29,7 @@ class Hosts:
         self._address = address
         self._own = own
         self._directory = directory
-        self._presence = Presence(url, address)
+        self._presence = presence(url, address)
         self._there: set[str] = set()
         self._owners: dict[str, str] = {}
         self._links: dict[str, tuple[Link, asyncio.Task[None]]] = {}

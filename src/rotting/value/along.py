@@ -164,13 +164,14 @@ def play_thinned(state, arms, rewards, kept, lag, key, coin, played):
     If `kept` is a constant over the row's probability, every row is as likely to count, whatever the policy wants: it
     runs on a random part of the time that the log covers. Returns the number of its decisions.
     """
-    t = 0
-    wanted = _choose(state, played, t, lag, key)
+    t, wanted = 0, _choose(state, played, 0, lag, key)
     for row in range(len(arms)):
         if wanted < 0:
             return -1
         if arms[row] == wanted and uniform(coin, row) < kept[row]:
             played.arms[t], played.rewards[t] = wanted, rewards[row]
             t += 1
+            if t == len(played.arms):
+                return t
             wanted = _choose(state, played, t, lag, key)
     return t

@@ -193,7 +193,7 @@ def found_of(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: 
     told = None if refused else found
     valued = Valued(
         policy=candidate.label,
-        draws=candidate.draws(logged.rows),
+        draws=candidate.draws(logged),
         next_decision=told and told.dr,
         refused=refused,
         snips=told and told.snips,

@@ -16,6 +16,7 @@ from rotting.logs.read.reading import Staged, read
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, open_source
 from rotting.logs.read.staging import reward_wait
 from rotting.logs.worth.periods import moment_of
+from rotting.policies._contract.agent import LARGEST_REWARD
 from rotting.value.along import Learnt
 
 _WITHOUT = (
@@ -161,9 +162,11 @@ def since(logged: Logged, moment: str) -> Logged:
 
 
 def refuse_empty(logged: Logged) -> Logged:
-    """Return a log that has rows."""
+    """Return a log that has rows, with rewards that policies take."""
     if not logged.rows:
         raise LogError("has no row that can be weighed", owner=logged.name, hint="; ".join(logged.notes) or None)
+    if (largest := float(np.abs(logged.reward).max())) > LARGEST_REWARD:
+        raise LogError("is too large", owner=logged.name, name="reward", value=largest, hint="rescale the rewards")
     return logged
 
 

@@ -26,12 +26,12 @@ class Identifiers:
     """
 
     def __init__(self, token: str, secret: str, mark: str = ""):
-        self._token, self._mark = token, mark
+        self._token, self.mark = token, mark
         self._hash = hashlib.blake2b(key=bytes.fromhex(secret), digest_size=TAG // 2)
 
     def make(self, seq: int, at: float) -> str:
         """Return the identifier of the decision that is event number `seq`."""
-        return self._tagged(seq, f"{seq} {at!r}", self._mark)
+        return self._tagged(seq, f"{seq} {at!r}", self.mark)
 
     def belongs(self, decision: str | None, seq: int, at: float) -> bool:
         """Say whether an identifier is that of a decision. The first databases authenticated the number alone."""

@@ -23,6 +23,7 @@ from rotting.bandit.errors import DamagedLog, UnknownBandit
 from rotting.bandit.log.snapshotting import Snapshotter
 from rotting.bandit.log.stored import StoredLog, missing
 from rotting.bandit.metrics import Observer
+from rotting.bandit.store import forks
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow
 from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import RottingError, quoted
@@ -65,9 +66,11 @@ class EventLog:
             settings = dict(json.loads(row.settings))
             self.template: str | None = settings.pop("template", None)  # whose segment it is
             column = "secret"
-            self.identifiers = Identifiers(row.token, row.secret, mark=secrets.token_hex(2))
+            self.identifiers = Identifiers(row.token, row.secret)
         except (TypeError, ValueError, RecursionError):
             raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
+        self.forget_other_threads()
+        forks.in_child(self)
         self.settings = BanditSettings.from_dict(settings)
         self.stored = StoredLog(self.store, row.id)
         self.state = self.fresh_state()
@@ -83,6 +86,10 @@ class EventLog:
         self.snapshots = Snapshotter(self)
         with self.reading():
             pass
+
+    def forget_other_threads(self) -> None:
+        """Take a mark for decisions; in a child, after a fork, it is another than its parent's."""
+        self.identifiers.mark = secrets.token_hex(2)
 
     # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
 
