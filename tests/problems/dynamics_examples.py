@@ -19,6 +19,7 @@ from rotting.problems import (
     Noise,
     Polynomial,
     Problem,
+    Push,
     Recovering,
     Rested,
     Restless,
@@ -38,6 +39,7 @@ PROBLEMS = {
         Problem(FALLING, dynamics=Restless()),
         Problem(FALLING, dynamics=TriggerGraph([[1, 1, 0], [0, 1, 0], [1, 0, 1]])),
         Problem([Sigmoid(1.0, 0.5, 3.0), Growth(0.0, 0.3, 0.7), Constant(0.4)], dynamics=Recovering(z_max=4)),
+        Problem(FALLING, dynamics=Push(users=3, active=0.5, rate_active=0.2)),
         Problem(FALLING, dynamics=Blocking(delays=[3, 2, 1])),
         Problem([Linear(1.0, 0.3, -5.0), Linear(0.8, 0.1, -5.0)], dynamics=Satiation(gamma=0.7)),
         Problem(FALLING, dynamics=Tally(m=3)),
@@ -69,6 +71,12 @@ def literal_means(problem: Problem, arms: list[int], begun: object) -> list[floa
             case Recovering(z_max):
                 rest = past[::-1].index(arm) if arm in past else z_max
                 return at(arm, min(rest, z_max))
+            case Push(users, gamma, half_life):
+                user, day = len(past) % users, len(past) // users
+                rate = dynamics.rate_active if begun.active[user] else dynamics.rate
+                seen = [t // users for t, other in enumerate(past) if other == arm and t % users == user]
+                penalty = gamma * 0.5 ** ((day - seen[-1]) / half_life) if seen else 0.0
+                return rate * (1 + at(arm, day) - penalty)
             case Blocking(delays, blocked):
                 free, used = 0, 0
                 for t, other in enumerate(past):

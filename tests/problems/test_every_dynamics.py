@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import rotting
 from rotting._core.randomness import START, stream_key
+from rotting.errors import BadValue
 from rotting.problems import (
     Dynamics,
     Linear,
@@ -106,6 +107,11 @@ def test_means_keep_to_their_bounds(name):
 def test_the_oracle_is_as_good_as_it_says(name):
     """Against brute force over all sequences of arms, for every number of rounds."""
     problem, rounds = PROBLEMS[name], list(range(1, 7))
+    if problem.is_limited:
+        assert problem.oracle(6).standing == "a reference"
+        with pytest.raises(BadValue, match="kind='brute force'"):
+            problem.oracle(6, kind="brute force")
+        return
     best = problem.oracle(6, rounds, kind="brute force")
     oracle = problem.oracle(6, rounds)
     if oracle.standing == "optimal":

@@ -104,7 +104,10 @@ def unknown(store: Store, condition: Condition, name: str) -> UnknownBandit:
 
 
 def _check_choices(policy: Policy) -> None:
-    """Refuse a user's policy that could not choose among the arms that are left once others are retired."""
+    """Refuse a policy that needs what is not logged, and a user's that could not choose among arms that are left."""
+    if policy.sees:
+        problem = "learns from what it saw when it chose, and rewards of a bandit come later"
+        raise BadSettings(problem, name="policy", value=policy, hint="an agent can play it: {policy}.start(n_arms)")
     try:
         check_views(policy)
     except KernelError as error:

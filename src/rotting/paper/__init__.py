@@ -32,9 +32,11 @@ BEYOND = {
     "levine": "beyond.levine",
     "boredom": "beyond.boredom",
     "recovering": "beyond.recovering",
+    "push": "beyond.push",
     "restless": "beyond.restless",
     "many-arms": "beyond.many_arms",
     "candy-cane": "beyond.candy_cane",
+    "identification": "beyond.identification",
 }
 CLAIMS_NAME = "claims"
 NAMES = (*MODULES, CLAIMS_NAME)

@@ -16,8 +16,10 @@ from rotting.play.cell import Cell
 from rotting.play.compiled import CompiledTable
 from rotting.play.in_python import PlayingAgent, PythonTable
 from rotting.policies import Policy, parse_policy
+from rotting.policies._contract.agent import Agent
 from rotting.policies._contract.checked import CheckedAgent
 from rotting.problems import Problem
+from rotting.problems.kernel import ELIGIBLE
 
 COMPILED_AT_ONCE, PYTHON_AT_ONCE = 1 << 20, 1 << 11
 # A policy of the package or of the same contract, a text that describes one, or what makes an agent from the number of
@@ -48,11 +50,13 @@ class Player:
     make: Callable[..., PlayingAgent] | None = None
     check: bool = False
     given: Policy | None = None  # the policy before it was told of the problem
+    made: PlayingAgent | None = None  # the last agent of a Python class
+    asked: bool = False  # whether arms have to be chosen by `among`, in Python, for want of a policy that sees them
 
     @property
     def is_compiled(self) -> bool:
         """Whether the compiled loop plays it."""
-        return self.policy is not None and not self.check
+        return self.policy is not None and not self.check and not self.asked
 
     @property
     def rounds_at_once(self) -> int:
@@ -64,8 +68,13 @@ class Player:
         policy = self.policy
         if policy is None:
             return PythonTable(cell, self.label, self.start)
+        if cell.is_late and (policy.sees or self.asked):
+            problem = f"is not on time, and {policy} would not know which arms it could have chosen"
+            raise BadValue(problem, name="delay", value=cell.delay, expected="0")
         if self.check:
             return PythonTable(cell, self.label, partial(CheckedAgent, policy), checked=True)
+        if self.asked:
+            return PythonTable(cell, self.label, partial(Agent.keyed, policy))
         return CompiledTable(cell, policy, self.label)
 
     def start(self, n_arms: int, key: np.uint64) -> PlayingAgent:
@@ -80,6 +89,10 @@ class Player:
         agent: PlayingAgent = make(n_arms, **named)
         if not callable(getattr(agent, "select", None)) or not callable(getattr(agent, "update", None)):
             raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
+        if agent is self.made:
+            problem = f"{self.label} gives the same agent for several runs, which then learns from all of them"
+            raise BadValue(problem, expected="a new one from each call")
+        self.made = agent
         return agent
 
 
@@ -98,7 +111,10 @@ def players_of(policies: Policies, problem: Problem, horizon: int, check: bool =
     several = listed("policies", policies.values() if isinstance(policies, Mapping) else policies)
     named = [*zip([""] * len(several) if labels is None else labels, several, strict=True)]
     players = [_player(label, policy, problem, horizon, check) for label, policy in named]
-    _make_labels_unique(players)
+    labels = told_apart([player.label for player in players], [player.description for player in players])
+    numbered = [f"{label} #{place}" for place, label in enumerate(labels, 1)]
+    for player, label in zip(players, told_apart(labels, numbered), strict=True):
+        player.label = label
     return players
 
 
@@ -106,7 +122,8 @@ def _player(label: str, policy: object, problem: Problem, horizon: int, check: b
     policy = parse_policy(policy) if isinstance(policy, str) else policy
     if isinstance(policy, Policy):
         informed = policy.informed(problem, horizon)
-        return Player(label or str(policy), repr(informed), informed, check=check, given=policy)
+        asked = problem.is_limited and ELIGIBLE not in policy.sees
+        return Player(label or str(policy), repr(informed), informed, check=check, given=policy, asked=asked)
     if isinstance(policy, type) and issubclass(policy, Policy):
         hint = f"did you mean {policy.__name__}()?"
         raise BadType(f"{policy.__name__} is a class", owner="policies", value=policy, hint=hint)
@@ -120,13 +137,7 @@ def _player(label: str, policy: object, problem: Problem, horizon: int, check: b
     )
 
 
-def _make_labels_unique(players: list[Player]) -> None:
-    """Use the full description where short labels clash, and a number where that clashes too."""
-    for attempt in (
-        lambda player, _: player.description,
-        lambda player, place: f"{player.label} #{place + 1}",
-    ):
-        counts = Counter(player.label for player in players)
-        for place, player in enumerate(players):
-            if counts[player.label] > 1:
-                player.label = attempt(player, place)
+def told_apart(labels: list[str], longer: Iterable[str]) -> list[str]:
+    """Return labels, and longer ones in place of those that are alike."""
+    counts = Counter(labels)
+    return [other if counts[label] > 1 else label for label, other in zip(labels, longer, strict=True)]

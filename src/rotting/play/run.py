@@ -10,6 +10,7 @@ import numpy as np
 from rotting._core.compiling import is_package_only
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
+from rotting.errors import BadValue
 from rotting.play.loop import begin, new_journal, pull, record, streams_of
 from rotting.problems import Problem
 from rotting.problems.checked import CheckedRun
@@ -79,6 +80,12 @@ class Run:
         return np.array(self.journal.pulls)
 
     @property
+    def eligible(self) -> np.ndarray:
+        """Which arms may be pulled next: 1 or 0 for each arm."""
+        memory = self.journal.memory
+        return np.array(memory.eligible) if self.problem.is_limited else np.ones(self.problem.n_arms, np.int64)
+
+    @property
     def earned(self) -> float:
         """What the pulls so far were worth on average: their means, added up."""
         return float(self.journal.total[0])
@@ -86,6 +93,9 @@ class Run:
     def pull(self, arm: int) -> float:
         """Return the reward of the next pull, which is of this arm."""
         arm = whole_number("arm", arm, minimum=0, maximum=self.problem.n_arms - 1)
+        if not self.eligible[arm]:
+            able = self.eligible.nonzero()[0].tolist()
+            raise BadValue("may not be pulled now", name="arm", value=arm, expected=f"one of {able}")
         return float(self.mean_and_reward(arm)[1])
 
     def mean_and_reward(self, arm: int) -> tuple[float, float]:

@@ -28,6 +28,7 @@ from rotting.problems.field import (
     many_arms,
     piecewise,
     pike_burke,
+    push,
     recovering_logistic,
     rising,
     yahoo,
@@ -48,6 +49,7 @@ from rotting.problems.noise import Bernoulli, Gaussian, Noise, NoNoise
 from rotting.problems.oracle import OracleResult
 from rotting.problems.polynomial import Polynomial
 from rotting.problems.problem import Problem
+from rotting.problems.push import Push
 from rotting.problems.recovering import Recovering
 from rotting.problems.rested import Rested
 from rotting.problems.restless import Restless
@@ -87,6 +89,7 @@ __all__ = [
     "Power",
     "Problem",
     "ProblemLike",
+    "Push",
     "Recovering",
     "Rested",
     "Restless",
@@ -108,6 +111,7 @@ __all__ = [
     "parse_problem",
     "piecewise",
     "pike_burke",
+    "push",
     "recovering_logistic",
     "rising",
     "stationary",

@@ -18,7 +18,7 @@ from rotting._core.checking import compile_errors_in_short, refuse_truncation
 from rotting._core.compiling import OPTIONS, belongs_to_package
 from rotting._core.defining import check_arrays, leaves
 from rotting.errors import KernelError
-from rotting.problems.kernel import ProblemArrays, draw_reward, dynamics_kernel_of, value_now
+from rotting.problems.kernel import SHOWN_TYPES, ProblemArrays, draw_reward, dynamics_kernel_of, value_now
 from rotting.problems.oracle_kernels import begin, step
 
 if TYPE_CHECKING:
@@ -42,16 +42,20 @@ def part_of(owner: object, kind: type, given: Any, method: str) -> Any:
 def memory_of(owner: object, kind: type, given: Any, n_arms: int) -> Any:
     """Return a memory, checked as far as costs nothing."""
     memory = part_of(owner, kind, given, "initial_memory")
-    pulls = memory.pulls
-    right = isinstance(pulls, np.ndarray) and pulls.dtype == np.int64 and pulls.shape == (n_arms,)
-    if not right or pulls.any():
-        shown = f"{pulls.dtype}{list(pulls.shape)}" if isinstance(pulls, np.ndarray) else type(pulls).__name__
-        raise KernelError(
-            f"memory.pulls is {shown}",
-            owner=str(owner),
-            expected=f"int64[{n_arms}] of zeros: np.zeros(n_arms, np.int64)",
-        )
+    for name, dtype in {"pulls": np.int64, **SHOWN_TYPES}.items():
+        array = getattr(memory, name, None)
+        if name not in memory._fields or (is_per_arm(array, dtype, n_arms) and (name != "pulls" or not np.any(array))):
+            continue
+        shown = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
+        zeros = " of zeros: np.zeros(n_arms, np.int64)" if name == "pulls" else ""
+        expected = f"{np.dtype(dtype)}[{n_arms}]{zeros}"
+        raise KernelError(f"memory.{name} is {shown}", owner=str(owner), expected=expected)
     return memory
+
+
+def is_per_arm(array: object, dtype: Any, n_arms: int) -> bool:
+    """Say whether this is an array of a type, with a place for each arm."""
+    return isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == (n_arms,)
 
 
 def check_thoroughly(problem: Problem, arrays: ProblemArrays) -> None:

@@ -10,6 +10,14 @@ functions that allocate nothing:
 * `draw(problem, arm, mean, key, n) -> reward`: the reward of the arm's pull number n = 0, 1, ..., whose noise stream
   starts at `key`.
 
+A memory can show things of the next round to policies that ask for them, and to nobody else. `begin` and `pulled`
+keep these fields up to date:
+
+| field | meaning |
+|---|---|
+| `eligible` | int64, 1 for each arm that may be pulled, one at least, and 0 for others, whose pull stops a run |
+| `rest` | float64, for how long each arm has not been shown to whoever is next; infinity: never |
+
 A noise can also be drawn in two steps (the package's plain ones are): `standard(problem, arm, key, n)`, which needs no
 mean, and `around(problem, arm, mean, standard) -> reward`. The first step is then taken ahead of time, and once for all
 policies that are compared.
@@ -37,6 +45,9 @@ VALUE_ARGUMENTS = ("problem", "memory", "arm", "t")
 PULLED_ARGUMENTS = ("problem", "memory", "arm", "t")
 BEGIN_ARGUMENTS = ("problem", "memory", "key")
 DRAW_ARGUMENTS = ("problem", "arm", "mean", "key", "n")
+# The fields of a memory that can be shown to policies, and their types.
+ELIGIBLE, REST = SHOWN = ("eligible", "rest")
+SHOWN_TYPES: dict[str, Any] = {ELIGIBLE: np.int64, REST: np.float64}
 
 
 class ProblemArrays(NamedTuple):
@@ -143,6 +154,11 @@ def reward_around(problem, arm, mean, standard):
     return _STEPS[type(problem.noise)].around(problem, arm, mean, standard)
 
 
+def may_pull(memory, arm):
+    """Say whether the arm may be pulled in the next round."""
+    return ELIGIBLE not in memory._fields or memory.eligible[arm] == 1
+
+
 def nothing_pulled(problem, memory, arm, t):
     """Take nothing down: the loop counts pulls by itself."""
 
@@ -192,3 +208,16 @@ def _standard_noise(problem, arm, key, n):
 def _reward_around(problem, arm, mean, standard):
     steps = _STEPS.get(part_class(problem, "noise"))
     return None if steps is None else steps.around
+
+
+@overload(may_pull, jit_options=INLINED)
+def _may_pull(memory, arm):
+    return _is_eligible if ELIGIBLE in getattr(memory, "fields", ()) else _always
+
+
+def _is_eligible(memory, arm):
+    return memory.eligible[arm] == 1
+
+
+def _always(memory, arm):
+    return True

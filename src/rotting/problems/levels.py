@@ -72,3 +72,13 @@ def _parsed(text: str) -> Levels:
 
 
 YAHOO = {6: _parsed(_SIX), 5: _parsed(_FIVE)}
+
+# Templates of notifications, ours: of the sizes that Yancey, Settles (2020) report.
+PUSH_LIFTS = (0.02, 0.018, 0.016, 0.012, 0.005, 0.0, -0.005, -0.01, -0.018, -0.02)
+"""By how much each template of `push` brings more users back than another."""
+
+PUSH_SHARES = (
+    (0.8, 0.9, 0.6, 0.8, 0.0, 0.7, 0.9, 0.6, 0.8, 0.0),
+    (0.4, 0.5, 0.9, 0.7, 0.8, 0.8, 0.5, 0.9, 0.6, 0.8),
+)
+"""How often each template of `push` suits users who are not active, and those who are."""

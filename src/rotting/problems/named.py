@@ -115,6 +115,7 @@ NAMED: dict[str, Callable[..., Problem]] = {
         field.boredom,
         field.recovering_logistic,
         field.pike_burke,
+        field.push,
         field.yahoo,
         field.piecewise,
         field.many_arms,

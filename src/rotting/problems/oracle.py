@@ -69,6 +69,9 @@ def play_oracle(problem: Problem, rounds: Rounds, kind: str | None, seed: int, r
     chosen = usual if kind is None else kind
     if chosen not in KINDS:
         raise BadValue(f"is not one of {', '.join(map(repr, KINDS))}", name="kind", value=kind)
+    if problem.is_limited and chosen != usual:
+        expected = "'greedy', where not all arms may be pulled in every round"
+        raise BadValue(name="kind", value=kind, expected=expected)
     if chosen != usual:
         standing = {
             "brute force": OPTIMAL,
@@ -88,6 +91,8 @@ def play_oracle(problem: Problem, rounds: Rounds, kind: str | None, seed: int, r
 
 def _usual(problem: Problem, last: int) -> tuple[str, str]:
     """Return the best oracle there is for so many rounds, and how good it is."""
+    if problem.is_limited:
+        return "greedy", REFERENCE
     usual, standing = problem.dynamics_model.best_oracle(problem.curves)
     if usual == "best cycle" and best_cycle(problem) is None:
         return "look-ahead", REFERENCE
@@ -109,7 +114,7 @@ Begun = Callable[[], Any]
 
 def _greedy(problem: Problem, rounds: Rounds, begun: Begun) -> Played:
     memory, reward = begun(), np.empty(len(rounds))
-    if problem.dynamics_model.rested:
+    if problem.dynamics_model.rested and not problem.is_limited:
         heap = np.arange(problem.n_arms, dtype=np.int64)
         kernels.play_heap(problem.arrays, memory, rounds, np.empty(problem.n_arms), heap, reward)
     else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba.core import types
 from numba.extending import overload
 
 from rotting._core.compiling import INLINED, entry, helper
 from rotting._core.summation import kahan_add
-from rotting.problems.kernel import after_pull, begin_run, value_now
+from rotting.problems.kernel import after_pull, begin_run, may_pull, value_now
 
 
 @entry
@@ -28,13 +29,20 @@ def step(problem, memory, arm, t):
 
 @entry
 def best_now(problem, memory, t):
-    """Return the arm that is worth most in round t, the lowest-numbered on ties."""
-    best, best_value = 0, value_now(problem, memory, 0, t)
-    for arm in range(1, len(memory.pulls)):
-        value = value_now(problem, memory, arm, t)
-        if value > best_value:
-            best, best_value = arm, value
-    return best
+    """Return the arm that is worth most in round t of those that may be pulled, the lowest-numbered on ties."""
+    return _best(problem, memory, t)[0]
+
+
+@helper
+def _best(problem, memory, t):
+    """Return the arm that is worth most, and what."""
+    best, best_value = 0, -np.inf
+    for arm in range(len(memory.pulls)):
+        if may_pull(memory, arm):
+            value = value_now(problem, memory, arm, t)
+            if value > best_value:
+                best, best_value = arm, value
+    return best, best_value
 
 
 @helper
@@ -80,11 +88,7 @@ def play_greedily(problem, memory, rounds, reward):
     """Play greedily: look at every arm in every round."""
     total, error, recorded = 0.0, 0.0, 0
     for t in range(1, rounds[-1] + 1):
-        best, best_value = 0, value_now(problem, memory, 0, t)
-        for arm in range(1, len(memory.pulls)):
-            value = value_now(problem, memory, arm, t)
-            if value > best_value:
-                best, best_value = arm, value
+        best, best_value = _best(problem, memory, t)
         total, error = kahan_add(total, error, best_value)
         _pull(problem, memory, best, t)
         recorded = _record(rounds, reward, recorded, t, total)

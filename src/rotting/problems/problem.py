@@ -20,7 +20,7 @@ from rotting.problems.curve_kernels import curve_arrays
 from rotting.problems.curves import CurveLike, as_curve
 from rotting.problems.cycles import Cycle, best_cycle, constant_cycle, greedy_cycle, too_many_situations
 from rotting.problems.dynamics import Dynamics
-from rotting.problems.kernel import ProblemArrays
+from rotting.problems.kernel import ELIGIBLE, ProblemArrays
 from rotting.problems.noise import LARGEST_SIGMA, NOISES, Gaussian, Noise
 from rotting.problems.oracle import OracleResult, play_oracle
 from rotting.problems.rested import Rested
@@ -196,6 +196,11 @@ class Problem:
         Restless()
         """
         return self.dynamics or (Restless() if self.restless else Rested())
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether some arms may not be pulled in some rounds (see `rotting.problems.kernel`)."""
+        return ELIGIBLE in self.dynamics_model.Memory._fields  # type: ignore[attr-defined]
 
     @property
     def noise_scale(self) -> float:

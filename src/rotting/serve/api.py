@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from rotting import bandit as library
 from rotting.bandit import (
+    BadSettings,
     Bandit,
     Choice,
     LogRow,
@@ -199,7 +200,10 @@ async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> b
     given = msgspec.to_builtins(query)
     after, limit = given.get("after"), given.get("limit")
     size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
-    portions = _portions(service.options.url, bandit, after, size if is_page else limit)
+    replays = given.get("replays")
+    if is_page and replays is not None:  # each page would replay the log from its beginning
+        raise BadSettings("is for all of the log", name="replays", value=replays, expected="format csv or jsonl")
+    portions = _portions(service.options.url, bandit, after, size if is_page else limit, replays)
     first = await service.in_thread(lambda: next(portions, []))  # what cannot be read is refused now, ...
     if is_page:
         following = first[-1].seq if len(first) == size else None
@@ -209,10 +213,10 @@ async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> b
     return StreamingResponse(map(_as_csv if is_csv else _as_lines, rows), media_type=_KINDS[query.format])
 
 
-def _portions(url: str, name: str, after: int | None, limit: int | None) -> Iterator[list[LogRow]]:
+def _portions(url: str, name: str, after: int | None, limit: int | None, replays: int | None) -> Iterator[list[LogRow]]:
     """Yield a log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
     with Bandit.open(url, name) as bandit:
-        yield from bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
+        yield from bandit.rows(after=after, limit=limit, size=LARGEST_PAGE, replays=replays)
 
 
 def _as_csv(rows: Sequence[Sequence[object]]) -> bytes:

@@ -29,8 +29,9 @@ from rotting.bandit.store.sql import COLUMNS, FULL, Rows, SqlStore
 
 GRACE = 0.1  # seconds in which the server is expected to give up by itself, before the connection is dropped
 _LONGEST_DIAL = 30  # seconds after which a connection that nobody waits for is given up
-# Serialization failure, deadlock, a key that exists by now, a prepared statement that was forgotten.
-_RETRIED = {"40001", "40P01", "23505", "26000"}
+_DOUBLED = "23505"  # a key that exists by now
+# Serialization failure, deadlock, the former, a prepared statement that was forgotten.
+_RETRIED = {"40001", "40P01", _DOUBLED, "26000"}
 
 # The server takes longer to plan this statement than to execute it, so it is prepared. It is given the events as JSON,
 # which the server reads as rows of the table, and what is known of the logs. For each log it inserts the first event,
@@ -163,12 +164,16 @@ class PostgresStore(SqlStore):
         self.driver.deadline = deadline
 
     def _is_contention(self, error: Exception) -> bool:
-        return getattr(error, "sqlstate", None) in _RETRIED
+        state = getattr(error, "sqlstate", None)
+        return state in _RETRIED and not (state == _DOUBLED and self._committing)  # an event does not go away
 
     def _is_broken(self, error: Exception) -> bool:
         """Say whether the server has closed the connection: classes 08 and 57P0, or an error of libpq, without any."""
         state = getattr(error, "sqlstate", None)
         return type(error).__name__ == "OperationalError" if state is None else state.startswith(("08", "57P0"))
+
+    def _is_refusal(self, error: Exception) -> bool:
+        return getattr(error, "sqlstate", None) is not None and not self._is_broken(error)
 
     # Transactions.
 

@@ -17,10 +17,11 @@ from rotting._core.compiling import belongs_to_package
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
-from rotting.policies._contract.kernel import decide, learn, learn_many
+from rotting.policies._contract.kernel import advise, decide, learn, learn_many
 from rotting.policies._contract.probable import REPLAYS, probabilities_of, replay_key
 from rotting.policies._contract.states import fresh_state
 from rotting.policies._contract.views import view_of
+from rotting.problems.kernel import ELIGIBLE, REST
 
 if TYPE_CHECKING:
     from rotting.policies._contract.explaining import Explanation
@@ -52,7 +53,12 @@ class Agent:
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
         """Return an agent that has not pulled anything yet."""
         n_arms = whole_number("n_arms", n_arms, minimum=1, maximum=LARGEST_WHOLE)
-        return cls(policy, fresh_state(policy, n_arms), stream_key(checked_seed(seed), CHOICE))
+        return cls.keyed(policy, n_arms, stream_key(checked_seed(seed), CHOICE))
+
+    @classmethod
+    def keyed(cls, policy: Policy, n_arms: int, key: np.uint64) -> Agent:
+        """Return an agent that has not pulled anything yet, whose random stream starts at `key`."""
+        return cls(policy, fresh_state(policy, n_arms), key)
 
     @property
     def n_arms(self) -> int:
@@ -77,6 +83,23 @@ class Agent:
             raise cannot_be_compiled(self.policy, error) from error
         if arm < 0:
             raise self._broken("select gave an arm that does not exist")
+        return arm
+
+    def recommend(self) -> int:
+        """Return the arm to stay with if there is nothing more to learn: by default the most pulled one.
+
+        >>> from rotting import SuccessiveRejects
+        >>> agent = SuccessiveRejects(horizon=100).start(n_arms=3)
+        >>> for _ in range(100):
+        ...     arm = agent.select()
+        ...     agent.update(arm, [0.2, 0.8, 0.5][arm])
+        >>> agent.recommend()
+        1
+        """
+        with compile_errors_in_short(self.policy):
+            arm: int = advise.compiled_for(self._state)(self._state)
+        if arm < 0:
+            raise self._broken("recommend gave an arm that does not exist")
         return arm
 
     def select_at(self, t: int, key: np.uint64) -> int:
@@ -135,6 +158,9 @@ class Agent:
         The second is for policies that filter the arms and then pull the least-pulled one that is left: all that are
         left. It is None for others, and while one of the arms has no pull. `key` starts the random stream to use.
         """
+        if ELIGIBLE in self.policy.sees:
+            self.see(eligible=arms)
+            return self.select_at(self._t + 1, key), None
         view = view_of(self.policy, self._state, arms)
         with compile_errors_in_short(self.policy):
             place = self._decide(view, self._t + 1, key)
@@ -143,6 +169,39 @@ class Agent:
         if not self.policy.filters or not view.pulls.all():
             return arms[place], None
         return arms[place], [arms[kept] for kept in view.active[: view.left[0]].tolist()]
+
+    def see(self, eligible: Iterable[int] | None = None, rest: Iterable[float] | None = None) -> None:
+        """Tell a policy that `sees` such things what the next round is like, until it is told otherwise.
+
+        Parameters
+        ----------
+        eligible
+            The arms that may be pulled.
+        rest
+            How long each arm was not shown to whoever is next; infinity: never.
+
+        Examples
+        --------
+        >>> from rotting.policies import RecoveringSoftmax
+        >>> agent = RecoveringSoftmax().start(n_arms=3, seed=1)
+        >>> agent.see(eligible=[2], rest=[1.0, float("inf"), 5.0])
+        >>> agent.select()
+        2
+        """
+        for name, given in ((ELIGIBLE, eligible), (REST, rest)):
+            if given is not None and name not in self.policy.sees:
+                raise BadValue(f"sees no {name}", owner=str(self.policy), name=name, value=given)
+        if eligible is not None:
+            arms = [self._checked_arm(arm) for arm in eligible]
+            if not arms:
+                raise BadValue("is empty", name=ELIGIBLE, value=eligible, expected="at least one arm")
+            self._state.eligible[:] = 0
+            self._state.eligible[arms] = 1
+        if rest is not None:
+            rests = np.array([*rest], np.float64)
+            if rests.shape != (self._n_arms,) or not (rests >= 0).all():
+                raise BadValue(name=REST, value=rest, expected=f"{self._n_arms} numbers >= 0, one for each arm")
+            self._state.rest[:] = rests
 
     def probabilities(self, replays: int = REPLAYS) -> np.ndarray:
         """Return the probability of each arm in the next round: exact, or a share of the draw and of `replays` others.
@@ -163,6 +222,8 @@ class Agent:
         from rotting.policies._contract.saving import same_states
 
         view, found = view_of(self.policy, self._state, arms), np.empty(len(arms))
+        if ELIGIBLE in self.policy.sees and len(arms) < self._n_arms:
+            view.eligible[:] = 1
         fill, t = probabilities_of.compiled_for(view), self._t + 1
         with compile_errors_in_short(self.policy):
             fill(view, t, key, replays, found)

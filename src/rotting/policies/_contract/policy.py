@@ -38,6 +38,7 @@ class Traits(TypedDict, total=False):
     made_for: str
     keeps_history: bool
     shared_memory: bool
+    sees: tuple[str, ...]
     scratch: tuple[str, ...]
     constants: tuple[str, ...]
 
@@ -45,7 +46,7 @@ class Traits(TypedDict, total=False):
 # Traits whose attributes have other names.
 _ATTRIBUTES = {"rewards": "takes_rewards", "noise": "noise_parameter"}
 # Traits of a part of the kernel: a class that brings that part does not inherit them.
-_TRAITS_OF = {"state": ("scratch", "constants"), "select": ("randomised", "filters")}
+_TRAITS_OF = {"state": ("scratch", "constants", "sees"), "select": ("randomised", "filters")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,12 +61,12 @@ class Policy(Parameters):
 
             def initial_state(self, n_arms): ...
 
-    `rotting.policies._contract.kernel` says what `state`, `select` and `update` must be. A class derived from another
-    policy inherits the parts that it does not give.
+    `rotting.policies._contract.kernel` says what `state`, `select`, `update` and `recommend` must be. A class derived
+    from another policy inherits the parts that it does not give.
 
     Parameters
     ----------
-    state, select, update
+    state, select, update, recommend
         The kernel.
     probabilities
         Of a randomised policy with a closed form: the part of the kernel that tells the probability of each arm.
@@ -89,6 +90,9 @@ class Policy(Parameters):
     shared_memory
         Whether what it remembers is not kept per arm (a window of rounds, say), so that among some of the arms it does
         not choose as if the others had never existed. Its arrays have a place per arm all the same.
+    sees
+        Fields of the state that a player writes in each round, if the problem shows them: "eligible" (int64, 1 for arms
+        that may be pulled), "rest" (float64, how long each arm was not shown to whoever is next; infinity: never).
     scratch
         Fields of the state that hold no more than working memory: any content is as good as the first.
     constants
@@ -110,6 +114,7 @@ class Policy(Parameters):
     made_for: ClassVar[str | None] = None
     keeps_history: ClassVar[bool] = False
     shared_memory: ClassVar[bool] = False
+    sees: ClassVar[tuple[str, ...]] = ()
     scratch: ClassVar[tuple[str, ...]] = ()
     constants: ClassVar[tuple[str, ...]] = ()
     _kernel: ClassVar[Kernel | None] = None
@@ -120,12 +125,19 @@ class Policy(Parameters):
         state: type | None = None,
         select: Callable[..., int] | None = None,
         update: Callable[..., None] | None = None,
+        recommend: Callable[..., int] | None = None,
         probabilities: Callable[..., None] | None = None,
         abstract: bool = False,
         **traits: Unpack[Traits],
     ) -> None:
         super().__init_subclass__()
-        given = {"state": state, "select": select, "update": update, "probabilities": probabilities}
+        given = {
+            "state": state,
+            "select": select,
+            "update": update,
+            "recommend": recommend,
+            "probabilities": probabilities,
+        }
         for part, of_part in _TRAITS_OF.items():
             for name in of_part if given[part] is not None else ():
                 setattr(cls, name, getattr(Policy, name))
@@ -138,10 +150,10 @@ class Policy(Parameters):
         check_name(PolicyDefinitionError, "policy", cls, Policy.known)
         refuse_shadowing(cls, Policy)
         # A dataclass with slots is made twice, the second time without its class line but with all it led to.
-        if "_kernel" not in vars(cls) or any(given.values()):
+        if "_kernel" not in vars(cls) or any(given.values()) or "sees" in traits:
             own, kernel = define_kernel(cls, getattr(cls, "State", None), cls._kernel, given, cls.maps_rewards)
             cls.State, cls._kernel = own, kernel
-            register(own, kernel)
+            register(own, kernel, cls.sees)
         assert cls._kernel is not None
         check_traits(cls, cls.State, cls._kernel, Policy)
         Policy.known[cls.__name__] = cls

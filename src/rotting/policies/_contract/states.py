@@ -18,8 +18,9 @@ from rotting._core.compiling import belongs_to_package
 from rotting._core.defining import check_arrays, leaves
 from rotting.errors import BadValue, KernelError, RottingError, literal
 from rotting.policies._contract.kernel import kernel_of
+from rotting.problems.contract import is_per_arm
 from rotting.problems.curve_kernels import CurveArrays
-from rotting.problems.kernel import ProblemArrays
+from rotting.problems.kernel import SHOWN_TYPES, ProblemArrays
 
 if TYPE_CHECKING:
     from rotting.policies._contract.policy import Policy
@@ -46,6 +47,9 @@ def fresh_state(policy: Policy, n_arms: int) -> Any:
     if not right or pulls.any():
         shown = f"{pulls.dtype}{list(pulls.shape)}" if isinstance(pulls, np.ndarray) else type(pulls).__name__
         raise _broken(policy, f"pulls is {shown}", f"int64[{n_arms}] of zeros: np.zeros(n_arms, np.int64)")
+    for name in policy.sees:
+        if not is_per_arm(getattr(state, name), SHOWN_TYPES[name], n_arms):
+            raise _broken(policy, f"{name} has another form", f"{np.dtype(SHOWN_TYPES[name])}[{n_arms}]")
     state = own(*state, *mapped)
     if own not in _checked:
         _check_thoroughly(policy, state, n_arms)
