@@ -245,7 +245,7 @@ def decide_once(url: str, name: str) -> None:
 STOPPED = """
 import sys, time
 from rotting import Bandit
-from rotting.bandit.core.facts import Question
+from rotting.bandit.core.events import Question
 log = Bandit.open(sys.argv[1], sys.argv[2])._log
 with log.store.writing():
     log.store.look_up({log.bandit_id: Question(1)}, lock=True)

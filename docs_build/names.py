@@ -11,6 +11,7 @@ PARTS = {
     "sweeps": "policies x problems, resumable; tuning",
     "bandit": "the durable decision maker",
     "logs": "what a log says",
+    "value": "what another policy would have earned",
     "theory": "regret and bounds",
     "errors": "one family of errors, with fields",
     "curves": "mean-reward curves, under a short name",

@@ -90,6 +90,7 @@ def prepare(folder):
     log = make_log(arms=3, exposures=300, start=0.2, end=0.05, seed=1).rename(columns=names)
     log.to_csv(folder / "clicks.csv", index=False)
     log.to_csv(folder / "log.csv", index=False)
+    log.assign(propensity=1 / 3).to_csv(folder / "shown.csv", index=False)
     (folder / "exports").mkdir()
     for number, part in enumerate((log[: len(log) // 2], log[len(log) // 2 :])):
         part.to_csv(folder / "exports" / f"{number}.csv", index=False)

@@ -14,7 +14,8 @@ from rotting import Bandit, EffFEWA
 from rotting.bandit.store.addresses import open_store
 from rotting.serve import keys, running
 from rotting.serve.app import Application
-from rotting.serve.service import Options, Service
+from rotting.serve.service import Options
+from rotting.serve.writer import Writer
 
 ARMS = ["red", "green", "blue"]
 
@@ -23,7 +24,7 @@ ARMS = ["red", "green", "blue"]
 def serving(url, **options):
     """Yield a client of a server that runs in a thread of this process."""
     started = threading.Event()
-    service = Service(Options(url=url, **options))
+    service = Writer(Options(url=url, **options))
     loops = []
 
     def note_loop():

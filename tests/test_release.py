@@ -52,13 +52,13 @@ def numbers(version):
     return tuple(map(int, re.findall(r"\d+", version)[:3]))
 
 
-@pytest.mark.parametrize("name", ["results", "gpu", "diagnose"])
+@pytest.mark.parametrize("name", ["results", "gpu", "diagnose", "evaluate"])
 def test_benchmarks_are_not_older_than_the_release(name):
-    """Before a release: `make bench`, `make test-gpu`, `python benchmarks/diagnose.py`."""
+    """Before a release: `make bench`, `make test-gpu`, `python benchmarks/diagnose.py` and `evaluate.py`."""
     measured = json.loads((ROOT / "benchmarks" / f"{name}.json").read_text())
     assert numbers(measured["version"]) >= numbers(rotting.__version__)
     assert measured.get("machine") or name == "diagnose"  # which counts right answers, and takes no times
 
 
 def test_every_benchmark_file_is_asked_for_its_version():
-    assert {file.stem for file in (ROOT / "benchmarks").glob("*.json")} == {"results", "gpu", "diagnose"}
+    assert {file.stem for file in (ROOT / "benchmarks").glob("*.json")} == {"results", "gpu", "diagnose", "evaluate"}

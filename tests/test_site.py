@@ -26,7 +26,7 @@ from rotting._public import public_names
 pytestmark = pytest.mark.site
 LOOKED_AT = ("index", "tutorials/engineer", "algorithms", "reference/policies")
 TABLES = ("gallery", "scaling", "new_problem", "reference/commands")
-DECISION = re.compile(r"\b[0-9a-f]{10}-\d+-[0-9a-f]{12}\b")
+DECISION = re.compile(r"\b[0-9a-f]{10}-\d+-[0-9a-f]{16}\b")
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from rotting import randomness as randomness
 from rotting import simulation as simulation
 from rotting import sweeps as sweeps
 from rotting import theory as theory
+from rotting import value as value
 from rotting.bandit import Bandit as Bandit
 from rotting.bandit import sigma_for as sigma_for
 from rotting.errors import RottingError as RottingError
@@ -22,5 +23,6 @@ from rotting.simulation import simulate as simulate
 from rotting.sweeps import open_results as open_results
 from rotting.sweeps import sweep as sweep
 from rotting.sweeps import tune as tune
+from rotting.value import evaluate as evaluate
 
 __version__: str

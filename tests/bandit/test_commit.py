@@ -241,3 +241,103 @@ def test_a_lost_answer_about_what_was_overdue_is_no_decision(url, monkeypatch):
     log = bandit.history()
     assert log.kind.tolist()[3:] == ["decided", "expired", "decided"]
     assert log.decision.iloc[-1] == choice.id
+
+
+def test_what_was_refused_is_not_taken_for_what_another_process_wrote(url, monkeypatch):
+    """Both give the same reward at the same instant, and the disk is full for one of them."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    choice, other, kind = bandit.decide(), Bandit.open(url, "hero"), type(bandit._log.store)
+    append, tried = kind.append, []
+    monkeypatch.setattr(kind, "clock", lambda store: 2e9)
+
+    def fills_the_disk(store, batches):
+        tried.append(batches)
+        if len(tried) > 1:
+            return append(store, batches)
+        raise StorageError("the disk is full")
+
+    def looks_up(store, questions, *given, **named):
+        if tried:
+            monkeypatch.setattr(kind, "look_up", look_up)
+            assert other.reward(choice.id, 1.0) is True
+        return look_up(store, questions, *given, **named)
+
+    look_up = kind.look_up
+    monkeypatch.setattr(kind, "append", fills_the_disk)
+    monkeypatch.setattr(kind, "look_up", looks_up)
+    assert bandit.reward(choice.id, 1.0) is False
+
+
+def test_an_error_of_the_database_about_one_bandit_is_told_to_its_callers_alone(segments, monkeypatch):
+    bandits = [segments.bandit(user=user) for user in range(4)]
+    for bandit in bandits:
+        bandit.decide()
+    broken = bandits[1]._log.bandit_id
+    kind = type(segments.head._log.store)
+    append = kind.append
+
+    def refuses(store, batches):
+        if broken in batches:
+            raise StorageError("a key is there already")
+        return append(store, batches)
+
+    monkeypatch.setattr(kind, "append", refuses)
+    held = Held(segments.head)
+    join = in_threads([bandit.decide for bandit in bandits])
+    held.until(4)
+    results = join()
+    assert isinstance(results[1], StorageError)
+    monkeypatch.undo()
+    assert [bandit.verify().decisions for bandit in bandits] == [3, 1, 2, 2]
+
+
+def test_a_change_that_is_written_asks_nothing_more(url, monkeypatch):
+    """The server hangs after the answer: who changed the policy has that answer."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    kind = type(bandit._log.store)
+    append, reading = kind.append, kind.reading
+
+    def hangs(store, deadline=None):
+        raise StorageError("the server does not answer")
+
+    def written(store, batches):
+        monkeypatch.setattr(kind, "reading", hangs)
+        return append(store, batches)
+
+    monkeypatch.setattr(kind, "append", written)
+    assert bandit.change(policy=EffFEWA(alpha=0.1, sigma=0.5)) == ["policy"]
+    monkeypatch.setattr(kind, "reading", reading)
+    assert bandit.policy == EffFEWA(alpha=0.1, sigma=0.5)
+
+
+def test_a_key_may_have_been_used_by_another_process_for_an_arm_that_is_new(url):
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    bandit.decide()
+    other = Bandit.open(url, "hero")
+    other.change_arms(add=["purple"], retire=COLOURS)
+    choice = other.decide(key="page view 81")
+    again = bandit.decide(key="page view 81")
+    assert (again.id, again.arm) == (choice.id, "purple")
+
+
+def test_two_processes_never_share_a_decision(url, monkeypatch):
+    """Both decide at the same instant, and the first loses the answer to something that was never written."""
+    bandit = Bandit.open(url, "hero", EffFEWA(sigma=0.5), COLOURS)
+    other, kind = Bandit.open(url, "hero"), type(bandit._log.store)
+    bandit.decide()
+    append, taken = kind.append, []
+    monkeypatch.setattr(kind, "clock", lambda store: 2e9)
+
+    def loses_the_answer(store, batches):
+        if not taken:
+            error = StorageError("the connection broke")
+            error.may_be_written = True
+            taken.append(None)
+            taken.append(other.decide())
+            raise error
+        return append(store, batches)
+
+    monkeypatch.setattr(kind, "append", loses_the_answer)
+    choice = bandit.decide()
+    assert choice.id != taken[1].id
+    assert bandit.verify().decisions == 3

@@ -185,9 +185,16 @@ def test_a_snapshot_of_another_past_than_the_seal_is_refused(sqlite, tmp_path, t
 def test_an_interrupted_deletion_does_no_harm(url, tmp_path, monkeypatch):
     with Bandit.open(url, "hero", EffFEWA(), COLOURS) as bandit:
         play(bandit, 30)
-        monkeypatch.setattr(compacting, "_delete_events", lambda *_: None)
-        bandit.compact(40, tmp_path / "log.csv")
+        kind = type(bandit._log.store)
+
+        def breaks(*_):
+            raise StorageError("the connection broke")
+
+        monkeypatch.setattr(kind, "delete_events", breaks)
+        with pytest.raises(StorageError) as raised:
+            bandit.compact(40, tmp_path / "log.csv")
         monkeypatch.undo()
+        assert raised.value.may_be_written  # the seal is in its place
         assert rows_in(url, schema.events) == 64
         play(bandit, 3)
         bandit.add_arm("purple")

@@ -159,7 +159,7 @@ def waiting_changed(database, change):
     return packed(arrays | {"pending": np.frombuffer(content, np.uint8)})
 
 
-ROW = 24 + len("7d4db8e63b-84-e2d33c838241")
+ROW = 24 + len("7d4db8e63b-84-e2d33c8382410a1b")
 WAITING = {
     "none": lambda rows: b"",
     "one of them twice": lambda rows: rows + rows[:ROW],

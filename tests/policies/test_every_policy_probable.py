@@ -38,7 +38,18 @@ def counts_of(agent: Agent, draws: int) -> np.ndarray:
 
 
 def test_which_policies_have_a_closed_form():
-    exact = ["AUCBTASW", "AUCBTP", "CTOSIM", "CUSUMUCB", "EpsilonGreedy", "Exp3", "Exp3S", "Rexp3", "Uniform"]
+    exact = [
+        "AUCBTASW",
+        "AUCBTP",
+        "CTOSIM",
+        "CUSUMUCB",
+        "EpsilonGreedy",
+        "Exp3",
+        "Exp3S",
+        "RecoveringSoftmax",
+        "Rexp3",
+        "Uniform",
+    ]
     assert exact == EXACT
     assert all("Thompson" in name or name == "RGPTS" for name in OTHERS)
 

@@ -17,12 +17,14 @@ from rotting import LinUCRL
     degree=st.integers(0, 2),
     factor=st.sampled_from([0.01, 1.0]),
     stray=st.sampled_from([0.0, 0.3]),
+    reading=st.sampled_from(["paper", "program"]),
 )
-def test_decides_as_the_literal_rule(seed, n_arms, rounds, window, degree, factor, stray):
+def test_decides_as_the_literal_rule(seed, n_arms, rounds, window, degree, factor, stray, reading):
     """Rewards are noisy, so that no two arms are worth the same; where they are, to 1e-9, either is right."""
     rng = np.random.default_rng(seed)
-    policy = LinUCRL(window, degree, factor, sweeps=10)
-    agent, reference = policy.start(n_arms), lin_ucrl.LinUCRL(n_arms, window, degree, factor, sweeps=10)
+    policy = LinUCRL(window, degree, factor, sweeps=10, reading=reading)
+    agent = policy.start(n_arms)
+    reference = lin_ucrl.LinUCRL(n_arms, window, degree, factor, sweeps=10, reading=reading)
     for t in range(rounds):
         chosen, expected = agent.select(), reference.select()
         assert chosen == expected or reference.lead < 1e-9, f"round {t + 1}"

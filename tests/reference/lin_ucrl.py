@@ -9,9 +9,12 @@ import numpy as np
 
 
 class LinUCRL:
-    def __init__(self, n_arms, window, degree, factor, alpha=2.0, ridge=0.5, discount=0.99, sweeps=100):
+    def __init__(
+        self, n_arms, window, degree, factor, alpha=2.0, ridge=0.5, discount=0.99, sweeps=100, reading="paper"
+    ):
         self.K, self.w, self.d = n_arms, window, degree
         self.factor, self.alpha, self.ridge, self.discount, self.sweeps = factor, alpha, ridge, discount, sweeps
+        self.program = reading == "program"
         self.seen = [[] for _ in range(n_arms)]  # (x, reward) of each pull
         self.last = ()  # the last w arms, the latest first
         self.before = None  # pulls of each arm before this episode
@@ -26,7 +29,11 @@ class LinUCRL:
         pulls = [len(seen) for seen in self.seen]
         if min(pulls) == 0:
             return
-        if self.before is not None:
+        if self.program:
+            here = pulls[arm] - (self.before or [0] * self.K)[arm]
+            if not (here > 1 and here >= (self.before or [0] * self.K)[arm]):
+                return
+        elif self.before is not None:
             here = pulls[arm] - self.before[arm]
             if not (here > 1 and here >= self.before[arm]):
                 return
@@ -34,7 +41,7 @@ class LinUCRL:
         self.plan()
 
     def plan(self):
-        t = 1 + sum(map(len, self.seen))
+        t = sum(map(len, self.seen)) + (not self.program)
         length = sum((1 + math.log(self.w)) ** j for j in range(self.d + 1))
         reward = {}
         for arm, seen in enumerate(self.seen):
@@ -58,6 +65,9 @@ class LinUCRL:
             if not seen:
                 return arm
         s = (*self.last, *[0] * self.w)[: self.w]
+        if not hasattr(self, "worth"):
+            self.lead = math.inf
+            return 0
         worths = [self.worth[s, arm] for arm in range(self.K)]
         self.lead = sorted(worths)[-1] - sorted(worths)[-2] if self.K > 1 else math.inf
         return worths.index(max(worths))

@@ -182,7 +182,9 @@ def test_serve_refuses_mistakes_with_one_line(sqlite, capsys):
     for arguments, says in (
         ([], "--demo"),
         ([sqlite, "--host", "0.0.0.0"], "--host '0.0.0.0' can be reached from elsewhere"),
-        ([sqlite, "--workers", "2"], "--workers 2 does not go with a database in a file"),
+        ([sqlite, "--processes", "0"], "--processes '0'"),
+        ([sqlite, "--meet", "10.0.0.5:8100"], "--meet '10.0.0.5:8100'"),
+        (["postgresql://x/y", "--meet", "10.0.0.5"], "--meet '10.0.0.5'"),
         (["mysql://x/y"], "that cannot hold bandits"),
         ([sqlite, "--allow-origin", "example.org"], "--allow-origin 'example.org'"),
         ([sqlite, "--port", "99999"], "--port '99999'"),

@@ -29,6 +29,7 @@ def test_a_python_client_of_openfeature_decides_and_the_decision_is_rewarded(fla
     found = client.get_string_details("hero", "fallback", EvaluationContext("visitor 17", {"country": "FR"}))
     assert (found.value, found.variant, found.reason, found.error_code) == ("red", "red", "SPLIT", None)
     decision = found.flag_metadata["decisionId"]
+    assert found.flag_metadata["targetingKeyUsed"] is False
     assert flags.put(f"/v1/decisions/{decision}/reward", json={"value": 1.0}).status_code == 201
     missing = client.get_string_details("nobody", "fallback")
     assert (missing.value, missing.error_code) == ("fallback", "FLAG_NOT_FOUND")

@@ -88,8 +88,8 @@ def test_a_block_holds_what_simulate_finds(block):
         alone = simulate(SMALL.policies[policy], SMALL.problems[problem], runs=7, seed=3, rounds=5, progress=False)
         regret.append(alone.regret.values[0, run])
         pulls.append(alone.pulls.values[0, run])
-    np.testing.assert_array_equal(found.regret, np.concatenate(regret))
-    np.testing.assert_array_equal(found.pulls, np.concatenate(pulls))
+    np.testing.assert_array_equal(np.concatenate([each.ravel() for each in found.regrets]), np.concatenate(regret))
+    np.testing.assert_array_equal(np.concatenate([each.ravel() for each in found.pulls]), np.concatenate(pulls))
 
 
 def test_the_same_block_has_the_same_bytes():

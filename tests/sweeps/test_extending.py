@@ -193,8 +193,8 @@ def test_results_that_this_version_does_not_have_are_refused(tmp_path, changed):
     made = Folder.at(tmp_path / "out")
     for block in made.blocks():
         content = made.read(block)
-        content.regret += changed == "regret"
-        content.pulls += changed == "pulls"
+        content.regrets[0] += changed == "regret"
+        content.pulls[0] += changed == "pulls"
         made.write(block, encode(content))
     before = {file: file.read_bytes() for file in tmp_path.rglob("*.*")}
     with pytest.raises(

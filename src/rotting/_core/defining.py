@@ -65,7 +65,7 @@ def own_tuple_class(owner: type, base: type, role: str) -> type:
 def refuse_methods(error: type[RottingError], kind: str, owner: type, names: tuple[str, ...]) -> None:
     """Refuse kernels given as methods, which nothing would ever call."""
     for name in names:
-        if name in vars(owner):
+        if hasattr(owner, name):
             raise error(
                 f"{name} is a method",
                 owner=owner.__name__,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 from rotting.bandit.core import changes
 from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.events import Event
+from rotting.bandit.core.experiments import Time
 from rotting.bandit.core.requests import (
     All,
     Change,
@@ -29,7 +30,7 @@ from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadAddress, BadSettings, BanditError, CannotCopy, StorageError
 from rotting.bandit.log.compacting import Compaction, compact, delete_bandit
 from rotting.bandit.log.exporting import check_export, write_log
-from rotting.bandit.log.streaming import LogRow, Range, Time, frame, portions
+from rotting.bandit.log.streaming import LogRow, Range, frame, portions
 from rotting.bandit.log.verifying import Verification, verify
 from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.metrics import Observer
@@ -259,8 +260,12 @@ class Bandit:
         not wait for all of them.
         """
         settled, deadline = 0, Deadline(timeout)
-        while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
-            settled += len(some)
+        try:
+            while some := self._log.commits.ask(self._log, Change(changes.expiry), deadline):
+                settled += len(some)
+        except StorageError as error:
+            error.may_be_written |= settled > 0
+            raise
         return settled
 
     def _change(self, plan: Planner, timeout: float | None = None) -> list[Event]:
@@ -329,7 +334,7 @@ class Bandit:
         events = self._change(bound(changes.setting_changes, changes=settings), timeout)
         changed = list(json.loads(events[0].details or "")) if events else []
         if "policy" in changed or "reward_range" in changed:
-            self.settings.warn_if_unsuited()
+            self._state.settings.warn_if_unsuited()
         return changed
 
     # Reading.
@@ -370,6 +375,7 @@ class Bandit:
         *,
         after: int | None = None,
         limit: int | None = None,
+        replays: int | None = None,
     ) -> pandas.DataFrame:
         """Return the log, or a part of it: one row per event, in order.
 
@@ -382,24 +388,35 @@ class Bandit:
             Events of this arm only.
         after, limit
             Events after that number, and so many of them.
+        replays
+            Fill in probabilities that were not known at the decision, each by so many draws with other random words
+            (100, say). The log is replayed from its beginning for it.
         """
-        wanted = Range(since, until, arm, after, limit)
+        wanted = Range(since, until, arm, after, limit, replays=replays)
         return frame([row for rows in portions(self._log, wanted) for row in rows])
 
     def history_portions(
-        self, since: Time | None = None, until: Time | None = None, arm: str | None = None, *, size: int = 10_000
+        self,
+        since: Time | None = None,
+        until: Time | None = None,
+        arm: str | None = None,
+        *,
+        size: int = 10_000,
+        replays: int | None = None,
     ) -> Iterator[pandas.DataFrame]:
         """Yield what `history` returns in tables of so many events: for logs that do not fit into memory."""
-        return map(frame, portions(self._log, Range(since, until, arm, size=size)))
+        return map(frame, portions(self._log, Range(since, until, arm, size=size, replays=replays)))
 
     def report(self) -> Report:
         """Return how the arms are doing."""
         with self._log.reading() as stored:
             return make_report(self._state, stored.exposures_until(self._state.seq))
 
-    def rows(self, *, after: int | None = None, limit: int | None = None, size: int = 10_000) -> Iterator[list[LogRow]]:
+    def rows(
+        self, *, after: int | None = None, limit: int | None = None, size: int = 10_000, replays: int | None = None
+    ) -> Iterator[list[LogRow]]:
         """Yield the log after an event, or so many events of it, in lists of plain rows; see `history`."""
-        return portions(self._log, Range(after=after, limit=limit, size=size))
+        return portions(self._log, Range(after=after, limit=limit, size=size, replays=replays))
 
     def standing(self) -> Standing:
         """Return what the state says at once, without reading the rewards: arms, counts, settings."""
@@ -412,6 +429,8 @@ class Bandit:
         since: Time | None = None,
         until: Time | None = None,
         arm: str | None = None,
+        *,
+        replays: int | None = None,
     ) -> int:
         """Write the log, or a part of it as in `history`, to a file, atomically; returns the number of events.
 
@@ -422,7 +441,7 @@ class Bandit:
             raise BadAddress("is not the name of a file", name="path", value=path, expected="for example 'log.csv'")
         self.refuse_own_file(path)
         check_export(Path(path))
-        return write_log(portions(self._log, Range(since, until, arm)), Path(path))
+        return write_log(portions(self._log, Range(since, until, arm, replays=replays)), Path(path))
 
     def refuse_own_file(self, path: str | os.PathLike[str]) -> None:
         """Raise a `StorageError` if a file belongs to the database; call it before writing to a file of the user's."""

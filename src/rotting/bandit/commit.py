@@ -38,7 +38,7 @@ IDLE = 1.0  # seconds after which a thread that leads for coroutines ends
 
 
 class _BrokenError(Exception):
-    """Planning for one of several bandits went wrong in a way that the package does not know."""
+    """Planning for one of several bandits went wrong: whoever leads for it is told how."""
 
     def __init__(self, log: EventLog):
         self.log = log
@@ -214,17 +214,18 @@ class Commits:
                     self.line.send_back(mine)  # another process is at work on this bandit: others come first
                     self._dissolve(logs)
                     return
-            except TimedOut as error:
-                self._give_up(mine, logs, error)
+            except TimedOut as error:  # the others may have more time
+                self._group(log).fail(error, [mine])
+                self._dissolve(logs)
                 return
             except BanditError as error:  # what is wrong, if anything is, is found out under a lock, ...
                 if lock and (is_second_try or not getattr(error, "may_be_written", False)):
-                    self._tell(logs, error)
-                    return
+                    if logs == [log]:
+                        self._tell(logs, error)
+                        return
+                    self._dissolve(logs)  # it may concern another: this one is tried alone, as the others will be
+                    logs = [each for each in logs if each is log]
                 is_second_try = lock  # ... and whether it was written
-            if logs and mine.deadline.is_over():
-                self._give_up(mine, logs, mine.deadline.error("other writers"))
-                return
             lock = True
 
     def _needs_lock(self, log: EventLog) -> bool:
@@ -233,16 +234,24 @@ class Commits:
 
     def _transaction(self, mine: Ticket, logs: list[EventLog], lock: bool) -> list[EventLog]:
         """Carry out what waits for some logs in one transaction; returns those to try again, with a lock."""
+        groups: list[Group] = []
         try:
             with self.store.writing(mine.deadline):
                 groups = self._gather(self._locked(logs) if lock else logs)
                 self._look_up(groups)
-                planned = {group.log.bandit_id: self._planned(group, mine) for group in groups}
+                planned = {group.log.bandit_id: self._planned(group) for group in groups}
                 batches = {bandit: batch for bandit, batch in planned.items() if batch is not None}
                 accepted = self.store.append(batches) if batches else set()
-        except _BrokenError as broken:  # whoever leads for this bandit gets the error
-            self._dissolve([broken.log])
-            return [log for log in logs if log is not broken.log]
+        except (BanditError, _BrokenError) as error:
+            if not getattr(error, "may_be_written", False):
+                for group in groups:
+                    group.forget_attempt()
+            if isinstance(error, BanditError):
+                raise
+            if error.log is mine.log and (cause := error.__cause__) is not None:
+                raise cause from cause.__cause__
+            self._dissolve([error.log])  # whoever leads for this bandit gets the error
+            return [log for log in logs if log is not error.log]
         return [group.log for group in groups if not self._is_finished(group, accepted, lock)]
 
     def _locked(self, logs: list[EventLog]) -> list[EventLog]:
@@ -283,25 +292,18 @@ class Commits:
             for group, (_, early) in asked.items():
                 group.answer(facts[group.log.bandit_id], early)
 
-    def _planned(self, group: Group, mine: Ticket) -> Batch | None:
-        """Return what to append for a group. Whatever goes wrong with one bandit concerns nobody else."""
+    @staticmethod
+    def _planned(group: Group) -> Batch | None:
+        """Return what to append for a group."""
         try:
             return group.batch()
-        except BanditError as error:
-            group.error = error
-            return None
         except Exception as error:  # of a user's policy, most likely; or a signal's, in the middle of a statement
-            if group.log is mine.log:
-                raise
             raise _BrokenError(group.log) from error
 
     # What became of it.
 
     def _is_finished(self, group: Group, accepted: set[int], lock: bool) -> bool:
-        log, error = group.log, group.error
-        if error is not None:
-            self._tell([log], error)
-            return True
+        log = group.log
         if not group.is_done(log.bandit_id in accepted, lock):
             return False
         del self._unfinished[log]
@@ -318,11 +320,6 @@ class Commits:
             self._unfinished.pop(log, None)
             group.claim(waiting.get(log, []))
             group.fail(error, group.tickets)
-
-    def _give_up(self, mine: Ticket, logs: Sequence[EventLog], error: BanditError) -> None:
-        """Tell the caller whose time is over; the others may have more."""
-        self._group(mine.log).fail(error, [mine])
-        self._dissolve(logs)
 
     def _dissolve(self, logs: Sequence[EventLog]) -> None:
         """Let the callers of some logs wait again: nothing has been written for them."""

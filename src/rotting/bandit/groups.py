@@ -49,7 +49,6 @@ class Group:
         self.tickets: list[Ticket] = []
         self.attempts: list[Attempt] = []  # to write it; the last one, or one that was thought to have failed, counts
         self.facts = NOTHING
-        self.error: BanditError | None = None  # that concerns this log alone
         self._attempt: Attempt | None = None  # of the transaction in progress, ...
         self._found: Attempt | None = None  # ... and the one that the log has
         self._expired = False
@@ -61,7 +60,7 @@ class Group:
     def claim(self, tickets: Sequence[Ticket], largest: float = math.inf) -> None:
         """Take tickets that nobody else has, with so many requests; leave those that are settled, or given up."""
         self.tickets = [ticket for ticket in self.tickets if not ticket.is_settled]
-        size = 0
+        self._attempt, self.facts, size = None, NOTHING, 0
         for ticket in tickets:
             if size >= largest or (self.tickets and (ticket.comes_alone or self.tickets[0].comes_alone)):
                 return
@@ -71,7 +70,6 @@ class Group:
 
     def question(self) -> tuple[Question, Early] | None:
         """Return what must be asked of the store; None if the state says everything."""
-        self.error, self._attempt, self.facts = None, None, NOTHING
         state = self.log.state
         decisions, keys = wanted(state, (request for ticket in self.tickets for request in ticket.requests))
         return self.log.stored.question(decisions, keys, state.sealed) if decisions or keys else None
@@ -136,10 +134,17 @@ class Group:
             self._found = attempt
         elif lock and self._found is None and attempt is not None and not attempt.plan.events:
             self._found = attempt  # nothing to write, and nobody has written anything meanwhile
-        elif attempt is not None and attempt.plan.events:
-            self.attempts.remove(attempt)  # refused: it will never be there
-            self._conflicts += 1
+        else:
+            self._conflicts += self.forget_attempt()
         return self._found is not None
+
+    def forget_attempt(self) -> bool:
+        """Forget the attempt of the last transaction, if there was one: nothing of it was written, or ever will be."""
+        attempt = self._attempt
+        if attempt is None or attempt not in self.attempts:
+            return False
+        self.attempts.remove(attempt)
+        return True
 
     def deliver(self) -> None:
         """Give everybody the outcomes; those who have none, because they came too late, go on waiting."""

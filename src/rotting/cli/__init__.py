@@ -9,7 +9,9 @@ answers at once.
 | `bandit_settings` | `rotting bandit init` and `change`: the settings of a bandit, as options |
 | `bandit_upkeep` | `rotting bandit history`, `compact`, `delete`, `segments`: a bandit's life after the first day |
 | `compare` | `rotting compare` |
+| `design` | `rotting design` |
 | `diagnose` | `rotting diagnose` |
+| `evaluate` | `rotting evaluate` |
 | `options` | what commands ask the user for: shared options, and errors about what was given |
 | `output` | files that commands write, checked before the work begins |
 | `paper` | `rotting paper` |
@@ -38,7 +40,9 @@ from rotting.cli import (
     bandit_settings,
     bandit_upkeep,
     compare,
+    design,
     diagnose,
+    evaluate,
     paper,
     policies,
     problems,
@@ -129,6 +133,8 @@ for command in (
     results.results,
     tune.tune,
     diagnose.diagnose,
+    evaluate.evaluate,
+    design.design,
     paper.paper,
     warm_up.warm_up,
 ):

@@ -121,11 +121,14 @@ def export(
     since: Annotated[str | None, typer.Option(help='From this time on: "2026-01-31 12:00", in UTC.')] = None,
     until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
     arm: Annotated[str | None, typer.Option(help="Events of this arm only.")] = None,
+    replays: Annotated[
+        int | None, typer.Option(min=1, help="Fill in probabilities that were not known, by so many draws.")
+    ] = None,
 ) -> None:
     """Write the log, or a part of it, to a file."""
     checked_output("FILE", file)
     with opened(url, name) as bandit:
-        events = bandit.export(file, since, until, arm)
+        events = bandit.export(file, since, until, arm, replays=replays)
     typer.echo(f"Wrote {file}: {events} events")
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rotting.logs.diagnosis import Diagnosis
 
 SHOWN_ARMS = 20
+FILES = ("report.html", "diagnosis.json")
 
 
 class Campaign(TypedDict):
@@ -92,7 +93,7 @@ def diagnose(
         raise InputError("expected either a LOG or --demo" if demo else "LOG is missing; expected a file, or --demo")
     from rotting import logs
 
-    with _folder(out):
+    with output_folder(out, FILES):
         source = logs.make_log(**DEMO, seed=seed) if log is None else log
         result = logs.diagnose(source, seed=seed, reward_delay=reward_delay, drop_duplicates=drop_duplicates, **reading)
         _print(result)
@@ -112,7 +113,7 @@ with_options(diagnose, diagnose, _READ_OPTIONS)
 
 
 @contextlib.contextmanager
-def _folder(out: Path) -> Iterator[None]:
+def output_folder(out: Path, files: tuple[str, ...]) -> Iterator[None]:
     """Create the folder to write to before the work begins; if anything fails, remove what was created."""
     created = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
@@ -120,7 +121,7 @@ def _folder(out: Path) -> Iterator[None]:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot be made a folder: {error.strerror}", name="out", value=str(out)) from None
-        for name in ("report.html", "diagnosis.json"):
+        for name in files:
             checked_output("--out", out / name)
         yield
     except BaseException:

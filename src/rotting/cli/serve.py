@@ -48,9 +48,21 @@ def run(
         list[str] | None,
         typer.Option(help="A site whose pages may call the API, such as https://example.org.", show_default=False),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(**whole_option("--workers", 1, 64), help="Processes; more than one with PostgreSQL only.")
-    ] = 1,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            **whole_option("--processes", 1, 64),
+            help="That speak HTTP; beside several, one more writes.",
+            show_default="as many as cores",
+        ),
+    ] = None,
+    meet: Annotated[
+        str | None,
+        typer.Option(
+            help="HOST:PORT where other hosts reach this one, to share the bandits of a PostgreSQL with them.",
+            show_default=False,
+        ),
+    ] = None,
     rate_limit: Annotated[
         int, typer.Option(**whole_option("--rate-limit", 0), help="Requests per second and key; 0: any number.")
     ] = 1000,
@@ -72,7 +84,6 @@ def run(
         if url is None:
             url = f"sqlite:///{stack.enter_context(tempfile.TemporaryDirectory(prefix='rotting-demo-'))}/demo.db"
         running.check_listening(url, host)
-        running.check_workers(url, workers)
         options = Options(
             url=url,
             open_to_all=running.is_loopback(host),
@@ -80,7 +91,8 @@ def run(
             rate_limit=rate_limit,
             prefix=_prefix(prefix),
             demo=demo,
-            workers=workers,
+            processes=processes or running.cores(),
+            meet=_meeting(meet, url),
         )
         if not running.serve(options, host, port, typer.echo):
             raise typer.Exit(1)
@@ -93,6 +105,19 @@ def _origin(text: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
         raise InputError(name="allow_origin", value=text, expected="a scheme and a host: https://example.org")
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _meeting(text: str | None, url: str) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    from rotting.bandit import is_shared
+
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536 or len(text) > 40:
+        raise InputError(name="meet", value=text, expected="a host and a port: 10.0.0.5:8100")
+    if not is_shared(url):
+        raise InputError(name="meet", value=text, expected="the address of a PostgreSQL, which several hosts can share")
+    return host.strip("[]"), int(port)
 
 
 def _prefix(text: str) -> str:

@@ -75,6 +75,7 @@ class Diagnosis:
     backwards: int
     caveats: tuple[str, ...]
     seed: int
+    beside: Any = None  # what policies would have earned by the log's own probabilities, if any: `rotting.value`
 
     def gain_of(self, policy: str) -> Gain:
         """Return the gain of one policy, such as "FEWA" or "oracle"."""
@@ -174,7 +175,10 @@ def diagnose(
         path = _warm_path(log, read, options)
         subject = Subject(names, sigma, read.binary, rotting, read.currency, path, not findings.alike)
         advice = recommend(subject, gains, period.batch)
-    return _diagnosis(read, findings, draws, period, gains, advice, seed)
+    from rotting.value.beside import beside
+
+    found = _diagnosis(read, findings, draws, period, gains, advice, seed)
+    return dataclasses.replace(found, beside=beside(log, read, options, seed))
 
 
 def _warm_path(source: LogSource, log: Log, options: ReadOptions) -> str | None:
@@ -264,7 +268,7 @@ def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:
     half_lives = [arm.half_life for arm in arms if arm.half_life is not None]
     seconds = log.seconds
     # Times that are no dates (row numbers, say) have no months.
-    if not half_lives or not seconds or (log.first_time or 0) < FIRST_DATE:
+    if not half_lives or not seconds or _date(log.first_time) is None:
         return None
     worn = sum(arm.exposures for arm in arms if arm.rotting)  # the others use up nothing
     return worn * MONTH / seconds / float(np.median(half_lives))

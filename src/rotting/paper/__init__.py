@@ -36,6 +36,7 @@ BEYOND = {
     "restless": "beyond.restless",
     "many-arms": "beyond.many_arms",
     "candy-cane": "beyond.candy_cane",
+    "identification": "beyond.identification",
 }
 CLAIMS_NAME = "claims"
 NAMES = (*MODULES, CLAIMS_NAME)

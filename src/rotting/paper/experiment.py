@@ -38,6 +38,7 @@ class Block:
     problem: Problem
     rounds: int = 1  # how many rounds to record, evenly spaced, the last one included
     runs: int | None = None  # if it is not the experiment's number of runs
+    trace: tuple[str, ...] = ()  # what is kept of its rounds besides regret
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,14 @@ def _datasets(
             watch(job, job.work)
             yield job, kept
             continue
-        game = Game(dict(block.policies), block.problem, runs=job.runs, seed=settings.seed, rounds=block.rounds)
+        game = Game(
+            dict(block.policies),
+            block.problem,
+            runs=job.runs,
+            seed=settings.seed,
+            rounds=block.rounds,
+            trace=block.trace,
+        )
         missing[game] = job, path, digest
     place = gpu_and_threads if settings.device == "cuda" else partial(place_for, settings.device)
     on = place(settings.threads)

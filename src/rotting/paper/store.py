@@ -28,7 +28,7 @@ def settings_of(block: Block, runs: int, seed: int, device: str = "cpu") -> str:
 
     policies = [f"{label}: {policy!r}" for label, policy in block.policies.items()]
     made_by = [__version__, kernel_digest(), np.__version__, device]
-    parts = [*made_by, repr(block.problem), str(block.rounds), str(runs), str(seed), *policies]
+    parts = [*made_by, repr(block.problem), str(block.rounds), str(runs), str(seed), *block.trace, *policies]
     return _digest("\n".join(parts).encode())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rotting._core.compiling import belongs_to_package
 from rotting.errors import KernelError
 from rotting.play.cell import Cell
-from rotting.play.loop import BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, NO_ARM, NOT_ELIGIBLE
+from rotting.play.loop import BAD_ADVICE, BAD_MEAN, BAD_REWARD, BAD_TOTAL, MISCOUNTED, NO_ARM, NOT_ELIGIBLE
 
 
 def fault(cell: Cell, label: str, ended: int, run: int, t: int, arm: int, total: float) -> KernelError:
@@ -17,6 +17,7 @@ def fault(cell: Cell, label: str, ended: int, run: int, t: int, arm: int, total:
     else:
         said = {
             NO_ARM: (f"select gave {arm} in round {t}", label, f"an arm from 0 to {cell.problem.n_arms - 1}"),
+            BAD_ADVICE: (f"recommend gave {arm} after round {t}", label, f"an arm from 0 to {cell.problem.n_arms - 1}"),
             NOT_ELIGIBLE: (
                 f"select gave {arm} in round {t}, which may not be pulled then",
                 label,

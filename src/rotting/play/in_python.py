@@ -40,6 +40,8 @@ class PlayingAgent(Protocol):
     def update(self, arm: int, reward: float, /) -> None:
         """Learn from its reward."""
 
+    # It may have `recommend() -> int`, too: the arm to stay with; by default the most pulled one.
+
 
 # Makes an agent from the number of arms, and the key from which its random numbers start.
 Start = Callable[[int, np.uint64], PlayingAgent]
@@ -79,7 +81,10 @@ class PythonTable:
         if shows:
             agent = Among(agent, memory, run.key, str(cell.problem.dynamics_model))
         follow = None if late is None and trace is None else trace_and_send.compiled_for(run.journal)
-        chosen = np.zeros(n_arms, np.int64)
+        chosen, learnt = np.zeros((2, n_arms), np.int64)
+        kept: dict[int, int] = {}
+        if "recommended" in cell.trace:
+            advised, kept = trace.recommended[trace.row[0]], {int(t): place for place, t in enumerate(cell.rounds)}
         began = time.thread_time()
         for t in range(1, cell.horizon + 1):
             if t % ROUNDS_AT_ONCE == 0 and stop[0]:
@@ -94,10 +99,13 @@ class PythonTable:
             place = -1 if follow is None else follow(run.journal, late, trace, delays[arm], arm, reward, t)
             if late is None:
                 agent.update(arm, reward)
-                continue
-            while place >= 0:
+                learnt[arm] += 1
+            while late is not None and place >= 0:
                 agent.update(int(late.arms[place]), float(late.rewards[place]))
+                learnt[late.arms[place]] += 1
                 place = late.later[place]
+            if t in kept:
+                advised[kept[t]] = self._arm(getattr(agent, "recommend", learnt.argmax)(), "recommend")
         if not np.array_equal(chosen, run.journal.pulls):
             self._refuse(MISCOUNTED, run, int((chosen != run.journal.pulls).argmax()))
         if not math.isfinite(run.earned):
@@ -107,13 +115,13 @@ class PythonTable:
     def _refuse(self, ended: int, run: Run, arm: int, t: int = 0) -> None:
         raise fault(self._cell, self._label, ended, run.number, t or run.t, arm, run.earned)
 
-    def _arm(self, arm: Any) -> int:
-        """Return what `select` gave, or refuse it."""
+    def _arm(self, arm: Any, method: str = "select") -> int:
+        """Return what a method gave, or refuse it."""
         try:
             number = operator.index(arm)
         except TypeError:
             number = -1
         n_arms = self._cell.problem.n_arms
         if not 0 <= number < n_arms:
-            raise BadValue(f"select() gave {arm!r}", owner=self._label, expected=f"an arm from 0 to {n_arms - 1}")
+            raise BadValue(f"{method}() gave {arm!r}", owner=self._label, expected=f"an arm from 0 to {n_arms - 1}")
         return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,27 @@ from rotting.play.delays import Delay
 _NOBODY = -1
 # Places in `Pending.numbers`.
 _FIXED, _SCALE = 0, 1
-# What can be traced, by name: dimensions besides the run, and the type.
-TRACES: dict[str, tuple[tuple[str, ...], Any]] = {
-    "actions": (("t",), np.int32),
-    "rewards": (("t",), np.float64),
-    "pulls": (("round", "arm"), np.int64),
+
+
+class Traced(NamedTuple):
+    """Something that can be traced."""
+
+    dims: tuple[str, ...]  # besides the run
+    kind: type[np.generic]
+    variable: str  # of a dataset
+    said: str
+
+    def shape(self, horizon: int, recorded: int, n_arms: int) -> tuple[int, ...]:
+        """Return how much of it there is of a run."""
+        lengths = {"t": horizon, "round": recorded, "arm": n_arms}
+        return tuple(lengths[each] for each in self.dims)
+
+
+TRACES = {
+    "actions": Traced(("t",), np.int32, "actions", "the arm of each round"),
+    "rewards": Traced(("t",), np.float64, "rewards", "the reward of each round's pull, whenever it arrives"),
+    "pulls": Traced(("round", "arm"), np.int64, "pulls_over_time", "pulls of each arm up to each recorded round"),
+    "recommended": Traced(("round",), np.int32, "recommended", "the arm recommended after each recorded round"),
 }
 
 
@@ -49,6 +65,7 @@ class Trace(NamedTuple):
     actions: np.ndarray  # int32 [run, t]: the arm of each round
     rewards: np.ndarray  # float64 [run, t]: its reward, whenever it arrives
     pulls: np.ndarray  # int64 [run, recorded round, arm]: pulls up to each recorded round
+    recommended: np.ndarray  # int32 [run, recorded round]: the arm to stay with after it
 
 
 def new_pending(delay: Delay, n_arms: int, horizon: int) -> Pending:
@@ -66,13 +83,9 @@ def new_pending(delay: Delay, n_arms: int, horizon: int) -> Pending:
     )
 
 
-def new_trace(wanted: tuple[str, ...], runs: int, n_arms: int, horizon: int, recorded: int) -> Trace:
-    """Return room for what is wanted of runs."""
-    lengths = {"t": horizon, "round": recorded, "arm": n_arms}
-    rows = (
-        np.zeros((runs if name in wanted else 0, *(lengths[each] for each in dims)), kind)
-        for name, (dims, kind) in TRACES.items()
-    )
+def new_trace(wanted: tuple[str, ...], runs: int, *sizes: int) -> Trace:
+    """Return room for what is wanted of runs; `sizes` as in `Traced.shape`."""
+    rows = (np.zeros((runs * (name in wanted), *each.shape(*sizes)), each.kind) for name, each in TRACES.items())
     return Trace(np.zeros(1, np.int64), *rows)
 
 
@@ -87,11 +100,9 @@ def trace_bytes(trace: Iterable[str], players: int, runs: int, n_arms: int, hori
     >>> trace_bytes(("actions", "rewards"), players=4, runs=100, n_arms=10, horizon=25_000, recorded=250)
     120000000
     """
-    lengths = {"t": horizon, "round": recorded, "arm": n_arms}
-    return sum(
-        np.dtype(kind).itemsize * math.prod((players, runs, *(lengths[each] for each in dims)))
-        for dims, kind in map(TRACES.__getitem__, trace)
-    )
+    every = [TRACES[name] for name in trace]
+    each_run = sum(np.dtype(each.kind).itemsize * math.prod(each.shape(horizon, recorded, n_arms)) for each in every)
+    return players * runs * each_run
 
 
 @helper

@@ -13,7 +13,7 @@ from rotting._core.summation import kahan_add
 from rotting.play.cell import Cell
 from rotting.play.late import Trace, arriving, new_trace, send, write_down
 from rotting.play.shown import show
-from rotting.policies._contract.kernel import select, update
+from rotting.policies._contract.kernel import recommend, select, update
 from rotting.problems import Problem
 from rotting.problems.kernel import (
     after_pull,
@@ -32,9 +32,9 @@ _AHEAD = 64
 # With more arms than this, most are pulled too rarely for that, and the room would be large.
 _MANY_ARMS = 1024
 # How rounds ended: as they should, by an arm that does not exist, by `update` that did not count one pull of an arm, by
-# a mean or a reward that is not finite, by means that add up to infinity, because somebody asked to stop, or by an arm
-# that may not be pulled.
-FINE, NO_ARM, MISCOUNTED, BAD_MEAN, BAD_REWARD, BAD_TOTAL, STOPPED, NOT_ELIGIBLE = range(8)
+# a mean or a reward that is not finite, by means that add up to infinity, because somebody asked to stop, by a
+# recommended arm that does not exist, or by an arm that may not be pulled.
+FINE, NO_ARM, MISCOUNTED, BAD_MEAN, BAD_REWARD, BAD_TOTAL, STOPPED, BAD_ADVICE, NOT_ELIGIBLE = range(9)
 
 
 class Journal(NamedTuple):
@@ -89,7 +89,7 @@ def new_rows(cell: Cell, runs: int) -> tuple[Rows, Trace | None]:
     """Return room for what runs of a cell come to, and for what is written down of them."""
     n_arms, recorded = cell.problem.n_arms, len(cell.rounds)
     rows = Rows(np.empty((runs, recorded)), np.empty((runs, n_arms), np.int64))
-    return rows, new_trace(cell.trace, runs, n_arms, cell.horizon, recorded) if cell.trace else None
+    return rows, new_trace(cell.trace, runs, cell.horizon, recorded, n_arms) if cell.trace else None
 
 
 def new_journal(rounds: np.ndarray, problem: Problem) -> Journal:
@@ -183,6 +183,10 @@ def play_rounds(state, problem, streams, ahead, journal, late, trace, first, las
             wrong = _learn_what_arrives(state, late, t)
             if wrong >= 0:
                 return MISCOUNTED, t, wrong
+        if trace is not None:
+            advised = _recommended(state, trace, journal, t)
+            if advised < 0 or advised >= n_arms:
+                return BAD_ADVICE, t, advised
     for arm in range(n_arms):
         learnt = memory.pulls[arm]
         if late is not None:
@@ -192,6 +196,17 @@ def play_rounds(state, problem, streams, ahead, journal, late, trace, first, las
     if journal.total[0] - journal.total[0] != 0.0:
         return BAD_TOTAL, last, 0
     return FINE, last, 0
+
+
+@helper
+def _recommended(state, trace, journal, t):
+    """Return the arm that the policy recommends after round t, if that is to be kept (else 0), and keep it."""
+    place = journal.place[0] - 1
+    if len(trace.recommended) == 0 or place < 0 or journal.rounds[place] != t:
+        return 0
+    advised = recommend(state)
+    trace.recommended[trace.row[0], place] = advised
+    return advised
 
 
 @helper

@@ -104,7 +104,7 @@ def _on_both(cells: Sequence[Cell], tell: Tell, one: Place, other: Place) -> Gen
     with contextlib.ExitStack() as stack:
 
         def begun(on: Place, is_one: bool) -> Generator[Played]:
-            places = [place for place, cell in enumerate(cells) if (runs[_alike(cell)] >= _MANY_RUNS) is is_one]
+            places = [place for place, cell in enumerate(cells) if _is_for_gpu(cell, runs[_alike(cell)]) is is_one]
             return stack.enter_context(contextlib.closing(_some(cells, places, on, tell)))
 
         others = begun(other, False)
@@ -113,6 +113,10 @@ def _on_both(cells: Sequence[Cell], tell: Tell, one: Place, other: Place) -> Gen
         if first is not None:
             yield first
             yield from others
+
+
+def _is_for_gpu(cell: Cell, runs: int) -> bool:
+    return runs >= _MANY_RUNS and not cell.trace
 
 
 def _alike(cell: Cell) -> tuple[type, int]:

@@ -51,6 +51,7 @@ class Player:
     make: Callable[..., PlayingAgent] | None = None
     check: bool = False
     given: Policy | None = None  # the policy before it was told of the problem
+    made: PlayingAgent | None = None  # the last agent of a Python class
     asked: bool = False  # whether arms have to be chosen by `among`, in Python, for want of a policy that sees them
 
     @property
@@ -89,6 +90,10 @@ class Player:
         agent: PlayingAgent = make(n_arms, **named)
         if not callable(getattr(agent, "select", None)) or not callable(getattr(agent, "update", None)):
             raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
+        if agent is self.made:
+            problem = f"{self.label} gives the same agent for several runs, which then learns from all of them"
+            raise BadValue(problem, expected="a new one from each call")
+        self.made = agent
         return agent
 
 
@@ -107,7 +112,10 @@ def players_of(policies: Policies, problem: Problem, horizon: int, check: bool =
     several = listed("policies", policies.values() if isinstance(policies, Mapping) else policies)
     named = [*zip([""] * len(several) if labels is None else labels, several, strict=True)]
     players = [_player(label, policy, problem, horizon, check) for label, policy in named]
-    _make_labels_unique(players)
+    labels = told_apart([player.label for player in players], [player.description for player in players])
+    numbered = [f"{label} #{place}" for place, label in enumerate(labels, 1)]
+    for player, label in zip(players, told_apart(labels, numbered), strict=True):
+        player.label = label
     return players
 
 
@@ -131,13 +139,7 @@ def _player(label: str, policy: object, problem: Problem, horizon: int, check: b
     )
 
 
-def _make_labels_unique(players: list[Player]) -> None:
-    """Use the full description where short labels clash, and a number where that clashes too."""
-    for attempt in (
-        lambda player, _: player.description,
-        lambda player, place: f"{player.label} #{place + 1}",
-    ):
-        counts = Counter(player.label for player in players)
-        for place, player in enumerate(players):
-            if counts[player.label] > 1:
-                player.label = attempt(player, place)
+def told_apart(labels: list[str], longer: Iterable[str]) -> list[str]:
+    """Return labels, and longer ones in place of those that are alike."""
+    counts = Counter(labels)
+    return [other if counts[label] > 1 else label for label, other in zip(labels, longer, strict=True)]

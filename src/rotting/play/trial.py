@@ -38,6 +38,6 @@ def try_kernels(cell: Cell, policy: Policy) -> None:
 
 def _play(cell: Cell, policy: Policy) -> None:
     rounds = min(cell.horizon, _ROUNDS + 2 * min(cell.problem.n_arms, _ROUNDS))
-    short = dataclasses.replace(cell, horizon=rounds, rounds=np.array([rounds]), trace=())
+    short = dataclasses.replace(cell, horizon=rounds, rounds=np.array([rounds]), trace=("recommended",))
     table = PythonTable(short, str(policy), partial(CheckedAgent, policy), checked=True)
     table.play(cell.runs[:1], np.zeros(1, np.int64))

@@ -25,7 +25,9 @@ from rotting.policies.fewa import FEWA
 from rotting.policies.free_ucb import FreeUCB
 from rotting.policies.gaussian_thompson import GaussianThompson
 from rotting.policies.glr_kl_ucb import GLRKLUCB
+from rotting.policies.graph_ucb import GraphUCB
 from rotting.policies.greedy import Greedy
+from rotting.policies.isi_comb_ucb1 import ISICombUCB1
 from rotting.policies.kl_ucb import KLUCB
 from rotting.policies.lb_sda import LBSDA
 from rotting.policies.level_filter import LevelFilter
@@ -42,12 +44,18 @@ from rotting.policies.rexp3 import Rexp3
 from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
+from rotting.policies.rless_ucb import RLessUCB
 from rotting.policies.rogue_ts import RogueTS
 from rotting.policies.rogue_ucb import RogueUCB
+from rotting.policies.rotting_rejects import RottingRejects
+from rotting.policies.rsr import RSR
+from rotting.policies.rucbe import RUCBE
+from rotting.policies.sequential_halving import SequentialHalving
 from rotting.policies.sliding_window_beta_thompson import SlidingWindowBetaThompson
 from rotting.policies.sliding_window_gaussian_thompson import SlidingWindowGaussianThompson
 from rotting.policies.sliding_window_ucb import SlidingWindowUCB
 from rotting.policies.ssucb import SSUCB
+from rotting.policies.successive_rejects import SuccessiveRejects
 from rotting.policies.swa import SWA
 from rotting.policies.tally_elimination import TallyElimination
 from rotting.policies.ucb1 import UCB1
@@ -76,6 +84,8 @@ __all__ = [
     "RAWUCB",
     "RGPTS",
     "RGPUCB",
+    "RSR",
+    "RUCBE",
     "SSUCB",
     "SWA",
     "UCB1",
@@ -97,7 +107,9 @@ __all__ = [
     "FilterVerdict",
     "FreeUCB",
     "GaussianThompson",
+    "GraphUCB",
     "Greedy",
+    "ISICombUCB1",
     "IndexVerdict",
     "LevelFilter",
     "LinUCRL",
@@ -106,14 +118,18 @@ __all__ = [
     "PolicyLike",
     "RAWUCBPlus",
     "REdUCB",
+    "RLessUCB",
     "RecoveringSoftmax",
     "Rexp3",
     "RisingElimination",
     "RogueTS",
     "RogueUCB",
+    "RottingRejects",
+    "SequentialHalving",
     "SlidingWindowBetaThompson",
     "SlidingWindowGaussianThompson",
     "SlidingWindowUCB",
+    "SuccessiveRejects",
     "TallyElimination",
     "Uniform",
     "parse_policy",

@@ -17,7 +17,8 @@ from rotting.policies._contract.policy import Policy
 _MOST_SITUATIONS = 1 << 20
 _NOBODY = -1
 FACTOR, ALPHA, RIDGE, DISCOUNT, LENGTH = range(5)  # of `settings`
-SWEEPS, ARMS, ROUNDS = range(3)  # of `counts`
+SWEEPS, ARMS, ROUNDS, PROGRAM = range(4)  # of `counts`
+READINGS = ("paper", "program")
 
 
 class LinUCRLState(NamedTuple):
@@ -26,7 +27,7 @@ class LinUCRLState(NamedTuple):
     settings: np.ndarray  # [factor, alpha, ridge, discount, L^2]
     pulls: np.ndarray
     numbers: np.ndarray  # int64 (K,): 0, 1, 2, ...
-    counts: np.ndarray  # int64 [sweeps of the value iteration, arms, rounds so far]
+    counts: np.ndarray  # int64 [sweeps of the value iteration, arms, rounds so far, which reading]
     gram: np.ndarray  # float64 (K, d + 1, d + 1): ridge I + the sum of x x'
     moments: np.ndarray  # float64 (K, d + 1): the sum of x r
     recent: np.ndarray  # int64 (w,): the last arms, the latest first; _NOBODY before the first rounds
@@ -107,11 +108,11 @@ def _powers(rho, power):
 
 @helper
 def _episode_is_over(state, arm):
-    """Say whether the arm just pulled has ended the episode: the first one lasts until all arms have been pulled."""
+    """Say whether the arm just pulled has ended the episode; the first one lasts until all arms have been pulled."""
     for other in range(len(state.pulls)):
         if state.pulls[other] == 0:
             return False
-    if state.before[arm] == 0:
+    if state.before[arm] == 0 and state.counts[PROGRAM] == 0:
         return True
     pulls = state.pulls[arm] - state.before[arm]
     return pulls > 1 and pulls >= state.before[arm]
@@ -172,8 +173,8 @@ def _fill_rewards(state, arm):
 
 @helper
 def _confidence(state, arm):
-    """Return c = sqrt((d + 1) ln(K t^alpha (1 + N L^2 / ridge))) + sqrt(ridge), t being the coming round."""
-    settings, t = state.settings, state.counts[ROUNDS] + 1.0
+    """Return c = sqrt((d + 1) ln(K t^alpha (1 + N L^2 / ridge))) + sqrt(ridge)."""
+    settings, t = state.settings, state.counts[ROUNDS] + 1.0 - state.counts[PROGRAM]
     seen = math.log(1.0 + state.pulls[arm] * settings[LENGTH] / settings[RIDGE])
     logs = math.log(float(state.counts[ARMS])) + settings[ALPHA] * math.log(t) + seen
     return math.sqrt(len(state.vectors[0]) * logs) + math.sqrt(settings[RIDGE])
@@ -195,7 +196,9 @@ class LinUCRL(
     theta'x + factor c sqrt(x' V^-1 x), c = sqrt((d + 1) ln(K t^alpha (1 + N L^2 / ridge))) + sqrt(ridge),
     L^2 = 1 + l + ... + l^d, l = 1 + ln(window). A plan comes from `sweeps` rounds of value iteration over the K^window
     situations with a discount; a new one is made when an arm's pulls since the last reach those before it (and exceed
-    1). Each arm is pulled once at first. Rounds before the first count, where the plan is looked up, as pulls of arm 0.
+    1). Each arm is pulled once at first. The first plan comes when all have been, and t is the coming round; with
+    reading = "program" it comes once an arm has two pulls, and t is one less, as in the authors' program. Rounds before
+    the first count, where the plan is looked up, as pulls of arm 0.
 
     The authors' program multiplies c by 0.01, which is the default; theory has factor = 1. With so small a factor the
     ridge must be small, too (about the noise's variance), or arms that were pulled a few times stay underestimated for
@@ -221,6 +224,7 @@ class LinUCRL(
     ridge: float = parameter(0.5, above=0, doc="the regression's penalty (lambda)")
     discount: float = parameter(0.99, above=0, maximum=1, doc="what a round later is worth, of a plan")
     sweeps: int = parameter(100, whole=True, minimum=1, doc="rounds of value iteration")
+    reading: str = parameter("paper", choices=READINGS, doc="when the first plan comes, and what t is")
 
     def initial_state(self, n_arms: int) -> LinUCRLState:
         """Return nothing seen, and no plan."""
@@ -234,7 +238,7 @@ class LinUCRL(
             settings=np.array([self.factor, self.alpha, self.ridge, self.discount, length]),
             pulls=np.zeros(n_arms, np.int64),
             numbers=np.arange(n_arms),
-            counts=np.array([self.sweeps, n_arms, 0], np.int64),
+            counts=np.array([self.sweeps, n_arms, 0, READINGS.index(self.reading)], np.int64),
             gram=np.tile(self.ridge * np.eye(size), (n_arms, 1, 1)),
             moments=np.zeros((n_arms, size)),
             recent=np.full(self.window, _NOBODY, np.int64),
@@ -251,7 +255,7 @@ class LinUCRL(
         n_arms = len(state.pulls)
         if state.recent.min() < _NOBODY or state.recent.max() >= n_arms:
             raise DamagedFile("its last arms do not exist")
-        if state.counts.tolist() != [self.sweeps, n_arms, state.pulls.sum()]:
+        if state.counts.tolist() != [self.sweeps, n_arms, state.pulls.sum(), READINGS.index(self.reading)]:
             raise DamagedFile("its counts are not those of its pulls")
         if not np.array_equal(state.numbers, np.arange(n_arms)) or np.any(state.before > state.pulls):
             raise DamagedFile("its arms are not those that it has pulled")

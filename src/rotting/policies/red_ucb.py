@@ -29,7 +29,7 @@ FIRST_PULLS = 2  # of each arm, in turn
 class REdUCBState(NamedTuple):
     """The sums of rewards, plain and weighted by their numbers, and what they make of each arm's windows."""
 
-    settings: np.ndarray  # [sigma, share, alpha]
+    settings: np.ndarray  # [sigma, share, what else the policy is told]
     pulls: np.ndarray
     rewards: History
     weighted: History  # of l x_l, l being the number of the pull
@@ -52,15 +52,15 @@ def select(state, t, word):
     for arm in range(len(state.pulls)):
         if state.window[arm] == 0:
             return arm
-        index = _index(state, arm, t, width)
+        index = index_with(state, arm, t, width)
         if index > best_index:
             best, best_index = arm, index
     return best
 
 
 @helper
-def _index(state, arm, t, width):
-    """Return an arm's index."""
+def index_with(state, arm, t, width):
+    """Return an arm's optimistic value at round t, with width (t - N + h - 1) / h^1.5 added."""
     n, h = state.pulls[arm], float(state.window[arm])
     trend = (t * state.slope[arm] - state.moment[arm]) / (h * h)
     return state.mean[arm] + trend + width * (t - n + h - 1.0) / (h * math.sqrt(h))
@@ -69,7 +69,7 @@ def _index(state, arm, t, width):
 @entry
 def index_of(state, arm, t):
     """Return an arm's index, for Python to call."""
-    return _index(state, arm, t, state.settings[0] * math.sqrt(10.0 * state.settings[2] * math.log(t)))
+    return index_with(state, arm, t, state.settings[0] * math.sqrt(10.0 * state.settings[2] * math.log(t)))
 
 
 def update(state, arm, reward):
@@ -89,8 +89,44 @@ def update(state, arm, reward):
 
 
 @dataclass(frozen=True)
+class RisingWindows(Policy, abstract=True):
+    """What R-ed-UCB and R-UCBE have in common: the sums that their index is made of."""
+
+    sigma: float | None = sigma_parameter()
+    share: float = parameter(0.25, above=0, maximum=0.5, doc="the window, as a share of the arm's pulls (epsilon)")
+
+    def settings(self, n_arms: int) -> list[float]:
+        """Return what a policy is told besides sigma and the share."""
+        raise NotImplementedError
+
+    def initial_state(self, n_arms: int) -> REdUCBState:
+        """Return empty histories."""
+        rewards, weighted = empty_history(n_arms), empty_history(n_arms)
+        settings, room = np.array([self.told("sigma"), self.share, *self.settings(n_arms)]), np.zeros((3, n_arms))
+        window = np.zeros(n_arms, np.int64)
+        return REdUCBState(
+            settings, rewards.pulls, rewards, weighted, window, room[0].copy(), room[1].copy(), room[2].copy()
+        )
+
+    def reserve(self, state: REdUCBState, pulls: int) -> REdUCBState:
+        """Make room for more pulls."""
+        return state._replace(rewards=reserve(state.rewards, pulls), weighted=reserve(state.weighted, pulls))
+
+    def check_state(self, state: REdUCBState) -> None:
+        """Check the histories and the windows."""
+        check_history(state.rewards)
+        check_history(state.weighted)
+        windows = np.floor(self.share * state.pulls).astype(np.int64)
+        sums = (state.mean, state.slope, state.moment)
+        if not np.array_equal(state.weighted.pulls, state.pulls) or not np.array_equal(state.window, windows):
+            raise DamagedFile("its windows are not those of its pulls")
+        if not all(np.isfinite(each).all() for each in sums):
+            raise DamagedFile("its sums are no numbers")
+
+
+@dataclass(frozen=True)
 class REdUCB(
-    Policy,
+    RisingWindows,
     state=REdUCBState,
     select=select,
     update=update,
@@ -119,30 +155,8 @@ class REdUCB(
     array([ 52, 148])
     """
 
-    sigma: float | None = sigma_parameter()
-    share: float = parameter(0.25, above=0, maximum=0.5, doc="the window, as a share of the arm's pulls (epsilon)")
     alpha: float = parameter(4.0, above=0, doc="confidence: delta_t = t^-alpha")
 
-    def initial_state(self, n_arms: int) -> REdUCBState:
-        """Return empty histories."""
-        rewards, weighted = empty_history(n_arms), empty_history(n_arms)
-        settings, room = np.array([self.told("sigma"), self.share, self.alpha]), np.zeros((3, n_arms))
-        window = np.zeros(n_arms, np.int64)
-        return REdUCBState(
-            settings, rewards.pulls, rewards, weighted, window, room[0].copy(), room[1].copy(), room[2].copy()
-        )
-
-    def reserve(self, state: REdUCBState, pulls: int) -> REdUCBState:
-        """Make room for more pulls."""
-        return state._replace(rewards=reserve(state.rewards, pulls), weighted=reserve(state.weighted, pulls))
-
-    def check_state(self, state: REdUCBState) -> None:
-        """Check the histories and the windows."""
-        check_history(state.rewards)
-        check_history(state.weighted)
-        windows = np.floor(self.share * state.pulls).astype(np.int64)
-        sums = (state.mean, state.slope, state.moment)
-        if not np.array_equal(state.weighted.pulls, state.pulls) or not np.array_equal(state.window, windows):
-            raise DamagedFile("its windows are not those of its pulls")
-        if not all(np.isfinite(each).all() for each in sums):
-            raise DamagedFile("its sums are no numbers")
+    def settings(self, n_arms: int) -> list[float]:
+        """Return alpha."""
+        return [self.alpha]

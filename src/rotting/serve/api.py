@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from rotting import bandit as library
 from rotting.bandit import (
+    BadSettings,
     Bandit,
     Choice,
     LogRow,
@@ -29,7 +30,7 @@ from rotting.serve.errors import Busy
 from rotting.serve.problems import JSON, problem_of
 from rotting.serve.requests import BanditName, Decision, encode
 from rotting.serve.routing import Request, checked, route
-from rotting.serve.service import Service
+from rotting.serve.writer import Writer
 
 BANDIT, DECISION = "/v1/bandits/{bandit}", "/v1/decisions/{decision}"
 DECISIONS = f"{BANDIT}/decisions"
@@ -38,7 +39,7 @@ _KINDS = {"json": JSON, "csv": "text/csv", "jsonl": "application/x-ndjson"}
 _ONE = bodies.Decide()
 
 
-@route("POST", DECISIONS, "client", 201, 200, example={"n": 1}, takes_key=True)
+@route("POST", DECISIONS, "client", 201, 200, example={"n": 1}, takes_key=True, here=True)
 async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ONE) -> tuple[int, bodies.Decisions]:
     """Decide which arm to show."""
     wanted = library.Decide(int(body.n), body.among, request.only_header(b"idempotency-key"))
@@ -52,13 +53,13 @@ async def decide(request: Request, bandit: BanditName, body: bodies.Decide = _ON
         return 200, bodies.Decisions(decisions=[instead] * int(body.n))
 
 
-@route("POST", f"{DECISION}/shown", "client", 204)
+@route("POST", f"{DECISION}/shown", "client", 204, here=True)
 async def shown(request: Request, decision: Decision) -> None:
     """Log that a decision was shown."""
     await _report(request, Shown(decision))
 
 
-@route("PUT", f"{DECISION}/reward", "client", 201, 200, example={"value": 1.0})
+@route("PUT", f"{DECISION}/reward", "client", 201, 200, example={"value": 1.0}, here=True)
 async def reward(request: Request, decision: Decision, body: bodies.Reward) -> tuple[int, bodies.Accepted]:
     """Log the reward of a decision."""
     new = await _report(request, library.Reward(decision, body.value))
@@ -80,7 +81,7 @@ async def _bandit_of(request: Request, decision: str) -> str:
 
 @route(
     "POST", "/v1/events", "client",
-    example={"events": [{"kind": "reward", "decision": "ID", "value": 1.0}]}, described_body=bodies.Events,
+    example={"events": [{"kind": "reward", "decision": "ID", "value": 1.0}]}, described_body=bodies.Events, here=True,
 )  # fmt: skip
 async def events(request: Request, body: bodies.UncheckedEvents) -> bodies.Results:
     """Log many exposures and rewards."""
@@ -153,7 +154,7 @@ async def make_bandit(request: Request, bandit: BanditName, body: bodies.NewBand
         await service.directory.refresh(at_once=True)
         is_new = bandit not in service.directory.by_name
         await service.in_thread(make)
-        await service.directory.refresh(at_once=True)
+        await service.made()
     return 201 if is_new else 200, await show_bandit(request, bandit)
 
 
@@ -164,7 +165,7 @@ async def change_arms(request: Request, bandit: BanditName, body: bodies.ArmChan
     return await show_bandit(request, bandit)
 
 
-async def change(service: Service, bandit: str, changes: bodies.ArmChanges) -> None:
+async def change(service: Writer, bandit: str, changes: bodies.ArmChanges) -> None:
     """Change the arms of a bandit. What must be learnt for new ones is learnt beside the thread that writes."""
     await service.with_own(bandit, lambda opened: opened.change_arms(**msgspec.to_builtins(changes)))
     service.follower.want(bandit)
@@ -184,14 +185,14 @@ async def change_settings(request: Request, bandit: BanditName, body: bodies.Set
 # Reading.
 
 
-@route("GET", f"{BANDIT}/report", "reader")
+@route("GET", f"{BANDIT}/report", "reader", here=True)
 async def report(request: Request, bandit: BanditName) -> bodies.Report:
     """Say how the arms are doing."""
     found = await request.service.with_own(bandit, Bandit.report)
     return msgspec.convert(found, bodies.Report, from_attributes=True)
 
 
-@route("GET", f"{BANDIT}/events", "reader", kinds=tuple(_KINDS.values()))
+@route("GET", f"{BANDIT}/events", "reader", kinds=tuple(_KINDS.values()), here=True)
 async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> bodies.LogPage | Response:
     """Read the log: a page of it as JSON, or all of the rest as lines."""
     service, is_page = request.service, query.format == "json"
@@ -199,7 +200,10 @@ async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> b
     given = msgspec.to_builtins(query)
     after, limit = given.get("after"), given.get("limit")
     size = min(limit or LARGEST_PAGE, LARGEST_PAGE)
-    portions = _portions(service.options.url, bandit, after, size if is_page else limit)
+    replays = given.get("replays")
+    if is_page and replays is not None:  # each page would replay the log from its beginning
+        raise BadSettings("is for all of the log", name="replays", value=replays, expected="format csv or jsonl")
+    portions = _portions(service.options.url, bandit, after, size if is_page else limit, replays)
     first = await service.in_thread(lambda: next(portions, []))  # what cannot be read is refused now, ...
     if is_page:
         following = first[-1].seq if len(first) == size else None
@@ -209,10 +213,10 @@ async def log(request: Request, bandit: BanditName, query: bodies.LogQuery) -> b
     return StreamingResponse(map(_as_csv if is_csv else _as_lines, rows), media_type=_KINDS[query.format])
 
 
-def _portions(url: str, name: str, after: int | None, limit: int | None) -> Iterator[list[LogRow]]:
+def _portions(url: str, name: str, after: int | None, limit: int | None, replays: int | None) -> Iterator[list[LogRow]]:
     """Yield a log in portions, each read in a transaction of its own: a slow reader keeps nobody waiting."""
     with Bandit.open(url, name) as bandit:
-        yield from bandit.rows(after=after, limit=limit, size=LARGEST_PAGE)
+        yield from bandit.rows(after=after, limit=limit, size=LARGEST_PAGE, replays=replays)
 
 
 def _as_csv(rows: Sequence[Sequence[object]]) -> bytes:

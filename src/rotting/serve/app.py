@@ -27,13 +27,18 @@ _DECISIONS = re.compile(api.DECISIONS.replace("{bandit}", "([^/]+)").encode())
 
 
 class Application:
-    """Answers requests with what a service holds; `started` is called when it is ready."""
+    """Answers requests with what a service holds; `started` is called when it is ready.
 
-    def __init__(self, service: Service, started: Callable[[], None] = lambda: None):
+    `origins` are sites whose pages may read replies.
+    """
+
+    def __init__(
+        self, service: Service, started: Callable[[], None] = lambda: None, origins: tuple[str, ...] | None = None
+    ):
         self.service = service
         self._say_started = started
         self._prefix = f"{service.options.prefix}/".encode()
-        origins = service.options.origins
+        origins = service.options.origins if origins is None else origins
         self._starlette = Starlette(
             routes=[routing.Route(each.path, each, methods=[each.method]) for each in ROUTES],
             middleware=[_sharing(origins)] if origins else [],
@@ -66,10 +71,7 @@ class Application:
         except BanditError as error:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
-        # Compilers and libraries leave some hundred thousand objects behind, which stay as long as the server does.
-        # Without this, all clients wait a tenth of a second whenever the garbage collector looks at them.
-        gc.collect()
-        gc.freeze()
+        settle()
         self._say_started()
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -87,6 +89,15 @@ class Application:
         response = finished(problem_reply(lost))
         response.headers.update({"allow": allowed} if allowed else {})
         return response
+
+
+def settle() -> None:
+    """Leave what is there to itself: libraries leave some hundred thousand objects, which stay as long as the server.
+
+    Without this, all clients wait a tenth of a second whenever the garbage collector looks at them.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _sharing(origins: tuple[str, ...]) -> Middleware:

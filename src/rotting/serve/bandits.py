@@ -21,6 +21,10 @@ class Directory:
         self._lane = lane
         self._looked = 0.0
 
+    def forget(self) -> None:
+        """Look again for what is not known when it is asked for."""
+        self._looked = 0.0
+
     async def refresh(self, at_once: bool = False) -> None:
         """Read the list again, unless that was done just now."""
         await self._lane.run(lambda store: self._read(store, at_once))

@@ -13,7 +13,7 @@ from rotting.errors import RottingError
 from rotting.policies import EffFEWA
 
 if TYPE_CHECKING:
-    from rotting.serve.service import Service
+    from rotting.serve.writer import Writer
 
 NAME = "demo"
 PAST = 3000  # decisions that are there from the start
@@ -42,7 +42,7 @@ class Visitors:
         return float(self.chance.random() < worn + (fresh - worn) * 0.5 ** (self.seen[arm] / half))
 
 
-async def live(service: Service) -> None:
+async def live(service: Writer) -> None:
     """Let visitors come until the server stops."""
     visitors = Visitors()
     await service.in_thread(lambda: _begin(service.options.url, visitors))
@@ -62,7 +62,7 @@ def _begin(url: str, visitors: Visitors) -> None:
             bandit.reward_many([(choice.id, visitors.clicks(choice.arm)) for choice in bandit.decide(50)])
 
 
-async def _visit(service: Service, visitors: Visitors) -> None:
+async def _visit(service: Writer, visitors: Visitors) -> None:
     with contextlib.suppress(RottingError):  # somebody who comes in vain
         [choice] = await service.ask(NAME, Decide(1))
         await asyncio.sleep(visitors.chance.lognormvariate(0.3, 0.9))

@@ -15,13 +15,13 @@ from rotting.serve.openapi import describe
 from rotting.serve.problems import JSON, note
 from rotting.serve.requests import Health, encode
 from rotting.serve.routing import ROUTES, Request, route
-from rotting.serve.service import Service
+from rotting.serve.writer import Writer
 
 PATIENCE = 5.0  # seconds in which the database must be written
 _ROOM = " " * (1 << 15)  # so much that no room left over in the database is enough for it
 
 
-@route("GET", "/livez", None)
+@route("GET", "/livez", None, here=True)
 async def livez(request: Request) -> Health:
     """Say whether the server is alive."""
     return Health(status="ok")
@@ -36,7 +36,7 @@ async def readyz(request: Request) -> tuple[int, Health]:
     return 200, Health(status="ok")
 
 
-async def _can_write(service: Service) -> bool:
+async def _can_write(service: Writer) -> bool:
     try:
         await asyncio.wait_for(service.probing.run(write_and_forget), PATIENCE)
     except TimeoutError:

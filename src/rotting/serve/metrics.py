@@ -8,6 +8,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.samples import Sample
 
 from rotting.serve.following import Follower
 
@@ -27,13 +28,19 @@ _OF_ARMS: tuple[tuple[type[Any], str, str, str], ...] = (
 )
 
 
-class Metrics:
-    """Numbers of one process and of all bandits, told apart by the label `process` where several share an address."""
+# Of a family by its name: names, labels and values.
+Samples = dict[str, list[tuple[str, dict[str, str], float]]]
 
-    def __init__(self, waiting: Callable[[], int], follower: Follower, process: str = ""):
+
+class Metrics:
+    """Numbers of requests and commits, by `process` where there are several, and of all bandits of a `follower`."""
+
+    follower: Follower | None = None
+
+    def __init__(self, waiting: Callable[[], int], process: str = ""):
+        self.process = process
+        self.others: dict[str, Samples] = {}  # what other processes have said
         self._registry = registry = CollectorRegistry()
-        self._process = {"process": process} if process else {}
-        self._follower = follower
         histogram = partial(Histogram, registry=registry)
         requests = histogram(
             "rotting_request_seconds", "Time from a request to its reply.", ("route", "method", "status"),
@@ -64,21 +71,35 @@ class Metrics:
         """Return all of it in Prometheus' format; to be called in the thread that changes the tallies."""
         return generate_latest(self)
 
+    def samples(self) -> Samples:
+        """Return what this process has counted."""
+        return {
+            family.name: [(each.name, each.labels, each.value) for each in family.samples]
+            for family in self._registry.collect()
+        }
+
     def collect(self) -> Iterable[Metric]:
-        """Yield all of it, with the label `process` where it is needed."""
-        for family in (*self._registry.collect(), *self._of_bandits()):
-            family.samples = [each._replace(labels={**each.labels, **self._process}) for each in family.samples]
+        """Yield all of it."""
+        said = {**self.others, self.process: self.samples()}
+        for family in self._registry.collect():
+            family.samples = [
+                Sample(name, {**labels, "process": process} if process else labels, value)
+                for process, samples in said.items()
+                for name, labels, value in samples[family.name]
+            ]
             yield family
+        yield from self._of_bandits()
 
     def _of_bandits(self) -> Iterable[Metric]:
+        tallies = list(self.follower.tallies.values()) if self.follower else []
         for kind, name, says, field in _OF_ARMS:
             family = kind(name, says, labels=("bandit", "arm"))
-            for tally in self._follower.tallies.values():
+            for tally in tallies:
                 for arm in tally.arms:
                     family.add_metric((tally.row.name, arm.name), getattr(arm, field))
             yield family
         for kind, name, says, field in _OF_BANDITS:
             family = kind(name, says, labels=("bandit",))
-            for tally in self._follower.tallies.values():
+            for tally in tallies:
                 family.add_metric((tally.row.name,), getattr(tally, field))
             yield family

@@ -60,7 +60,7 @@ _NO_CONTEXT = Evaluation()
 _ask = partial(route, "POST", style="ofrep", refuse=error_reply)
 
 
-@_ask(f"{_FLAGS}/{{key}}", "client", example={"context": _CONTEXT})
+@_ask(f"{_FLAGS}/{{key}}", "client", example={"context": _CONTEXT}, here=True)
 async def evaluate(request: Request, key: FlagKey, body: Evaluation = _NO_CONTEXT) -> Evaluated:
     """Decide, for an OpenFeature client."""
     check_bandit(request.key, key)
@@ -96,7 +96,7 @@ async def evaluate_all(request: Request, body: Evaluation = _NO_CONTEXT) -> bodi
 
 async def _evaluated(request: Request, name: str) -> Evaluated:
     [choice] = await request.service.ask(name, Decide(1))
-    metadata: dict[str, bool | str | float] = {"decisionId": choice.id, "why": choice.why}
+    metadata: dict[str, bool | str | float] = {"decisionId": choice.id, "why": choice.why, "targetingKeyUsed": False}
     if choice.probability is not None:
         metadata["probability"] = choice.probability
     return Evaluated(key=name, reason="SPLIT", variant=choice.arm, value=choice.arm, metadata=metadata)

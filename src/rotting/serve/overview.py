@@ -16,7 +16,7 @@ from rotting.bandit import Bandit, Standing
 from rotting.serve.following import RECENT, Bins, Tally
 
 if TYPE_CHECKING:
-    from rotting.serve.service import Service
+    from rotting.serve.writer import Writer
 
 Result = TypeVar("Result")
 
@@ -66,7 +66,7 @@ class Overview:
     needs: Sequence[str]
 
 
-async def show(service: Service, bandit: str, make: Callable[[Overview], Result]) -> Result:
+async def show(service: Writer, bandit: str, make: Callable[[Overview], Result]) -> Result:
     """Return what is made of all that there is to say of a bandit now."""
     row = await service.directory.entry(bandit)
     found = await service.call(bandit, Bandit.standing)

@@ -100,6 +100,7 @@ _SETTING_TYPES: dict[Kind, Any] = {
     "range": tuple[RewardValue, RewardValue] | Literal["any"],
     "arm": ArmName,
     "limit": Limit,
+    "experiment": dict[str, Any],
 }
 
 
@@ -152,6 +153,13 @@ class LogQuery(Body):
     after: Annotated[int, Meta(ge=0, le=2**62, description="Only events after this number.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=2**31, description="At most so many; as JSON, 1000.")] | UnsetType = UNSET
     format: Annotated[Literal["json", "csv", "jsonl"], Meta(description="JSON in pages, or lines of all.")] = "json"
+    replays: (
+        Annotated[
+            int,
+            Meta(ge=1, le=1000, description="As lines: fill in probabilities that were not known, by so many draws."),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class ArmForm(Body):

@@ -25,7 +25,7 @@ from rotting.serve.errors import BadBody, BadRequest, TooLarge, TooSlow, WrongCo
 from rotting.serve.keys import Role
 from rotting.serve.problems import JSON, problem_reply, reply
 from rotting.serve.requests import LARGEST_BODY
-from rotting.serve.service import Service
+from rotting.serve.writer import Writer
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 Style = Literal["problem", "ofrep", "page"]
@@ -46,7 +46,7 @@ class Request(requests.Request):
 
     def __init__(self, scope: Scope, receive: Receive, route: Route):
         super().__init__(scope, receive)
-        self.service: Service = scope["service"]
+        self.service: Writer = scope["service"]  # or less, on routes that are answered here
         self.route = route
         self.params: dict[str, str] = scope["path_params"]
         self._given: dict[bytes, bytes] = dict(scope["headers"])
@@ -117,6 +117,7 @@ class Route:
     example: object = None  # of the body
     described_body: Any = None  # where it is described otherwise than it is read
     takes_key: bool = False  # the header Idempotency-Key
+    here: bool = False  # where several processes speak HTTP: whichever is asked answers, not the one that writes
     kinds: tuple[str, ...] = (JSON,)  # media types of replies
     style: Style = "problem"
     refuse: Callable[[Exception, Request], Response] = problem_reply
@@ -152,11 +153,19 @@ class Route:
         """Answer a request."""
         began, request, method = time.perf_counter(), Request(scope, receive, self), scope["method"]
         service, given = request.service, {}
+        relay = None if self.here or service.link is None else service.link.relay
         try:
             request.params = {name: _unquoted(part) for name, part in request.params.items()}
-            service.access.check(request)
+            if relay is None:
+                service.access.check(request)
             if method not in ("GET", "HEAD"):
                 await request.read(service.options.patience)
+            if relay is not None:
+                replied = await relay(scope, request.content)
+                response = Response(replied.body, replied.status)
+                response.raw_headers = replied.headers
+                await response(scope, receive, send)
+                return
             if "body" in self.types and (request.content or not self.body_is_optional):
                 given["body"] = request.decoded(self.types["body"])
             if "query" in self.types:

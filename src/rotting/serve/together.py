@@ -21,7 +21,10 @@ Answer = asyncio.Future[list[Outcome]]
 class Carrier(Protocol):
     """Who carries out requests: this process, or another one."""
 
-    waiting: int  # requests that have not been answered
+    @property
+    def waiting(self) -> int:
+        """How many requests have not been answered."""
+        ...
 
     def exchange(self, bandit: str, requests: Sequence[Request]) -> Answer:
         """Return what will have the outcomes of some requests, once they are durable."""

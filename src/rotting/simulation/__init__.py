@@ -2,6 +2,7 @@
 
 from rotting.play.delays import Delay, FixedDelay, GeometricDelay
 from rotting.play.run import Run
+from rotting.simulation.identified import Identified, identification
 from rotting.simulation.paired import holm
 from rotting.simulation.significance import Difference, significance
 from rotting.simulation.simulator import simulate
@@ -12,8 +13,10 @@ __all__ = [
     "Difference",
     "FixedDelay",
     "GeometricDelay",
+    "Identified",
     "Run",
     "holm",
+    "identification",
     "significance",
     "simulate",
     "write_traces",

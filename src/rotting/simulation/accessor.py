@@ -13,6 +13,7 @@ import xarray
 
 from rotting.errors import BadValue
 from rotting.simulation.figures import differences_figure, regret_figure
+from rotting.simulation.identified import Identified, identification, identification_sheet
 from rotting.simulation.replay import Replay, replay_of
 from rotting.simulation.replay_figures import drops_figure, pulls_figure
 from rotting.simulation.significance import Difference, label_among, significance
@@ -97,6 +98,27 @@ class ResultAccessor:
     def significance_table(self, form: str = "text", baseline: str | None = None) -> str:
         """Return which differences between policies are more than chance, as a table; parameters as above."""
         return differences_sheet(self.significance(baseline)).written(form)
+
+    def identification(self, problem: Problem | None = None, ahead: int = 1, at: int | None = None) -> list[Identified]:
+        """Return how well each policy identified the best arm, of a result with `trace="recommended"`.
+
+        Parameters
+        ----------
+        problem
+            What was played on, where the result's name of it does not describe it.
+        ahead
+            How many pulls of the recommended arm are to come.
+        at
+            Judge all arms as if each had been pulled so often (default: each is as worn as the policy left it).
+        """
+        return identification(self._dataset, problem, ahead, at)
+
+    def identification_table(
+        self, form: str = "text", problem: Problem | None = None, ahead: int = 1, at: int | None = None
+    ) -> str:
+        """Return the same as a table; forms as in `table`."""
+        title = f"{self._dataset.attrs['problem']}: after {self._dataset.attrs['horizon']} rounds, {ahead} to come"
+        return identification_sheet(title, self.identification(problem, ahead, at)).written(form)
 
     def plot_regret(self) -> Figure:
         """Draw regret over time: means, and the region from 10 % to 90 % of the runs."""

@@ -11,7 +11,7 @@ import numpy as np
 LEVEL = 0.95
 
 
-def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, float] | tuple[None, None]:
+def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float | None, float | None]:
     """Return Student's interval for the mean of independent values; (None, None) for a single one.
 
     >>> mean_interval(np.array([1.0, 2.0, 3.0]), level=0.5)
@@ -47,12 +47,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    corrected = [0.0] * len(p_values)
-    largest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
-        corrected[index] = largest
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    corrected = np.minimum(1.0, np.arange(len(order), 0, -1) * np.asarray(p_values)[order])
+    return np.maximum.accumulate(corrected)[order.argsort()].tolist()  # type: ignore[no-any-return]
 
 
 class Paired(NamedTuple):
@@ -74,9 +71,6 @@ def paired(differences: Iterable[np.ndarray]) -> list[Paired]:
     """Return what some differences, of as many runs each, say; p values are corrected for all of them."""
     listed = list(differences)
     p_values = [p_value(each) for each in listed]
-    corrected = iter(holm([p for p in p_values if p is not None]))
-    found = []
-    for each, p in zip(listed, p_values, strict=True):
-        low, high = mean_interval(each)
-        found.append(Paired(float(each.mean()), low, high, p, None if p is None else next(corrected)))
-    return found
+    known = [p for p in p_values if p is not None]  # all of them or, with a single run, none
+    every = zip(listed, p_values, holm(known) if known else p_values, strict=True)
+    return [Paired(float(each.mean()), *mean_interval(each), p, adjusted) for each, p, adjusted in every]

@@ -76,7 +76,7 @@ def significance(results: xarray.Dataset | Sequence[xarray.Dataset], baseline: s
     pairs = [pair for dataset in listed for pair in _pairs(dataset, baseline)]
     tests = paired(difference for *_, difference in pairs)
     found = [
-        Difference(problem, policy, other, test.mean, test.low, test.high, test.p, test.adjusted, oracle)
+        Difference(problem, policy, other, *test, oracle)
         for (problem, policy, other, oracle, _), test in zip(pairs, tests, strict=True)
     ]
     return sorted(found, key=lambda row: (row.adjusted or 0.0, row.p or 0.0, -abs(row.difference)))

@@ -24,7 +24,7 @@ from rotting.play.players import Policies, players_of
 from rotting.problems import OracleResult, Problem, ProblemLike
 from rotting.problems.named import as_problem
 from rotting.simulation.fit import warn_if_unsuited
-from rotting.simulation.traces import VARIABLES, checked_trace
+from rotting.simulation.traces import checked_trace
 
 if TYPE_CHECKING:
     import xarray
@@ -86,8 +86,9 @@ def simulate(
         "cpu", or "cuda" for an NVIDIA GPU (needs `rotting[cuda]`), which plays compiled policies only: see docs/gpu.md.
     trace
         What to keep besides: "actions" (`actions[policy, run, t]`, the arm of each round), "rewards" (`rewards[policy,
-        run, t]`, what its pull paid), "pulls" (`pulls_over_time[policy, run, round, arm]`). The first two take 4 and 8
-        bytes per round of each run.
+        run, t]`, what its pull paid), "pulls" (`pulls_over_time[policy, run, round, arm]`), "recommended"
+        (`recommended[policy, run, round]`, the arm to stay with). The first two take 4 and 8 bytes per round of each
+        run.
     delay
         How many rounds later than usual a reward is learnt: a whole number, or
         `rotting.simulation.GeometricDelay(mean)` for one that is drawn for each pull, as a function of (seed, run, arm,
@@ -157,14 +158,12 @@ class Game:
         self.players = players_of(policies, problem, horizon, check)
         shared = self.rounds, self.runs, self.seed, self.delay, checked_trace(trace)
         self.cells = [Cell(player, problem, horizon, *shared) for player in self.players]
-        sizes = {"t": horizon, "round": len(self.rounds), "arm": problem.n_arms}
-        self.earned = np.empty((len(self.players), runs, len(self.rounds)))
-        self.pulls = np.empty((len(self.players), runs, problem.n_arms), np.int64)
+        every, sizes = (len(self.players), runs), (horizon, len(self.rounds), problem.n_arms)
+        self.earned = np.empty((*every, len(self.rounds)))
+        self.pulls = np.empty((*every, problem.n_arms), np.int64)
         self.seconds = np.zeros(len(self.players))
-        self.traces = {
-            name: np.empty((len(self.players), runs, *(sizes[each] for each in TRACES[name][0])), TRACES[name][1])
-            for name in self.cells[0].trace
-        }
+        wanted = {name: TRACES[name] for name in self.cells[0].trace}
+        self.traces = {name: np.empty((*every, *each.shape(*sizes)), each.kind) for name, each in wanted.items()}
         self.left = len(self.players) * runs
 
     def take(self, player: int, piece: Played) -> None:
@@ -192,26 +191,30 @@ class Game:
         import rotting.simulation.accessor  # noqa: F401 (results have `.rotting`)
         from rotting import __version__
 
-        oracle = self.oracle.reward
-        parts = {
-            "regret": (("policy", "run", "round"), self.regret(), "expected regret against the oracle"),
-            "pulls": (("policy", "run", "arm"), self.pulls, "pulls of each arm"),
-            "seconds": (("policy",), self.seconds, "processor time spent playing, all runs"),
-            "oracle_reward": (("run", "round")[-oracle.ndim :], oracle, "the oracle's cumulative expected reward"),
+        oracle, runs = self.oracle.reward, ("policy", "run")
+        variables = {
+            "regret": ((*runs, "round"), self.regret(), {"long_name": "expected regret against the oracle"}),
+            "pulls": ((*runs, "arm"), self.pulls, {"long_name": "pulls of each arm"}),
+            "seconds": ("policy", self.seconds, {"long_name": "processor time spent playing, all runs", "units": "s"}),
+            "oracle_reward": (
+                ("run", "round")[-oracle.ndim :],
+                oracle,
+                {"long_name": "the oracle's cumulative expected reward"},
+            ),
         }
-        for name, kept in self.traces.items():
-            variable, said = VARIABLES[name]
-            parts[variable] = ("policy", "run", *TRACES[name][0]), kept, said
         coordinates = {
             "policy": [player.label for player in self.players],
             "run": np.array(self.runs),
             "round": self.rounds,
             "arm": np.arange(self.problem.n_arms),
         }
-        if any("t" in dims for dims, _, _ in parts.values()):
-            coordinates["t"] = np.arange(1, self.horizon + 1)
-        found = xarray.Dataset(
-            {name: (dims, values, {"long_name": said}) for name, (dims, values, said) in parts.items()},
+        for name, kept in self.traces.items():
+            traced = TRACES[name]
+            variables[traced.variable] = (*runs, *traced.dims), kept, {"long_name": traced.said}
+            if "t" in traced.dims:
+                coordinates["t"] = np.arange(1, self.horizon + 1)
+        return xarray.Dataset(
+            variables,
             coordinates,
             {
                 "problem": self.problem.name,
@@ -226,8 +229,6 @@ class Game:
                 **({} if self.delay == ON_TIME else {"delay": repr(self.delay)}),
             },
         )
-        found["seconds"].attrs["units"] = "s"
-        return found
 
 
 # Called now and then with a game, and how many rounds of it were played since.

@@ -78,27 +78,26 @@ def summaries(labels: Sequence[str], regret: np.ndarray, nanoseconds: np.ndarray
     differences = regret - regret[best]
     above = paired(np.delete(differences, best, axis=0))
     above[best:best] = paired(differences[[best]])  # a test of its own: it does not count among the comparisons
-    rows = []
-    for place, (label, more) in enumerate(zip(labels, above, strict=True)):
-        low, high = mean_interval(regret[place])
-        rows.append(
-            PolicySummary(
-                label,
-                float(means[place]),
-                low,
-                high,
-                float(lowest[place]),
-                float(highest[place]),
-                place == best,
-                more.mean,
-                more.low,
-                more.high,
-                more.is_significant,
-                float(nanoseconds[place]),
-                regret.shape[1],
-            )
+    numbers = zip(means.tolist(), lowest.tolist(), highest.tolist(), nanoseconds.tolist(), strict=True)
+    return [
+        PolicySummary(
+            label,
+            mean,
+            *mean_interval(own),
+            low,
+            high,
+            place == best,
+            more.mean,
+            more.low,
+            more.high,
+            more.is_significant,
+            time,
+            len(own),
         )
-    return rows
+        for place, (label, own, more, (mean, low, high, time)) in enumerate(
+            zip(labels, regret, above, numbers, strict=True)
+        )
+    ]
 
 
 def finished(dataset: xarray.Dataset) -> xarray.Dataset:

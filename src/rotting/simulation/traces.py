@@ -15,12 +15,6 @@ from rotting.play.late import TRACES
 if TYPE_CHECKING:
     import xarray
 
-# By name: the variable of the dataset, and what it is.
-VARIABLES = {
-    "actions": ("actions", "the arm of each round"),
-    "rewards": ("rewards", "the reward of each round's pull, whenever it arrives"),
-    "pulls": ("pulls_over_time", "pulls of each arm up to each recorded round"),
-}
 SUFFIXES = (".zarr", ".nc")
 # What a variable of a NetCDF file may take: its format, the classic one, counts bytes with 32 bits.
 _LARGEST_IN_NETCDF = 2**32 - 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -28,13 +28,10 @@ def compilations() -> list[tuple[str, Callable[[], None]]]:
         "Oracle": {"problem": problem},
     }
     told: dict[str, Any] = {"horizon": _HORIZON}
-    listed: Iterator[Policy] = (
-        kind(**needs.get(name, told if "horizon" in kind.knows else {})) for name, kind in POLICIES.items()
-    )
-    # Finer grids have states of another kind.
-    every = [*listed, EffFEWA(grid=1.5), EffRAWUCB(grid=1.5)]
-    others = ("Python classes", partial(_simulate, _FirstArm, problem))
-    return [*((type(policy).__name__, partial(_compile, policy, problem)) for policy in every), others]
+    every = [kind(**needs.get(name, told if "horizon" in kind.knows else {})) for name, kind in POLICIES.items()]
+    every += EffFEWA(grid=1.5), EffRAWUCB(grid=1.5)  # finer grids have states of another kind
+    found = [(type(policy).__name__, partial(_compile, policy, problem)) for policy in every]
+    return [*found, ("Python classes", partial(_simulate, _FirstArm, problem))]
 
 
 def _compile(policy: Policy, problem: Problem) -> None:

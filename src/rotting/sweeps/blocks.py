@@ -30,36 +30,33 @@ _CHECKSUM_LENGTH = len(_CHECKSUM_PREFIX) + 64
 
 
 class Content:
-    """The results of consecutive runs, one after the other: of each its problem's recorded rounds, and its arms.
+    """The results of consecutive runs: NaN and 0 of those that are not finished.
 
-    Parameters
-    ----------
-    plan, numbers
-        Whose results.
-    regret, pulls
-        What there is of them; default: NaN and 0, for runs that are not finished.
+    `regrets` and `pulls` have an array for each problem that they are on: [run, recorded round] and [run, arm].
     """
 
-    def __init__(self, plan: Plan, numbers: range, regret: np.ndarray | None = None, pulls: np.ndarray | None = None):
-        self.plan, self.numbers = plan, numbers
-        self._begin, end = plan.offset(numbers.start), plan.offset(numbers.stop)
-        self.sizes = end[0] - self._begin[0], end[1] - self._begin[1]
-        self.regret = np.full(self.sizes[0], np.nan) if regret is None else regret
-        self.pulls = np.zeros(self.sizes[1], np.int64) if pulls is None else pulls
+    def __init__(self, plan: Plan, numbers: range):
+        self.plan, self.numbers, self._every = plan, numbers, len(plan.policies) * plan.runs
+        self.regrets: list[np.ndarray] = []
+        self.pulls: list[np.ndarray] = []
+        self._places: dict[int, tuple[int, int]] = {}  # by problem: the first of its runs here, and where it is
+        for problem in range(numbers.start // self._every, -(-numbers.stop // self._every)):
+            start = max(numbers.start, problem * self._every)
+            count = min(numbers.stop, (problem + 1) * self._every) - start
+            rounds, arms = plan.sizes[problem]
+            self._places[problem] = start, len(self.pulls)
+            self.regrets.append(np.full((count, rounds), np.nan))
+            self.pulls.append(np.zeros((count, arms), np.int64))
 
     def of(self, numbers: range) -> tuple[np.ndarray, np.ndarray]:
         """Return regret[run, recorded round] and pulls[run, arm], to be read and written, of runs on one problem."""
-        (regrets, counts), low, high = self._begin, self.plan.offset(numbers.start), self.plan.offset(numbers.stop)
-        regret, pulls = (
-            self.regret[low[0] - regrets : high[0] - regrets],
-            self.pulls[low[1] - counts : high[1] - counts],
-        )
-        return regret.reshape(len(numbers), -1), pulls.reshape(len(numbers), -1)
+        start, place = self._places[numbers.start // self._every]
+        own = slice(numbers.start - start, numbers.stop - start)
+        return self.regrets[place][own], self.pulls[place][own]
 
     def runs(self, finished: bool) -> list[range]:
         """Return the numbers of the runs that are finished, or of those that are not."""
-        last = [self.of(piece.numbers)[0][:, -1] for piece in self.plan.pieces(self.numbers)]
-        wanted = np.isfinite(np.concatenate(last)) == finished
+        wanted = np.isfinite(np.concatenate([regret[:, -1] for regret in self.regrets])) == finished
         edges = np.flatnonzero(np.diff(wanted, prepend=False, append=False)) + self.numbers.start
         return [range(*ends) for ends in edges.reshape(-1, 2).tolist()]
 
@@ -106,9 +103,9 @@ def encode(content: Content) -> bytes:
     """Return the bytes of a block: the same for the same results, wherever and whenever they were computed."""
     plan, numbers = content.plan, content.numbers
     problem, policy, run = np.unravel_index(np.arange(numbers.start, numbers.stop), plan.shape)
-    regret, pulls, digest = content.regret, content.pulls, np.array(plan.digest)
+    regret, pulls = (np.concatenate([each.ravel() for each in parts]) for parts in (content.regrets, content.pulls))
     archive = io.BytesIO()
-    np.savez(archive, plan=digest, problem=problem, policy=policy, run=run, regret=regret, pulls=pulls)
+    np.savez(archive, plan=np.array(plan.digest), problem=problem, policy=policy, run=run, regret=regret, pulls=pulls)
     body = archive.getvalue()[:-2]  # a zip file ends with the length of its comment, here 0
     return body + _checksum(body)
 
@@ -125,8 +122,11 @@ def decode(plan: Plan, block: range, encoded: bytes) -> Content:
     with np.load(io.BytesIO(encoded), allow_pickle=False) as archive:
         if str(archive["plan"]) != plan.digest:
             raise DamagedFile("it belongs to another plan")
-        found = Content(plan, block, archive["regret"], archive["pulls"])
+        found = Content(plan, block)
         start = plan.number(*(int(archive[name][0]) for name in ("problem", "policy", "run")))
-    if start != block.start or (len(found.regret), len(found.pulls)) != found.sizes:
-        raise DamagedFile("it holds other runs than its name says")
+        for parts, values in ((found.regrets, archive["regret"]), (found.pulls, archive["pulls"])):
+            if start != block.start or len(values) != sum(part.size for part in parts):
+                raise DamagedFile("it holds other runs than its name says")
+            for part in parts:
+                part[:], values = values[: part.size].reshape(part.shape), values[part.size :]
     return found

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ from rotting._core.compiling import belongs_to_package, kernel_digest
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import whole_number
 from rotting.errors import BadType, BadValue, ParseError
-from rotting.play.players import listed
+from rotting.play.players import listed, told_apart
 from rotting.policies import Policy, PolicyLike, parse_policy
 from rotting.problems import Problem, ProblemLike, named, parse_problem
 from rotting.simulation.simulator import recorded_rounds
@@ -194,27 +194,15 @@ class Plan:
         return np.array([(len(rounds), each.n_arms) for rounds, each in zip(self.recorded, self.problems, strict=True)])
 
     @cached_property
-    def _begins(self) -> list[list[int]]:
-        """Return where the results of a problem begin and how long those of a run are, regret and pulls of each."""
-        of_problem = len(self.policies) * self.runs
-        begins = np.cumsum([[0, 0], *(self.sizes * of_problem).tolist()], axis=0)
-        return np.hstack([begins, np.vstack([self.sizes, [[0, 0]]])]).tolist()  # type: ignore[no-any-return]
-
-    def offset(self, number: int) -> tuple[int, int]:
-        """Return how many regrets and how many counts of pulls are kept of all runs before that number."""
-        problem, runs = divmod(number, len(self.policies) * self.runs)
-        regrets, pulls, rounds, arms = self._begins[problem]
-        return regrets + runs * rounds, pulls + runs * arms
-
-    @cached_property
     def policy_labels(self) -> list[str]:
         """What the policies are called: in short where that is clear, in full where it is not."""
-        return _labels(self.policies, repr)
+        return told_apart(list(map(str, self.policies)), map(repr, self.policies))
 
     @cached_property
     def problem_labels(self) -> list[str]:
         """What the problems are called: by name, with the horizon or in full where names are alike."""
-        return _labels(self.problems, lambda problem: f"{problem}, {problem.horizon} rounds", repr)
+        labels = told_apart(list(map(str, self.problems)), [f"{each}, {each.horizon} rounds" for each in self.problems])
+        return told_apart(labels, map(repr, self.problems))
 
     # The plan as a text, and what makes it this plan and no other.
 
@@ -331,12 +319,3 @@ def _check_imports(wanted: object) -> None:
         if (found := imported.loaded_digest(name)) != digest:
             problem = "needs the module" if found is None else "needs another version of the module"
             raise MissingModule(name, f"{problem} {name} (SHA-256 {str(digest)[:16]}...)")
-
-
-def _labels(values: Sequence[Item], *longer_texts: Callable[[Item], str]) -> list[str]:
-    """Return short texts, and longer ones where those would not tell the values apart."""
-    labels = list(map(str, values))
-    for longer in longer_texts:
-        counts = Counter(labels)
-        labels = [longer(value) if counts[label] > 1 else label for label, value in zip(labels, values, strict=True)]
-    return labels

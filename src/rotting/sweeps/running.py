@@ -186,7 +186,7 @@ def _set_aside(folder: Folder, on: Place, tally: Tally) -> None:
     samples = {run: [run] for run in kept.of_other_versions()}
     for played in played_blocks(plan, samples, on, functools.partial(Content, plan)):
         known = kept.read(played.numbers)
-        close = np.allclose(played.regret, known.regret, rtol=_ROUNDING, atol=_ROUNDING)
+        close = np.allclose(played.regrets, known.regrets, rtol=_ROUNDING, atol=_ROUNDING)
         if not close or not np.array_equal(played.pulls, known.pulls):
             (piece,) = plan.pieces(played.numbers)
             raise refused(
@@ -233,7 +233,10 @@ def played_blocks(
                 begun[block] = content(block)
             start = part.numbers.start + played.runs.start - part.runs.start
             regret, pulls = begun[block].of(range(start, start + len(played.runs)))
-            regret[:], pulls[:] = _oracle(plan, part.problem, played.runs) - played.earned, played.pulls
+            # Where all runs have the same arms, the first says it for all.
+            draws = plan.problems[part.problem].dynamics_model.draws
+            oracle = [_oracle_reward(plan, part.problem, run) for run in (played.runs if draws else [0])]
+            regret[:], pulls[:] = np.stack(oracle) - played.earned, played.pulls
             left[block] -= len(played.runs)
             if left[block] == 0:
                 yield begun.pop(block)
@@ -245,20 +248,15 @@ def _cells(plan: Plan, pieces: Sequence[Piece]) -> list[Cell]:
         (found,) = players_of(plan.policies[policy], plan.problems[problem], plan.problems[problem].horizon)
         return found
 
-    def cell(piece: Piece) -> Cell:
-        problem, who = plan.problems[piece.problem], player(piece.policy, piece.problem)
-        return Cell(who, problem, problem.horizon, plan.recorded[piece.problem], piece.runs, plan.seed)
-
-    return list(map(cell, pieces))
-
-
-def _oracle(plan: Plan, problem: int, runs: range) -> np.ndarray:
-    """Return what the oracle has collected at each recorded round, of each run; one row where all are alike."""
-    draws = plan.problems[problem].dynamics_model.draws
-    return np.stack([_oracle_reward(plan, problem, run) for run in (runs if draws else [0])])
+    played = plan.problems
+    return [
+        Cell(player(policy, one), played[one], played[one].horizon, plan.recorded[one], runs, plan.seed)
+        for one, policy, runs, _ in pieces
+    ]
 
 
 @functools.lru_cache(maxsize=1024)
 def _oracle_reward(plan: Plan, problem: int, run: int) -> np.ndarray:
+    """Return what the oracle has collected at each recorded round of a run."""
     rounds = plan.recorded[problem]
     return plan.problems[problem].oracle(int(rounds[-1]), rounds, seed=plan.seed, run=run).reward

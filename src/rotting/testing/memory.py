@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self
 
-from rotting.bandit import ClosedBandit
+from rotting.bandit import ClosedBandit, StorageError
 from rotting.bandit.store import (
     NO_LIMIT,
     BanditRow,
@@ -58,7 +58,7 @@ class Place:
     `fault` is called with the name of what is about to happen: "connect", "read", "lock", "append" (nothing is written
     yet), "sent" (nothing is written, which the caller cannot know), "written" (it is written, which the caller cannot
     know). Whatever it raises ends the block. `clock` says the time in seconds since 1970; `wait` lets others go on, and
-    says how long that took.
+    says how long that took. While `hangs` says so, nobody gets an answer.
     """
 
     def __init__(
@@ -66,13 +66,29 @@ class Place:
         clock: Callable[[], float] = time.time,
         fault: Callable[[str], None] = lambda point: None,
         wait: Callable[[threading.Condition], float] | None = None,
+        hangs: Callable[[], bool] = lambda: False,
     ):
         self.content = Content()
         self.locked: dict[int, MemoryStore] = {}  # which store has locked a log
         self.lock = threading.Condition(threading.RLock())  # of all of this
         self.numbers = itertools.count(1)
-        self.clock, self.fault = clock, fault
+        self.clock, self.fault, self.hangs = clock, fault, hangs
+        self.starts = 0  # how often it was restarted
+        self.lost = 0  # answers to appends
         self._wait = wait
+
+    def restart(self) -> None:
+        """End all blocks in progress, as a server does that is restarted."""
+        with self.lock:
+            self.starts += 1
+            self.locked.clear()
+
+    def broken(self, point: str) -> StorageError:
+        """Return the error that a connection broke at some point."""
+        error = StorageError("the connection broke")
+        error.may_be_written = point in ("sent", "written")
+        self.lost += error.may_be_written
+        return error
 
     def wait(self) -> float:
         """Let others go on, with the lock released; returns how many seconds that took."""
@@ -92,6 +108,7 @@ class MemoryStore:
         self.address = "'memory'"
         self._deadline = Deadline()
         self._seen: Content | None = None  # by the block in progress
+        self._start = place.starts  # of the place, when that block began
         self._closed = False
 
     def prepare(self) -> None:
@@ -164,6 +181,7 @@ class MemoryStore:
             raise ClosedBandit("this bandit is closed", hint="open it again")
         self._leave()
         self._deadline = deadline or Deadline()
+        self._start = self.place.starts
         self._pass("connect")
         try:
             yield
@@ -173,8 +191,15 @@ class MemoryStore:
     def _pass(self, point: str) -> None:
         """Let happen what may happen here; it may take longer than there is time."""
         self.place.fault(point)
-        if point != "connect" and self._deadline.is_over() and self._deadline.timeout > 0.0:
-            raise self._deadline.error("the database", may_be_written=point in ("sent", "written"))
+        while (hangs := self.place.hangs()) and not self._deadline.is_over():
+            self.place.wait()
+        may_be_written = point in ("sent", "written")
+        has_waited = hangs or (point != "connect" and self._deadline.timeout > 0.0)
+        if has_waited and self._deadline.is_over():
+            self.place.lost += may_be_written
+            raise self._deadline.error("the database", may_be_written)
+        if self._start != self.place.starts:
+            raise self.place.broken(point)
 
     def _leave(self) -> None:
         self._seen = None
@@ -375,4 +400,4 @@ def _refuse_doubles(log: Sequence[Event]) -> None:
     outcomes = [(event.target, event.kind) for event in log if event.target is not None]
     keys = [event.key for event in log if event.key is not None]
     if len(set(outcomes)) < len(outcomes) or len(set(keys)) < len(keys):
-        raise Contention("an outcome, or a key, is there already")
+        raise StorageError("an outcome, or a key, is there already")

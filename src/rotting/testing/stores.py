@@ -17,13 +17,28 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 from rotting.bandit import BanditError, ClosedBandit, StorageError, TimedOut
-from rotting.bandit.store import BanditRow, Batch, Deadline, Event, Facts, Key, Question, Seal, Snapshot, Store
+from rotting.bandit.store import (
+    BanditRow,
+    Batch,
+    Contention,
+    Deadline,
+    Event,
+    Facts,
+    Key,
+    Question,
+    Seal,
+    Snapshot,
+    Store,
+)
 
 Opener = Callable[[], Store]
 _LATE = 0.2  # seconds after its deadline within which a block ends
 _NAMES = iter(range(10**9))
+Refused = TypeVar("Refused", bound=BanditError)
 
 
 # What the checks are made of.
@@ -74,7 +89,7 @@ def _facts(store: Store, bandit: int, asked: Question) -> Facts:
         return store.look_up({bandit: asked})[bandit]
 
 
-def _refuses(kind: type[BanditError], call: Callable[[], object]) -> BanditError:
+def _refuses(kind: type[Refused], call: Callable[[], object]) -> Refused:
     try:
         call()
     except kind as error:
@@ -194,7 +209,6 @@ def a_lock_keeps_others_away_until_the_block_ends(make: Opener) -> None:
             start = time.monotonic()
             error = _refuses(TimedOut, lambda: _locked(two, bandit, Deadline(0.1)))
             assert 0.1 <= time.monotonic() - start < 0.1 + _LATE
-            assert isinstance(error, StorageError)
             assert not error.may_be_written
             with contextlib.suppress(TimedOut), three.writing(Deadline(0.0)):
                 assert three.append({bandit: Batch([_decided(3, 9.0)], 2, 1.0)}) == set()
@@ -297,7 +311,11 @@ def nothing_happens_to_a_decision_twice(make: Opener) -> None:
         bandit = _bandit(store)
         assert _append(store, bandit, [_decided(3, 2.0, "k"), _rewarded(4, 3)], 2, 1.0)
         for doubled in (_rewarded(5, 3, 0.75), _decided(5, 3.0, "k")):
-            _refuses(StorageError, lambda doubled=doubled: _append(store, bandit, [doubled], 4, 3.0))  # type: ignore[misc]
+            for lock in (False, True):
+                call = partial(_append, store, bandit, [doubled], 4, 3.0, lock)
+                error = _refuses(StorageError, call)
+                assert not isinstance(error, Contention), "trying again would not help"
+                assert not error.may_be_written
         assert len(_log(store, bandit)) == 4
         assert _append(store, bandit, [Event(5, "shown", 3.0, 0, target=3)], 4, 3.0)
 

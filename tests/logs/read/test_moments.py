@@ -121,3 +121,11 @@ def test_several_times_are_said():
     log = read_log(small(time=HOURS, ts=HOURS.astype(str)))
     assert log.columns.time in ("time", "ts")
     assert any("could be meant as well" in note for note in log.notes)
+
+
+def test_a_date_in_words_is_one_whatever_its_column_is_called():
+    days = [f"Jan {1 + row // 2}, 2024" for row in range(60)]
+    rows = small().drop(columns="time")
+    assert read_log(rows.assign(match_day=days)).columns.time == "match_day"
+    with pytest.raises(LogError, match="row 60: 'Jan 29-30, 2024' is not a time"):
+        read_log(rows.assign(match_day=[*days[:-1], "Jan 29-30, 2024"]))

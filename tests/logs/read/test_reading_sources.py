@@ -86,6 +86,11 @@ def test_no_rows(tmp_path):
             b"arm;reward;time\n" + b"a;1;2\n" * 40_000 + b"a;1;2;3\n",
             "line 40002 .'a;1;2;3'. does not fit the header",
         ),
+        (
+            "log.csv",
+            b"arm,reward,time,text\n" + b'a,1,2,"x\ny"\n' * 50 + b"a,1,3,one\rtwo\n" * 3 + b'a,1,4,"z"\n' * 40,
+            "has lines that do not fit the header",
+        ),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
         ("log.csv.gz", gzip.compress(b'arm,reward,time\n"a\nb",1,2\na,1\n', mtime=0), "'a,1'. does not fit the header"),
         (

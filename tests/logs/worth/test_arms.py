@@ -162,3 +162,36 @@ def test_last_values_add_up_to_what_was_earned_lately():
     shown = np.array([arm.exposures for arm in diagnosis.arms])
     values = np.array([arm.next_1000.point for arm in diagnosis.arms])
     assert shown @ values / shown.sum() == pytest.approx(diagnosis.earned_lately, rel=0.15)
+
+
+def test_arms_are_worth_what_they_earn_in_their_own_strata():
+    """Teams of two leagues, of which one changed from one to the other: home wins are harder in the first."""
+    generator = np.random.default_rng(3)
+    team = generator.integers(0, 8, 16_000)
+    time = pandas.date_range("2024-01-01", periods=len(team), freq="10min")
+    first = (team < 4) | ((team == 4) & (np.arange(len(team)) < 8000))
+    won = generator.random(len(team)) < np.where(first, 0.2, 0.7)
+    frame = pandas.DataFrame({"date": time, "team": team.astype(str), "league": np.where(first, "A", "B"), "won": won})
+    found = rotting.diagnose(frame, arm="team", reward="won")
+    assert any("'league'" in each for each in found.caveats)
+    for arm in found.arms:
+        own = frame[frame["team"] == arm.arm]["won"].mean()
+        assert arm.next_1000.point == pytest.approx(own, rel=0.15)
+        assert np.mean(arm.curve["fit"]) == pytest.approx(own, rel=0.15)
+
+
+def test_values_far_below_the_largest_keep_their_digits():
+    export = daily(np.array([[0.2], [0.002], [0.0001]]), np.full((3, SLICES), 20_000))
+    export = export.rename(columns={"Clicks": "sold"})
+    found = rotting.diagnose(export.assign(sold=1.5 * export["sold"]), reward="sold")
+    assert not any(text.startswith("0.000 ") for row in arm_rows(found) for text in row[6:9])
+
+
+def test_users_who_see_an_arm_once_leave_its_noise_known():
+    generator = np.random.default_rng(4)
+    grades = pandas.DataFrame({"user": np.repeat(np.arange(400), 5), "item": np.tile(list("abcde"), 400)})
+    grades["rating"] = generator.integers(1, 6, len(grades))
+    found = rotting.diagnose(grades, unit="user")
+    assert found.sigma == pytest.approx(2**0.5, rel=0.05)
+    assert found.verdict != "rewards never change"
+    assert all(arm.next_1000.low < arm.next_1000.point < arm.next_1000.high for arm in found.arms)

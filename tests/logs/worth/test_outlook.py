@@ -7,6 +7,7 @@ import pytest
 
 from rotting.logs.model.findings import find_wear_out
 from rotting.logs.model.launches import AGE, EXPOSURE
+from rotting.logs.worth.gain import Period
 from rotting.logs.worth.outlook import (
     DRAWS,
     SOON,
@@ -137,7 +138,9 @@ def test_no_arm_rises_beyond_the_log(slope):
 
 def test_no_value_is_more_than_the_highest_reward():
     draw = made((EXPOSURE, STRAIGHT), 0.0)
-    assert np.all(dataclasses.replace(draw, start=draw.start + 5, now=draw.now + 5).values(0, np.arange(9.0)) <= 1.0)
+    draw = dataclasses.replace(draw, start=draw.start + 5, now=draw.now + 5)
+    period = Period.of(np.full(4, 50.0), np.zeros(4))
+    assert np.all(period.values(draw, period.shares) == 1.0)
 
 
 def test_the_season_of_now_is_that_of_the_last_quarter():

@@ -10,7 +10,8 @@ before) and the number of an `arm` (`NO_ARM` where none is meant). What else it 
 | retired  | an arm is no longer chosen            |                                                              |
 | restored | a retired arm is available again      |                                                              |
 | decided  | a decision for the arm was taken      | `decision`: its identifier; `probability`: that of the arm   |
-|          |                                       | (None: not known); `among`: the arms to choose from as JSON  |
+|          |                                       | (None: the policy has no closed form, or was of an older     |
+|          |                                       | version); `among`: the arms to choose from as JSON           |
 |          |                                       | (None: all that were available); `holdout`: 1 if the holdout |
 |          |                                       | took it, 0 if the policy did and the holdout could have      |
 |          |                                       | (None: there was none); `key`, `batch`: of a request that    |

@@ -21,8 +21,8 @@ LARGEST_BATCH = 1_000_000  # decisions
 class Choice:
     """A decision: show `arm`, and report its reward under this `id`.
 
-    `why` is the reason in words. `probability` is that of the arm at that moment: 1.0 without exploration floor, None
-    for a randomised policy, whose probabilities are not known. A fallback, which is not a decision, has an empty `id`.
+    `why` is the reason in words. `probability` is that of the arm at that moment; None for a randomised policy without
+    a closed form (`tells_probabilities`). A fallback, which is not a decision, has an empty `id`.
     """
 
     id: str

@@ -20,14 +20,11 @@ from zipfile import BadZipFile
 import numpy as np
 
 from rotting._core.validation import LARGEST_WHOLE
-from rotting.bandit.core.pending import Pending, PendingDecisions
+from rotting.bandit.core.pending import PendingDecisions
 from rotting.errors import DamagedFile
 from rotting.policies import Agent
 
-SNAPSHOT_FORMAT = 4
-# Before, there was a column for each field of the decisions that wait. Format 2, of version 0.1, lacks what came later,
-# which was empty then.
-FORMAT_3, FORMAT_2 = 3, 2
+SNAPSHOT_FORMAT = 4  # one of version 0.1 is not read: the log has everything
 
 # What zipfile, NumPy, json and the checks below raise for bytes that are not a snapshot. Not every Exception: a signal
 # handler may raise one of its own meanwhile.
@@ -66,7 +63,7 @@ class Plain:
 
 
 PLAIN = get_type_hints(Plain)
-# What else there is: plain data of what is not, or None for what was not there yet.
+# What else there is: plain data of what is not, or None for what there is not.
 RECORDS = {"holdout": list, "settings": dict, "noise": dict}
 
 
@@ -103,23 +100,14 @@ class Snapshot:
         A checksum does not protect against a content that was made up, so every value is checked.
         """
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        head = json.loads(arrays["head"].tobytes())
-        if head["format"] == FORMAT_2:
-            head |= dict.fromkeys(("imported", "in_period"), [0] * len(head["names"]))
-            head |= {"format": FORMAT_3, "period": -1, "sealed": 0, "holdout": None, "settings": None}
-            arrays["held_out"] = np.full(len(arrays["seqs"]), -1, np.int8)
-        if head["format"] == FORMAT_3:
-            pending = _from_columns(arrays)
-        elif head["format"] == SNAPSHOT_FORMAT:
-            pending = PendingDecisions.from_bytes(zlib.decompress(arrays["pending"].tobytes()))
-        else:
+            head, agent, pending = (file[name].tobytes() for name in ("head", "agent", "pending"))
+        found = json.loads(head)
+        if found["format"] != SNAPSHOT_FORMAT:
             raise DamagedFile(
-                "is not the format of this version", name="format", value=head["format"], expected=f"{SNAPSHOT_FORMAT}"
+                "is not the format of this version", name="format", value=found["format"], expected=f"{SNAPSHOT_FORMAT}"
             )
-        snapshot = cls(
-            {name: head[name] for name in (*PLAIN, *RECORDS)}, pending, Agent.from_bytes(arrays["agent"].tobytes())
-        )
+        waiting = PendingDecisions.from_bytes(zlib.decompress(pending))
+        snapshot = cls({name: found[name] for name in (*PLAIN, *RECORDS)}, waiting, Agent.from_bytes(agent))
         snapshot._check()
         return snapshot
 
@@ -153,19 +141,6 @@ def packed(parts: Mapping[str, bytes]) -> bytes:
     parts = {**parts, "pending": zlib.compress(parts["pending"], level=1)}
     np.savez(file, **{name: np.frombuffer(part, np.uint8) for name, part in parts.items()})  # type: ignore[arg-type]
     return file.getvalue()
-
-
-def _from_columns(arrays: Mapping[str, np.ndarray]) -> PendingDecisions:
-    """Return the decisions that wait of formats 2 and 3."""
-    pending = PendingDecisions()
-    names = ("seqs", "arms", "since", "was_shown", "decisions", "held_out")
-    columns = [arrays[name].tolist() for name in names]
-    for seq, arm, since, shown, decision, held_out in zip(*columns, strict=True):
-        kinds = type(since), type(shown), type(decision)
-        if kinds != (float, bool, str) or held_out not in (-1, 0, 1) or seq in pending:
-            raise DamagedFile("makes no sense", owner="snapshot", name="pending", value=(seq, *kinds, held_out))
-        pending[seq] = Pending(arm, since, shown, decision, None if held_out < 0 else held_out)
-    return pending
 
 
 def _is_good(value: Any, kind: Any, arms: int) -> bool:

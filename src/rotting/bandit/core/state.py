@@ -19,6 +19,7 @@ from rotting.bandit.core.snapshots import PLAIN, Plain, Snapshot
 from rotting.bandit.errors import DamagedLog
 from rotting.errors import DamagedFile, quoted
 from rotting.policies import Agent
+from rotting.policies._contract.probable import replay_key
 
 # Reads the arms and the values of all rewards up to an event from the log.
 RewardReader = Callable[[int], tuple[np.ndarray, np.ndarray]]
@@ -61,6 +62,7 @@ class BanditState(Plain):
         self._coming: _Learner | None = None  # an agent for more arms, which are about to be added
         # What the agent chose among some arms. It would choose the same until the next reward.
         self._selected: tuple[tuple[int, ...], tuple[int, list[int] | None]] | None = None
+        self._chances: tuple[tuple[int, ...], dict[int, float]] | None = None  # the same of exact probabilities
 
     # Applying events.
 
@@ -189,7 +191,7 @@ class BanditState(Plain):
 
     def _learn(self, arm: int, value: float) -> None:
         self.received[arm] += 1
-        self._selected = None
+        self._selected = self._chances = None
         for learner in (self._learner, self._coming):
             if learner is not None:
                 learner.unlearned.append((arm, value))
@@ -229,7 +231,7 @@ class BanditState(Plain):
         return arms, values
 
     def _drop_agent(self) -> None:
-        self._learner = self._selected = None
+        self._learner = self._selected = self._chances = None
         self._agent_since = self.seq + 1  # the event that is being applied
         coming = self._coming
         if coming is not None and (coming.agent.policy, coming.agent.n_arms) == (self.policy, len(self.names)):
@@ -277,13 +279,25 @@ class BanditState(Plain):
                 return
             yield seq, waiting
 
-    def select(self, seq: int, arms: tuple[int, ...]) -> tuple[int, list[int] | None]:
-        """Return what the agent selects, and the arms that its filter leaves."""
+    def select(self, seq: int, arms: tuple[int, ...], replay: int | None = None) -> tuple[int, list[int] | None]:
+        """Return what the agent selects, and the arms that its filter leaves; or what it would in a replay."""
         if self.policy.randomised:
-            return self.agent.select_among(arms, stream_key(self.settings.seed, CHOICE, seq))
+            key = stream_key(self.settings.seed, CHOICE, seq)
+            return self.agent.select_among(arms, key if replay is None else np.uint64(replay_key(key, replay)))
         if self._selected is None or self._selected[0] != arms:
             self._selected = arms, self.agent.select_among(arms, np.uint64(0))
         return self._selected[1]
+
+    def chances(self, seq: int, arms: tuple[int, ...], chosen: int, replays: int) -> dict[int, float] | None:
+        """Return how likely the agent was to select each arm; None where only replays tell, and there are none."""
+        if not self.policy.randomised or len(arms) == 1:
+            return {chosen: 1.0}
+        if not self.policy.tells_probabilities and not replays:
+            return None
+        if self._chances is None or self._chances[0] != arms or not self.policy.tells_probabilities:
+            found = self.agent.probabilities_among(arms, stream_key(self.settings.seed, CHOICE, seq), replays)
+            self._chances = arms, dict(zip(arms, found.tolist(), strict=True))
+        return self._chances[1]
 
     # Snapshots.
 
@@ -305,13 +319,12 @@ class BanditState(Plain):
         `settings` are those that the bandit was made with.
         """
         head, agent = snapshot.head, snapshot.agent
-        state = cls(bandit_name, settings.with_differences(head["settings"] or {}), read_rewards)
+        state = cls(bandit_name, settings.with_differences(head["settings"]), read_rewards)
         for name in PLAIN:
             setattr(state, name, head[name])
         state.pending = snapshot.pending
         state.index = {name: arm for arm, name in enumerate(state.names)}
-        if head["holdout"] is not None:
-            state.holdout = HoldoutTally.from_list(head["holdout"])
+        state.holdout = HoldoutTally.from_list(head["holdout"])
         in_flight = [0] * len(state.names)
         for waiting in state.pending.values():
             in_flight[waiting.arm] += state.counts(waiting)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -22,6 +23,7 @@ from rotting.bandit.errors import DamagedLog, UnknownBandit
 from rotting.bandit.log.snapshotting import Snapshotter
 from rotting.bandit.log.stored import StoredLog, missing
 from rotting.bandit.metrics import Observer
+from rotting.bandit.store import forks
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow
 from rotting.bandit.store.deadlines import Deadline
 from rotting.errors import RottingError, quoted
@@ -40,6 +42,8 @@ def warm_up(policy: Policy) -> None:
     """Compile or load the kernels of a policy, so that nobody waits for it later."""
     agent = policy.start(2)
     agent.select_among((0, 1), np.uint64(0))
+    if policy.randomised and policy.tells_probabilities:
+        agent.probabilities_among((0, 1), np.uint64(0))
     with contextlib.suppress(RottingError):  # a policy may want other rewards
         agent.update(0, 0.0)
         agent.update_many([0, 1], [0.0, 0.0])
@@ -65,6 +69,8 @@ class EventLog:
             self.identifiers = Identifiers(row.token, row.secret)
         except (TypeError, ValueError, RecursionError):
             raise DamagedLog(f"the {column} of bandit {quoted(row.name)} cannot be read", hint=RESTORE) from None
+        self.forget_other_threads()
+        forks.in_child(self)
         self.settings = BanditSettings.from_dict(settings)
         self.stored = StoredLog(self.store, row.id)
         self.state = self.fresh_state()
@@ -80,6 +86,10 @@ class EventLog:
         self.snapshots = Snapshotter(self)
         with self.reading():
             pass
+
+    def forget_other_threads(self) -> None:
+        """Take a mark for decisions; in a child, after a fork, it is another than its parent's."""
+        self.identifiers.mark = secrets.token_hex(2)
 
     # What carries out requests for many logs needs of each; see `rotting.bandit.commit`.
 

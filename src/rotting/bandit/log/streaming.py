@@ -7,7 +7,6 @@ reading ends is decided at the beginning.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rotting._core.validation import whole_number
 from rotting.bandit.core.changes import known_arm
 from rotting.bandit.core.events import NO_ARM, Event, check_event, damaged
+from rotting.bandit.core.experiments import Time, seconds_of
 from rotting.bandit.core.pending import Pending
 from rotting.bandit.errors import BadSettings
+from rotting.bandit.log.filling import Filler
 from rotting.bandit.log.stored import missing
 from rotting.bandit.store.contract import NO_LIMIT
 from rotting.errors import BadValue
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 PORTION = 10_000  # events
 Decisions = Mapping[int, Event | Pending]  # what tells the identifiers of decisions
-# A time: with a zone, or in UTC; a text is one of ISO 8601.
-Time = datetime.datetime | str
 
 
 class LogRow(NamedTuple):
@@ -53,7 +52,8 @@ class LogRow(NamedTuple):
 class Range:
     """Which events: from the time `since` on and before `until`, after the number `after` and up to `upto`.
 
-    If `arm` is given, those of one arm; if `limit` is, at most so many.
+    If `arm` is given, those of one arm; if `limit` is, at most so many. With `replays`, probabilities that were not
+    known are filled in.
     """
 
     since: Time | None = None
@@ -63,9 +63,10 @@ class Range:
     limit: int | None = None
     upto: int | None = None
     size: int | None = None  # of the portions in which they are read
+    replays: int | None = None
 
     def __post_init__(self) -> None:
-        for name, minimum in (("after", 0), ("limit", 1), ("size", 1)):
+        for name, minimum in (("after", 0), ("limit", 1), ("size", 1), ("replays", 1)):
             if (value := getattr(self, name)) is not None:
                 try:
                     whole_number(name, value, minimum)
@@ -83,12 +84,6 @@ class Range:
             ) from None
 
 
-def seconds_of(time: Time) -> float:
-    """Return a time as seconds since 1970."""
-    moment = datetime.datetime.fromisoformat(time) if isinstance(time, str) else time
-    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
-
-
 def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:
     """Yield the events that are wanted, in order."""
     with log.reading() as stored:
@@ -96,6 +91,7 @@ def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:
         early = {} if seal is None else seal.known
         arm = None if wanted.arm is None else known_arm(log.state, wanted.arm)
         after, upto = bounds(log, wanted)
+        filler = None if wanted.replays is None else Filler(log, stored, wanted.replays)
     left = NO_LIMIT if wanted.limit is None else wanted.limit
     while after < upto and left > 0:
         number = min(wanted.size or PORTION, left)
@@ -106,6 +102,8 @@ def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:
             outside = log.store.numbered(log.bandit_id, sorted(targets - inside.keys()))
             if log.state.sealed > after:
                 raise BadSettings("the log was compacted while it was read", hint="begin again")
+            if filler is not None:
+                events = filler.filled(events)
         if arm is None and (gone := set(range(after + 1, min(upto, after + number) + 1)) - inside.keys()):
             raise missing(log.name, min(gone))
         if not events:

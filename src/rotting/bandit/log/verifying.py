@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rotting.bandit.core.choosing import counts_at, pick
+from rotting.bandit.core.choosing import Pick, pick_again
 from rotting.bandit.core.events import Event
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import NoArms, RewardOutOfRange, VerificationFailed
@@ -94,16 +95,18 @@ class Replay:
         if not arms or not all(state.live[arm] for arm in arms):
             raise _changed(f"event {event.seq} decides among {arms}, of which some are retired")
         try:
-            arm, _, probability, holdout = pick(state, event.seq, arms, counts_at(state, event.at))
+            again = pick_again(state, event)
         except NoArms as error:
             raise _changed(f"event {event.seq} is a decision, but {literal(str(error))}") from None
-        if (arm, probability) != (event.arm, event.probability):
+        if again.arm != event.arm or not _same_probability(state, event, again):
             raise _changed(
                 f"event {event.seq} decides for {quoted(state.names[event.arm])} with probability "
-                f"{event.probability}; the policy decides for {quoted(state.names[arm])} with {probability}"
+                f"{event.probability}; the policy decides for {quoted(state.names[again.arm])} with {again.probability}"
             )
-        if holdout != event.holdout:
-            raise _changed(f"event {event.seq} says {event.holdout} of whether it is of the holdout, not {holdout}")
+        if again.holdout != event.holdout:
+            raise _changed(
+                f"event {event.seq} says {event.holdout} of whether it is of the holdout, not {again.holdout}"
+            )
         if not self._identifiers.belongs(event.decision, event.seq, event.at):
             raise _changed(
                 f"event {event.seq} is a decision with the id {quoted(event.decision)}, expected "
@@ -147,6 +150,14 @@ class Replay:
             self.state.settings.check_reward(event.value or 0.0)
         except RewardOutOfRange as error:
             raise _changed(f"event {event.seq}: {literal(str(error))}") from None
+
+
+def _same_probability(state: BanditState, event: Event, again: Pick) -> bool:
+    """Say whether a decision's probability is that of its policy, but for a few units in the last place."""
+    if event.probability is None or again.probability is None:
+        # Older versions knew none of any randomised policy.
+        return event.probability == again.probability or (event.probability is None and state.policy.randomised)
+    return math.isclose(event.probability, again.probability, rel_tol=1e-9 if state.policy.randomised else 0.0)
 
 
 def _changed(problem: str) -> VerificationFailed:

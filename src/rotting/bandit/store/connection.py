@@ -81,6 +81,10 @@ class Connected:
         """Say whether the connection was closed by the other side."""
         return False
 
+    def _is_refusal(self, error: Exception) -> bool:
+        """Say whether the other side has answered that nothing was written."""
+        return False
+
     # Blocks.
 
     @contextlib.contextmanager
@@ -183,7 +187,7 @@ class Connected:
         if deadline.is_over():
             return deadline.error("the database", self._committing)
         failure = StorageError(f"{self.address} {problem}: {literal(reason)}")
-        failure.may_be_written = self._committing
+        failure.may_be_written = self._committing and not self._is_refusal(error)
         return failure
 
     # The connection.

@@ -29,8 +29,9 @@ from rotting.bandit.store.sql import COLUMNS, FULL, Rows, SqlStore
 
 GRACE = 0.1  # seconds in which the server is expected to give up by itself, before the connection is dropped
 _LONGEST_DIAL = 30  # seconds after which a connection that nobody waits for is given up
-# Serialization failure, deadlock, a key that exists by now, a prepared statement that was forgotten.
-_RETRIED = {"40001", "40P01", "23505", "26000"}
+_DOUBLED = "23505"  # a key that exists by now
+# Serialization failure, deadlock, the former, a prepared statement that was forgotten.
+_RETRIED = {"40001", "40P01", _DOUBLED, "26000"}
 
 # The server takes longer to plan this statement than to execute it, so it is prepared. It is given the events as JSON,
 # which the server reads as rows of the table, and what is known of the logs. For each log it inserts the first event,
@@ -54,7 +55,9 @@ rest AS (
 )
 SELECT bandit FROM first;"""
 _APPEND = "EXECUTE rotting_append (%(space)s, %(new)s, %(known)s);"
-_LOCK = """BEGIN; SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
+# A writer that hangs, or whose machine has died, keeps others waiting until its own deadline, not for two hours.
+_LOCK = """BEGIN; SELECT set_config('lock_timeout', %(milliseconds)s::text, true),
+set_config('idle_in_transaction_session_timeout', %(silent)s::text, true);
 SELECT pg_advisory_xact_lock(%(space)s, %(first)s), %(first)s;"""
 _LOCK_OTHERS = """
 SELECT bandit FROM unnest(%(others)s::INTEGER[]) AS bandit WHERE pg_try_advisory_xact_lock(%(space)s, bandit);"""
@@ -161,12 +164,16 @@ class PostgresStore(SqlStore):
         self.driver.deadline = deadline
 
     def _is_contention(self, error: Exception) -> bool:
-        return getattr(error, "sqlstate", None) in _RETRIED
+        state = getattr(error, "sqlstate", None)
+        return state in _RETRIED and not (state == _DOUBLED and self._committing)  # an event does not go away
 
     def _is_broken(self, error: Exception) -> bool:
         """Say whether the server has closed the connection: classes 08 and 57P0, or an error of libpq, without any."""
         state = getattr(error, "sqlstate", None)
         return type(error).__name__ == "OperationalError" if state is None else state.startswith(("08", "57P0"))
+
+    def _is_refusal(self, error: Exception) -> bool:
+        return getattr(error, "sqlstate", None) is not None and not self._is_broken(error)
 
     # Transactions.
 
@@ -185,8 +192,15 @@ class PostgresStore(SqlStore):
     def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
         first, *others = questions
         seqs = [NO_LIMIT if asked.after is None else asked.after for asked in questions.values()]
-        milliseconds = max(1, math.ceil(1000 * min(self.deadline.remaining(), patience)))
-        values = {"milliseconds": milliseconds, "space": self._namespace, "first": first, "others": others}
+        remaining = self.deadline.remaining()
+        milliseconds, silent = max(1, math.ceil(1000 * min(remaining, patience))), math.ceil(1000 * (remaining + 1.0))
+        values = {
+            "milliseconds": milliseconds,
+            "silent": silent,
+            "space": self._namespace,
+            "first": first,
+            "others": others,
+        }
         values |= {"bandits": list(questions), "seqs": seqs, "seq": seqs[0]}
         statements = _LOCK + (_LOCK_OTHERS + _FROM_EACH if others else _FROM_ONE)
         try:

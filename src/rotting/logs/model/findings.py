@@ -159,8 +159,8 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: Fl
     likely = ", ".join(f"{each} {share:.0%}" for each, share in together.probabilities.items())
     if together.driver == CANNOT_TELL:
         return CANNOT_TELL, f"the log does not tell the explanations apart ({likely}): {left}"
-    changes = f", which changes by {np.expm1(together.trend):+.0%} over the log" if together.driver == CALENDAR else ""
-    name = together.driver + (f"{changes}," if changes else "")
+    change = np.expm1(together.trend) if together.driver == CALENDAR else 0.0
+    name = together.driver + (f", which changes by {change:+.0%} over the log," if round(change, 2) else "")
     return together.driver, f"{name} explains the log best ({likely}), if {assumption(together)}"
 
 

@@ -11,6 +11,7 @@ from rotting.logs.read.counting import Arm, Cells
 from rotting.logs.read.reading import Log
 
 BIN_ROWS = 32  # rows over which values hardly change
+ROUNDING = 1e-9  # smaller differences, as a share of the squares, come from adding numbers
 
 
 def sigma_of(log: Log) -> float:
@@ -32,15 +33,17 @@ def _noise_variances(log: Log) -> list[float]:
     """Return the variance of each arm's rewards around their slowly changing mean.
 
     Copies of rows do not differ from each other. Where the log holds any, the variance within short bins is used
-    instead of the differences: copies hardly change it.
+    instead of the differences: copies hardly change it. So it is where no user saw an arm twice.
     """
-    return [_variance_within_bins(arm) if log.copies_kept else arm.noise_variance for arm in log.arms]
+    copies = log.copies_kept
+    return [(not copies and arm.noise_variance) or _variance_within_bins(arm) for arm in log.arms]
 
 
 def _variance_within_bins(arm: Arm) -> float:
     bins = merged(arm.cells, max(arm.exposures // BIN_ROWS, 1))
     degrees_of_freedom = float((bins.count - 1).sum())
-    return float((bins.squares - bins.total * bins.mean).sum()) / max(degrees_of_freedom, 1.0)
+    apart = float((bins.squares - bins.total * bins.mean).sum())
+    return apart / max(degrees_of_freedom, 1.0) * (apart > ROUNDING * float(bins.squares.sum()))
 
 
 def reward_variances(log: Log) -> Floats:

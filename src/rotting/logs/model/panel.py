@@ -52,6 +52,11 @@ class Panel:
         return len(self.exposures)
 
     @property
+    def mix(self) -> Floats:
+        """What its own strata make of an exposure to each arm, where they are usually worth 1."""
+        return self.shown.sum(axis=1) / self.exposures
+
+    @property
     def events(self) -> Floats:
         """What each arm earned, in events."""
         return self.earned.sum(axis=1)

@@ -30,7 +30,10 @@ _PARTS = {
         "clock",
     ),
 }
-_WHOLE_DATE = r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]([ T.].*)?"
+_WHOLE_DATE = (
+    r"[0-9]{1,4}[-/. ][0-9A-Za-z]{1,9}[-/. ][0-9]{1,4}.*|[A-Za-z]+[. ]+[0-9].*[0-9]{4}.*|"
+    r"(19|20)[0-9]{2}(0[1-9]|1[0-2])[0-3][0-9]([ T.].*)?"
+)
 _DAY = "printf('%d-%02d-%02d', {year}, {month}, {day})"
 # Parts that are put together, and how: the first that a log has.
 _TOGETHER = {

@@ -191,7 +191,10 @@ class _Opener:
             # Those of an earlier file.
             self.database.execute("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
             query = f"SELECT * FROM read_csv({text_in_sql(str(path))}, {options}, store_rejects = true)"
-            rows = dataclasses.replace(rows, query=query).stored()
+            try:
+                rows = dataclasses.replace(rows, query=query).stored()
+            except duckdb.Error:
+                raise LogError("has lines that do not fit the header", owner=name, hint=NAME_ENCODING) from None
         found = self.database.execute("SELECT line::INTEGER, csv_line FROM reject_errors ORDER BY 1").fetchall()
         if not found:
             return rows

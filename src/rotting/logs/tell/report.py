@@ -32,7 +32,7 @@ ARM_COLUMNS = (
     "next 1000",
     "note",
 )
-ARM_NUMBERS = ("exposures", "p", "half-life", "first value", "last value", "next 1000")
+ARM_NUMBERS = ARM_COLUMNS[3:-1]
 PERIOD_COLUMNS = ("arm", "exposures before", "mean before", "exposures after", "mean after", "change")
 # A click on the head of a column sorts by it, once more the other way round. Nothing comes from elsewhere.
 SORTING = """<script>
@@ -159,9 +159,8 @@ def half_life_text(arm: ArmDiagnosis) -> str:
         return ""
     if arm.half_life is None:
         return "cannot tell" if arm.half_life_low is None else f"at least {rounded(arm.half_life_low)}"
-    assert arm.half_life_low is not None
     high = "more" if arm.half_life_high is None else rounded(arm.half_life_high)
-    return f"{rounded(arm.half_life)} ({rounded(arm.half_life_low)} to {high})"
+    return f"{rounded(arm.half_life)} ({rounded(arm.half_life_low or 0.0)} to {high})"
 
 
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
@@ -172,7 +171,10 @@ def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:
         value.point for arm in diagnosis.arms for value in (arm.first, arm.last, arm.next_1000) if value is not None
     ]
     decimals = _decimals((max(values) - min(values)) / 10 or max(map(abs, values)) / 100)
-    return lambda value: money(f"{value:,.{decimals}f}", diagnosis.currency)
+    small = 10 ** (1 - decimals)
+    return lambda value: money(
+        figures(value) if 0 < abs(value) < small else f"{value:,.{decimals}f}", diagnosis.currency
+    )
 
 
 def _decimals(apart: float) -> int:
@@ -213,9 +215,13 @@ def _gains(diagnosis: Diagnosis) -> Iterator[str]:
     advice, exposures = diagnosis.recommended, diagnosis.gain_exposures
     caption = (
         f"Over the next {exposures:,} exposures, beginning with the arms as they are now, against "
-        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals."
+        "going on in the shares of the last quarter of the log. A simulation, with 90 % intervals: it rests on the "
+        "model of the arms. An experiment in which a share of exposures is random, or a policy beside what is done "
+        "now, would tell."
     )
     yield "<h2>What would be gained</h2>"
+    if diagnosis.beside:
+        yield diagnosis.beside.section()
     if advice is not None and advice.label != KEEP:
         gain = diagnosis.gain_of(advice.played_as).gain
         earned = amount(gain, diagnosis, lambda value: f"{exposures / PER * value:,.0f}")

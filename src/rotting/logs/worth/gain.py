@@ -72,7 +72,8 @@ class Period:
         The log ends at time 1, and as many exposures took the last quarter of it.
         """
         time = 1 + (0.0 if draw.along == EXPOSURE else LATELY) * self.pulls / self.exposures
-        return draw.values(self.arms[:, None], self.start[:, None] + shares[:, None] * self.pulls, time)
+        values = draw.values(self.arms[:, None], self.start[:, None] + shares[:, None] * self.pulls, time)
+        return np.minimum(values, draw.highest)
 
     def scaled(self, draw: Draw) -> Draw:
         """Return a draw whose values from now on are such that the allocation earns at first what it did earn.

@@ -31,7 +31,7 @@ class Draw:
     now: Floats  # and at its end
     season: Floats  # what each slice does to all
     ratio: Floats  # of each arm: what its rewards are worth in units of those that the model was fitted to
-    highest: float  # no value is more
+    highest: float  # no reward is more
     scale: float = 1.0  # what values from now on are multiplied by, so that arms earn what they earned lately
     faster: float = 0.0  # by how much arms fall beyond the log, besides, over a typical arm's exposures
 
@@ -53,10 +53,7 @@ class Draw:
         level = self.start[arm] + seen / panel.exposures[arm] * (self.now[arm] - self.start[arm])
         beyond = (exposures - seen) / panel.typical_exposures
         logarithm = level + self.slope[arm] * shaped(place, self.way[1]) + self._season(time) - self.faster * beyond
-        return self._worth(panel.values(logarithm), self.ratio[arm] * np.where(time >= 1, self.scale, 1.0))
-
-    def _worth(self, values: Floats, scale: Floats) -> Floats:
-        return np.minimum(scale * values, self.highest)
+        return self.ratio[arm] * np.where(time >= 1, self.scale, 1.0) * panel.values(logarithm)
 
     def _season(self, time: Floats) -> Floats:
         """Return what a time does to all arms; after the log, what its last quarter does."""
@@ -67,7 +64,7 @@ class Draw:
     def first_values(self, exposures: float = 0.0) -> Floats:
         """Return what each arm was worth over its first exposures, in the last quarter's calendar."""
         if self.along == AGE:
-            return self._worth(self.panel.values(self.start + self._season(np.array(1.0))), self.scale * self.ratio)
+            return self.scale * self.ratio * self.panel.values(self.start + self._season(np.array(1.0)))
         steps = np.linspace(0, exposures, 5)
         return np.mean([self.values(np.arange(self.panel.arms), step) for step in steps], axis=0)
 

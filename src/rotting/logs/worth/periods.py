@@ -55,7 +55,7 @@ def compare_periods(rows: Source, columns: Columns, before: str | None, after: s
         raise LogError("cannot be told without times", name="before" if before else "after", value=ends)
     [[first, last]] = rows.find("SELECT min(time), max(time) FROM log")
     dates = first >= FIRST_DATE
-    limits = [_moment(ends, "before", dates), _moment(begins, "after", dates)]
+    limits = [moment_of(ends, "before", dates), moment_of(begins, "after", dates)]
     if limits[0] > limits[1]:
         raise LogError("the periods overlap", name="before", value=ends, expected=f"no later than {begins}")
     for name, value, empty in (("before", ends, limits[0] <= first), ("after", begins, limits[1] > last)):
@@ -73,7 +73,7 @@ def compare_periods(rows: Source, columns: Columns, before: str | None, after: s
     return Comparison(ends, begins, tuple(_change(row[0], _earned(*row[1:7]), _earned(*row[7:])) for row in found))
 
 
-def _moment(text: str, name: str, dates: bool) -> float:
+def moment_of(text: str, name: str, dates: bool) -> float:
     """Return a time of the log's clock: a date, or a number where the log has numbers."""
     try:
         if not dates:

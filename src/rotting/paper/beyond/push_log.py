@@ -45,7 +45,7 @@ class Rule(NamedTuple):
 _NONE = RecoveringSoftmax()
 # Their Table 6 has "uniform", "templates", "templates and languages" and "recency", with the best arm instead of the
 # softmax and without a prior. What is naive is ours.
-_BEST = {"tau": 1e-9, "prior": 0.0}
+_BEST: dict[str, Any] = {"tau": 1e-9, "prior": 0.0}
 RULES = {
     "uniform": Rule(None),
     "last template again": Rule(None, again=True),

@@ -17,7 +17,7 @@ from rotting._core.compiling import belongs_to_package
 from rotting._core.randomness import CHOICE, checked_seed, stream_key
 from rotting._core.validation import LARGEST_WHOLE, whole_number
 from rotting.errors import BadType, BadValue, KernelError, NoSuchArm
-from rotting.policies._contract.kernel import decide, learn, learn_many
+from rotting.policies._contract.kernel import advise, decide, learn, learn_many
 from rotting.policies._contract.probable import REPLAYS, probabilities_of, replay_key
 from rotting.policies._contract.states import fresh_state
 from rotting.policies._contract.views import view_of
@@ -83,6 +83,23 @@ class Agent:
             raise cannot_be_compiled(self.policy, error) from error
         if arm < 0:
             raise self._broken("select gave an arm that does not exist")
+        return arm
+
+    def recommend(self) -> int:
+        """Return the arm to stay with if there is nothing more to learn: by default the most pulled one.
+
+        >>> from rotting import SuccessiveRejects
+        >>> agent = SuccessiveRejects(horizon=100).start(n_arms=3)
+        >>> for _ in range(100):
+        ...     arm = agent.select()
+        ...     agent.update(arm, [0.2, 0.8, 0.5][arm])
+        >>> agent.recommend()
+        1
+        """
+        with compile_errors_in_short(self.policy):
+            arm: int = advise.compiled_for(self._state)(self._state)
+        if arm < 0:
+            raise self._broken("recommend gave an arm that does not exist")
         return arm
 
     def select_at(self, t: int, key: np.uint64) -> int:

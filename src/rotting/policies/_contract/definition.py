@@ -9,14 +9,15 @@ from typing import Any
 
 from rotting._core import defining
 from rotting.errors import PolicyDefinitionError
-from rotting.policies._contract.kernel import RANGE, Kernel, certain
+from rotting.policies._contract.kernel import RANGE, Kernel, certain, most_pulled
 from rotting.policies._contract.suited import KINDS
 from rotting.problems.kernel import SHOWN
 
-# The arguments of the functions, and the number of the random word among them.
+# The arguments of the functions, and the number of the random word among those of `select`.
 _ARGUMENTS = {
     "select": ("state", "t", "word"),
     "update": ("state", "arm", "reward"),
+    "recommend": ("state",),
     "probabilities": ("state", "t", "out"),
 }
 _WORD = 2
@@ -41,12 +42,13 @@ def define_kernel(
     base_state, inherited
         What its parent has.
     given
-        `state`, `select`, `update` and `probabilities` of the class line; None where they are not given.
+        `state`, `select`, `update`, `recommend` and `probabilities` of the class line; None where they are not given.
     maps_rewards
         Whether the state gets a field more, for the range that rewards are mapped from.
     """
     owner = policy.__name__
-    from_parent: dict[str, Any] = {"state": base_state} | (inherited._asdict() if inherited else {})
+    inherits = inherited._asdict() if inherited else {}
+    from_parent: dict[str, Any] = {"state": base_state, "recommend": most_pulled} | inherits
     if given["select"] is not None:
         from_parent["probabilities"] = None
     parts: dict[str, Any] = {name: from_parent.get(name) if part is None else part for name, part in given.items()}
@@ -61,7 +63,7 @@ def define_kernel(
         defining.plain_function(PolicyDefinitionError, owner, name, parts[name], arguments)
         for name, arguments in _ARGUMENTS.items()
     ]
-    select, _, probabilities = functions
+    select, *_, probabilities = functions
     if probabilities is None and not _uses_argument(select, _WORD):
         functions[-1] = certain
     state: Any = parts["state"]
@@ -148,7 +150,7 @@ def refuse_shadowing(policy: type, base: type) -> None:
     """Refuse names that mean something else here: kernels as methods, which nothing would call; taken parameters."""
     owner = policy.__name__
     for name in vars(policy).get("__annotations__", {}):
-        if hasattr(base, name) or name in ("select", "update", "probabilities", "state"):
+        if hasattr(base, name) or name in ("state", *_ARGUMENTS):
             raise PolicyDefinitionError(
                 f"{name} cannot be the name of a parameter: every policy has it already",
                 owner=owner,
@@ -158,11 +160,4 @@ def refuse_shadowing(policy: type, base: type) -> None:
         raise PolicyDefinitionError(
             "State is made from the class line", owner=owner, expected=f"class {owner}(Policy, state=..., ...)"
         )
-    for name in _ARGUMENTS:
-        if hasattr(policy, name):
-            raise PolicyDefinitionError(
-                f"{name} is a method",
-                owner=owner,
-                hint=f"make it a plain function and name it in the class line: class {owner}(Policy, ..., "
-                f"{name}={name})",
-            )
+    defining.refuse_methods(PolicyDefinitionError, "Policy", policy, tuple(_ARGUMENTS))

@@ -11,6 +11,8 @@ nothing. Of the state's fields two have a meaning for everybody:
 * `select(state, t, word) -> arm`: the arm for round t = 1, 2, ...; `word` is a random 64-bit number, fresh in every
   round, from which a randomised policy derives as many uniform numbers as it needs (`rotting.randomness.uniform`);
 * `update(state, arm, reward)`: learn from the reward of one pull, and count it in `state.pulls`;
+* `recommend(state) -> arm`, which may be left out: the arm for all pulls to come, if there were nothing more to learn.
+  By default it is the most pulled one (lowest number on ties).
 * `probabilities(state, t, out)`, of randomised policies that have a closed form: fill `out` with the probability that
   `select(state, t, word)` gives each arm, over random words. It writes to nothing else.
 
@@ -45,6 +47,7 @@ class Kernel(NamedTuple):
 
     select: Callable[..., Any]
     update: Callable[..., Any]
+    recommend: Callable[..., Any]
     probabilities: Callable[..., Any] | None = None  # `certain` where the word is not used
 
 
@@ -76,6 +79,20 @@ def select(state, t, word):
 def update(state, arm, reward):
     """Learn from a reward (compiled code resolves this by the state's class; so does plain Python)."""
     _KERNELS[type(state)].update(state, arm, mapped(state, reward) if RANGE in state._fields else reward)
+
+
+def recommend(state):
+    """Return the arm to stay with from now on (compiled code resolves this by the state's class; so does Python)."""
+    return _KERNELS[type(state)].recommend(state)
+
+
+def most_pulled(state):
+    """Return the arm with the most pulls, the lowest number on ties: what a policy recommends that does not say."""
+    most = 0
+    for arm in range(len(state.pulls)):
+        if state.pulls[arm] > state.pulls[most]:
+            most = arm
+    return most
 
 
 def certain(state, t, out):
@@ -122,6 +139,12 @@ def _update(state, arm, reward):
     return None if kernel is None else kernel.update
 
 
+@overload(recommend, jit_options=INLINED)
+def _recommend(state):
+    kernel = registered(state)
+    return None if kernel is None else kernel.recommend
+
+
 @overload(_own_update, jit_options=INLINED)
 def _overloaded_own_update(state, arm, reward):
     kernel = registered(state)
@@ -135,6 +158,13 @@ def decide(state, t, key):
     if arm < 0 or arm >= len(state.pulls) or state.pulls[arm] < 0:
         return -1
     return arm
+
+
+@entry
+def advise(state):
+    """Return the arm to stay with from now on; -1 if it is none of the arms."""
+    arm = recommend(state)
+    return arm if 0 <= arm < len(state.pulls) else -1
 
 
 @entry

@@ -61,12 +61,12 @@ class Policy(Parameters):
 
             def initial_state(self, n_arms): ...
 
-    `rotting.policies._contract.kernel` says what `state`, `select` and `update` must be. A class derived from another
-    policy inherits the parts that it does not give.
+    `rotting.policies._contract.kernel` says what `state`, `select`, `update` and `recommend` must be. A class derived
+    from another policy inherits the parts that it does not give.
 
     Parameters
     ----------
-    state, select, update
+    state, select, update, recommend
         The kernel.
     probabilities
         Of a randomised policy with a closed form: the part of the kernel that tells the probability of each arm.
@@ -125,12 +125,19 @@ class Policy(Parameters):
         state: type | None = None,
         select: Callable[..., int] | None = None,
         update: Callable[..., None] | None = None,
+        recommend: Callable[..., int] | None = None,
         probabilities: Callable[..., None] | None = None,
         abstract: bool = False,
         **traits: Unpack[Traits],
     ) -> None:
         super().__init_subclass__()
-        given = {"state": state, "select": select, "update": update, "probabilities": probabilities}
+        given = {
+            "state": state,
+            "select": select,
+            "update": update,
+            "recommend": recommend,
+            "probabilities": probabilities,
+        }
         for part, of_part in _TRAITS_OF.items():
             for name in of_part if given[part] is not None else ():
                 setattr(cls, name, getattr(Policy, name))

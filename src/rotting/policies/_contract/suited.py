@@ -17,9 +17,11 @@ from rotting.problems.blocking import Blocking
 from rotting.problems.candy_cane import CandyCane
 from rotting.problems.push import Push
 from rotting.problems.recovering import Recovering
+from rotting.problems.restless import Restless
 from rotting.problems.rewards import share_outside
 from rotting.problems.satiation import Satiation
 from rotting.problems.tally import Tally
+from rotting.problems.trigger_graph import TriggerGraph
 
 if TYPE_CHECKING:
     from rotting.policies._contract.policy import Policy
@@ -149,6 +151,14 @@ def _arms(policy: Policy, problem: Problem, horizon: int) -> Mismatch | None:
 def _not_rising(problem: Problem, horizon: int) -> str | None:
     if not problem.dynamics_model.rested:
         return f"has {type(problem.dynamics_model).__name__} dynamics"
+    return _falling(problem)
+
+
+def _not_rising_by_themselves(problem: Problem, horizon: int) -> str | None:
+    return _without(Restless)(problem, horizon) or _falling(problem)
+
+
+def _falling(problem: Problem) -> str | None:
     falling = [arm for arm, curve in enumerate(problem.curves) if not curve.is_nondecreasing()]
     return f"has arms that fall, such as arm {falling[0]}" if falling else None
 
@@ -178,4 +188,6 @@ KINDS: dict[str, Callable[[Any, int], str | None]] = {
     "arms that are blocked": _without(Blocking),
     "arms that satiate": _without(Satiation),
     "arms with a tally": _without(Tally),
+    "arms that rise by themselves": _not_rising_by_themselves,
+    "arms with a trigger graph": _without(TriggerGraph),
 }

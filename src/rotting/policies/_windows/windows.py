@@ -126,16 +126,13 @@ def _levels(grid: float) -> Iterator[tuple[int, int]]:
 def check_windows(windows: DyadicWindows | PrintedWindows | GridWindows, grid: float) -> None:
     """Refuse statistics (from a file) whose parts do not belong together."""
     levels = len(windows.sizes)
+    sizes, periods = np.array(list(itertools.islice(_levels(grid), levels)), np.int64).T
+    fits = np.array_equal(windows.sizes, sizes) and np.array_equal(windows.roots, np.sqrt(sizes))
     if isinstance(windows, GridWindows):
-        expected = np.array(list(itertools.islice(_levels(grid), levels)), np.int64)
-        fits = np.array_equal(windows.periods, expected[:, 1]) and windows.sums.shape[0] == levels
+        fits &= np.array_equal(windows.periods, periods) and len(windows.sums) == levels
         check_history(windows.history)
-    else:
-        expected = 2 ** np.arange(levels, dtype=np.int64)[:, None]
-        fits = True
     if isinstance(windows, PrintedWindows):
-        fits = np.array_equal(windows.blocks.pulls, windows.pulls + 1)
-    fits &= np.array_equal(windows.sizes, expected[:, 0]) and np.array_equal(windows.roots, np.sqrt(expected[:, 0]))
+        fits &= np.array_equal(windows.blocks.pulls, windows.pulls + 1)
     if not fits or windows.pulls.max() >= windows.sizes[-1] or not np.isfinite(windows.sums).all():
         raise DamagedFile("its windows are inconsistent")
 

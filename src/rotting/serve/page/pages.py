@@ -22,7 +22,7 @@ from rotting.serve.page.reference import reference_page
 from rotting.serve.problems import HTML, problem_of
 from rotting.serve.requests import ArmChanges, ArmForm, Login, LoginForm
 from rotting.serve.routing import ROUTES, Request, route
-from rotting.serve.service import Service
+from rotting.serve.writer import Writer
 
 LISTED_BANDITS = 50  # with their sentence; of the others only the name is shown
 _BANDIT = "/bandits/{bandit}"
@@ -73,7 +73,7 @@ async def index(request: Request) -> Response:
     return _live(request, html.page("Bandits · rotting", body, live=True, leave=request.key is not None))
 
 
-async def _listed(service: Service, name: str) -> str:
+async def _listed(service: Writer, name: str) -> str:
     try:
         inside = await service.shared.get(("listed", name), lambda: show(service, name, _said))
     except BanditError as error:
