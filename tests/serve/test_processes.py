@@ -154,7 +154,7 @@ def test_requests_and_outcomes_arrive_as_they_were():
 
 
 def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(link, "PATIENCE", -link.GRACE + 0.2)
+    monkeypatch.setattr(link, "SILENCE", 0.2)
 
     async def ask():
         held = []
@@ -166,7 +166,7 @@ def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypa
             await asyncio.sleep(0.01)
         late = asker.exchange("hero", [Decide(1)])
         await asyncio.sleep(0.3)
-        asker.expire()
+        asker.look()
         with pytest.raises(TimedOut) as caught:
             await late
         assert caught.value.may_be_written
