@@ -68,7 +68,7 @@ def open_bandit(found: dict[str, Any]) -> Iterator[str]:
         z = ""
         if not row["refused"]:
             point, low, high = (f"{1000 * each:.3g}" for each in row["next_decision"])
-            told, z = f"{point} ({low} to {high})", f"{row['z of next_decision']:.2f}"
+            told, z = f"{point} ({low} to {high})", f"{row['z']:.2f}"
         really = f"{1000 * row['actual']:.3g} ({row['clicks']} clicks)"
         yield f"| {name} | {really} | {told} | {z} | {row['effective rows']:,} |"
 
