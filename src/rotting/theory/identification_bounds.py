@@ -77,7 +77,7 @@ def rucbe_exploration(
     window, power = finite_number("share", share, above=0, below=0.5), finite_number("beta", beta, above=1)
     total = float(np.sum(_checked(gaps) ** (-2 / 3)))
     reach = math.sqrt(rounds / total) if power >= 1.5 else rounds ** (power - 1) / total**power
-    return window**3 / (4 * scale**2) * max(reach - (1 - 2 * window) ** -power, 0.0) ** 2
+    return float(window**3 / (4 * scale**2) * max(reach - (1 - 2 * window) ** -power, 0.0) ** 2)
 
 
 def hardness(gaps: Sequence[float]) -> float:
