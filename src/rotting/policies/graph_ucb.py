@@ -181,7 +181,7 @@ class GraphUCB(
     ...     age = agent.pulls[0] + agent.pulls[1]
     ...     agent.update(arm, [0.6 * age / (age + 10.0), age / (age + 10.0), 0.4][arm])
     >>> agent.pulls
-    array([...])
+    array([ 40, 113,  47])
     """
 
     matrix: tuple[tuple[int, ...], ...] | None = parameter(
