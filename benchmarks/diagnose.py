@@ -2,7 +2,7 @@
 
     python benchmarks/diagnose.py                                       # everything; writes diagnose.json
     python benchmarks/diagnose.py --only nulls --logs 20 --jobs 1       # some of it; the rest of the file stays
-    python benchmarks/diagnose.py --only nulls --settings budget,churn  # some settings; the rest of the part stays
+    python benchmarks/diagnose.py --only nulls --settings budget churn  # some settings; the rest of the part stays
     python benchmarks/diagnose.py --only nulls --seed 777 --out /tmp/other.json
 
 What is measured on is listed in log_settings.py and worn_generators.py; real logs are in real_logs.py, and limits of
@@ -209,11 +209,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--logs", type=int, default=20, help="of each setting")
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help="of the first log")
-    parser.add_argument("--settings", default="", help="names, separated by commas; default: all")
+    parser.add_argument("--settings", nargs="+", default=[], help="names; default: all")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(arguments)
-    plan = Plan(given.logs, given.seed, tuple(filter(None, given.settings.split(","))), given.jobs)
+    plan = Plan(given.logs, given.seed, tuple(given.settings), given.jobs)
     results = json.loads(given.out.read_text()) if given.out.exists() else {}
     for name in given.only:
         began = time.perf_counter()

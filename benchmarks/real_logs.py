@@ -25,6 +25,7 @@ import numpy as np
 import pandas
 
 sys.path.insert(0, str(Path(__file__).parent))
+import real_cells
 import real_page
 import real_timing
 from independent import arms_differ, cells_of, slopes
@@ -33,6 +34,7 @@ from real_sources import FOLDER, SOURCES, RealLog, real_logs
 
 import rotting
 
+QUICK_ROWS = 100_000
 PAGE = Path(__file__).parents[1] / "docs" / "real_logs.md"
 SEED = 4000  # of what is drawn here; the diagnosis draws its own
 LEAST_REWARDS, LEFT = 200, 0.4  # of an arm that is spiked: rewards at least, and the share that its last exposure keeps
@@ -130,40 +132,14 @@ def spikes(found: list[RealLog], plan: Plan) -> list[dict[str, Any]]:
     return [row for row in plan.each(_spike, jobs) if row]
 
 
-ARMS, ROWS, SLICES = 38, 10_000, 24
-
-
-def cell_log(clicks: int) -> pandas.DataFrame:
-    """Return 10 000 exposures of 38 equal arms over a week, with so many clicks anywhere."""
-    generator = np.random.default_rng([SEED, clicks])
-    times = pandas.Timestamp("2024-03-04") + pandas.to_timedelta(np.sort(generator.random(ROWS)) * 7, unit="D")
-    arms = [f"item {arm:02}" for arm in generator.integers(0, ARMS, ROWS)]
-    frame = pandas.DataFrame({"time": times, "item": arms, "click": 0})
-    frame.loc[generator.choice(ROWS, clicks, replace=False), "click"] = 1
-    return frame
-
-
-def _cell(job: tuple[int, int, int, int]) -> dict[str, Any]:
-    base, arm, piece, rewards = job
-    frame = cell_log(base)
-    own = np.flatnonzero(frame["item"] == f"item {arm:02}")
-    days = (frame["time"] - frame["time"].iloc[0]).dt.total_seconds().to_numpy() / 86_400
-    inside = own[(days[own] * SLICES / 7).astype(int) == piece]
-    places = own[1 : 1 + rewards] if piece < 0 else inside[:rewards]
-    frame.loc[places, "click"] = 1
-    seen = look(frame, arm="item", reward="click", time="time")
-    return {"base": base, "arm": arm, "slice": piece, "rewards": rewards, "placed": len(places)} | told(seen)
-
-
-def cells(_: list[RealLog], plan: Plan) -> list[dict[str, Any]]:
-    """Place one, two, three rewards in a cell of arm and slice, in a log without any, and in one with 46 clicks.
-
-    Slice -1 stands for the second exposure of an arm and those after it. All cells with --cells 0; otherwise so many of
-    them, spread over arms and slices.
-    """
-    every = [(arm, piece) for arm in range(ARMS) for piece in range(-1, SLICES)]
-    some = every if not plan.cells else every[:: max(len(every) // plan.cells, 1)]
-    return plan.each(_cell, [(base, *cell, rewards) for base in (0, 46) for cell in some for rewards in (1, 2, 3)])
+def cells(_: list[RealLog], plan: Plan) -> dict[str, list[dict[str, Any]]]:
+    """Place one, two, three rewards in each cell of arm and slice: all through the part that calls, some throughout."""
+    every = real_cells.every_cell()
+    step = max(len(every) // plan.cells, 1)
+    return {
+        "every": plan.each(real_cells.called_in, every[:: 1 if plan.rows > QUICK_ROWS else step]),
+        "whole": plan.each(real_cells.whole, every[::step]),
+    }
 
 
 def timing(_: list[RealLog], plan: Plan) -> dict[str, Any]:
@@ -194,7 +170,7 @@ def plan_of(given: argparse.Namespace) -> Plan:
         workers = concurrent.futures.ProcessPoolExecutor(given.jobs)
         each = functools.partial(_on_workers, workers)
     if given.quick:
-        return Plan(1, 1, 2, 100_000, 100, each)
+        return Plan(1, 1, 4, QUICK_ROWS, 100, each)
     return Plan(given.placebos, given.spikes, given.cells, 10_000_000, 2000, each)
 
 
@@ -209,7 +185,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--placebos", type=int, default=20, help="of each file")
     parser.add_argument("--spikes", type=int, default=10, help="of each log, with one arm and with three")
-    parser.add_argument("--cells", type=int, default=50, help="of 950; 0 for all")
+    parser.add_argument("--cells", type=int, default=100, help="of 5700: whole diagnoses of so many")
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     plan, path = plan_of(given), FOLDER / ("quick.json" if given.quick else "results.json")

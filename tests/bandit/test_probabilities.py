@@ -10,7 +10,7 @@ from sqlalchemy import update
 from bandit import tables as schema
 from bandit.test_verify import change, content_of
 from rotting import Bandit
-from rotting.bandit import BadSettings, VerificationFailed
+from rotting.bandit import BadSettings, BanditError, VerificationFailed
 from rotting.bandit.core.choosing import counts_at, pick
 from rotting.policies import (
     AUCBTP,
@@ -163,3 +163,60 @@ def test_with_a_floor_weights_of_replays_have_no_bias(sqlite, settings):
                 weights[each.arm] += 1.0 / each.probability
     # The largest weight is 3 / 0.1: five standard errors are below 5 sqrt(30 / draws).
     assert weights / draws == pytest.approx(1.0, abs=5 * (30 / draws) ** 0.5)
+
+
+# Experiments: for a time, a share of decisions is uniform among some arms, and some rest.
+
+
+def test_an_experiment_is_uniform_for_a_time_and_ends_by_itself(url, monkeypatch):
+    with Bandit.open(url, "hero", BetaThompson(), COLOURS, seed=2, reward_range=(0, 1)) as bandit:
+        play(bandit, 10)
+        now = bandit._log.store.clock()
+        bandit.change(experiment={"until": now + 1000.0, "rest": ["red"], "rest_until": now + 500.0})
+        chosen = [bandit.decide() for _ in range(60)]
+        assert {choice.arm for choice in chosen} == {"green", "blue"}
+        assert {choice.probability for choice in chosen} == {0.5}
+        assert "experiment: 1 of decisions" in {choice.why for choice in chosen}
+        monkeypatch.setattr(type(bandit._log.store), "clock", lambda store: now + 600.0)
+        chosen = [bandit.decide() for _ in range(60)]
+        assert {choice.arm for choice in chosen} == set(COLOURS)
+        assert {choice.probability for choice in chosen} == {1 / 3}
+        monkeypatch.setattr(type(bandit._log.store), "clock", lambda store: now + 1000.0)
+        assert "experiment" not in bandit.decide().why
+        bandit.verify()
+        with Bandit.open(url, "hero") as again:
+            assert again.settings.experiment["rest"] == ["red"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"epsilon": 0.2, "holdout": 0.3}], ids=str)
+def test_a_share_of_an_experiment_has_its_probabilities(sqlite, settings):
+    experiment = {"until": "2100-01-01", "share": 0.5, "arms": ["red", "blue"]}
+    policy = Exp3(gamma=0.3)
+    with Bandit.open(sqlite, "hero", policy, COLOURS, seed=3, reward_range=(0, 1), **settings) as bandit:
+        bandit.change(experiment=experiment)
+        play(bandit, 30)
+        assert agrees(*frequencies(bandit, [0, 1, 2], 4000))
+        assert agrees(*frequencies(bandit, [1, 2], 2000))
+        assert agrees(*frequencies(bandit, [1], 100))
+        bandit.change(experiment={"until": "2100-01-01", "rest": COLOURS, "rest_until": "2099-01-01"})
+        assert bandit.decide().arm in COLOURS  # something must be shown
+        bandit.verify()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "message"),
+    [
+        ({"share": 0.5}, "is not an experiment"),
+        ({"until": "soon"}, "has a time that is none"),
+        ({"until": "2100-01-01", "rest": ["red"]}, "both what rests and until when"),
+        ({"until": "2100-01-01", "arms": ["mauve"]}, "no arm 'mauve'"),
+        ({"until": "2100-01-01", "share": 2}, "share=2"),
+        (["red"], "is not an experiment"),
+    ],
+)
+def test_experiments_that_make_no_sense_are_refused(sqlite, experiment, message):
+    with (
+        Bandit.open(sqlite, "hero", Uniform(), COLOURS, reward_range=(0, 1)) as bandit,
+        pytest.raises(BanditError, match=message),
+    ):
+        bandit.change(experiment=experiment)

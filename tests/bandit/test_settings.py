@@ -42,7 +42,8 @@ def test_commands_and_bodies_take_all_of_them():
 
 def test_what_has_a_default_cannot_be_switched_off():
     assert [name for name in SETTINGS if may_be_empty(name)] == [
-        *("sigma", "reward_wait", "default_reward", "reward_range", "control", "max_exposures", "exposure_period")
+        *("sigma", "reward_wait", "default_reward", "reward_range", "control", "max_exposures", "exposure_period"),
+        "experiment",
     ]
 
 

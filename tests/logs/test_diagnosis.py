@@ -255,7 +255,7 @@ def test_per_unit():
 
 def test_no_time_column():
     found = rotting.diagnose(make_log(arms=2, exposures=200).drop(columns="timestamp"))
-    assert any("no time column" in caveat for caveat in found.caveats)
+    assert any("No column of times" in caveat for caveat in found.caveats)
 
 
 # The page.

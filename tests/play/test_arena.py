@@ -155,7 +155,7 @@ class WritesBeyondLate(Policy, state=OwnState, select=in_turn, update=beyond_lat
 def test_a_users_kernel_that_writes_outside_its_arrays_is_refused():
     """Beyond the rounds that are tried in Python."""
     with pytest.raises(
-        KernelError, match=r"WritesBeyondLate\(\) on two_arm.*writes outside its arrays in run \d.*check=True"
+        KernelError, match=r"WritesBeyondLate\(\) on two_arm.*uses an index beyond the end of an array.*check=True"
     ):
         rotting.simulate(WritesBeyondLate(), PROBLEM, runs=2, progress=False)
 

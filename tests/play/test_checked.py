@@ -4,6 +4,7 @@ import inspect
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
 
@@ -196,3 +197,126 @@ def test_no_nan_gets_through_wherever_it_is_played():
                 simulate(policy, problem, runs=1, progress=False, **settings)
     with pytest.raises(KernelError, match="not finite"):
         tune(UCB1(), problem, {"sigma": [0.1, 1.0]}, runs=2, progress=False)
+
+
+class Table(NamedTuple):
+    pulls: np.ndarray
+    table: np.ndarray
+
+
+@numba.njit
+def looked_up(table, place):
+    return table[place]
+
+
+def reads(state, t, word):
+    return np.int64(state.table[t]) % len(state.pulls)
+
+
+def reads_by_a_helper(state, t, word):
+    return np.int64(looked_up(state.table, t)) % len(state.pulls)
+
+
+def writes_far(state, arm, reward):
+    state.pulls[arm] += 1
+    if state.pulls[arm] == LATE // 2:
+        state.table[len(state.table) + 99] = 1.0
+
+
+class WithTable(Policy, abstract=True):
+    def initial_state(self, n_arms):
+        return Table(np.zeros(n_arms, np.int64), np.zeros(LATE))
+
+
+@dataclass(frozen=True)
+class Reads(WithTable, state=Table, select=reads, update=counts):
+    pass
+
+
+@dataclass(frozen=True)
+class ReadsByAHelper(WithTable, state=Table, select=reads_by_a_helper, update=counts):
+    pass
+
+
+@dataclass(frozen=True)
+class WritesFar(WithTable, state=Table, select=in_turn, update=writes_far):
+    pass
+
+
+def play_long(agent):
+    for _ in range(2 * LATE):
+        agent.update(agent.select(), 0.5)
+
+
+@pytest.mark.parametrize("kind", [Reads, ReadsByAHelper, WritesFar])
+def test_no_index_leads_beyond_an_array_however_late(kind):
+    with pytest.raises(KernelError, match=rf"{kind.__name__}\(\) on problem: a kernel uses an index beyond the end"):
+        simulate(kind(), STEADY, runs=1, progress=False)
+    with pytest.raises(KernelError, match="a kernel uses an index beyond the end"):
+        play_long(kind().start(2))
+    assert looked_up.targetoptions["boundscheck"] is None  # as its author left it
+
+
+def value_from_a_table(problem, memory, arm, t):
+    return memory.table[t]
+
+
+def noise_from_a_table(problem, arm, mean, key, n):
+    return mean + problem.noise.numbers[n // LATE]
+
+
+@dataclass(frozen=True)
+class TableDynamics(Dynamics, memory=Table, value=value_from_a_table):
+    def initial_memory(self, n_arms):
+        return Table(np.zeros(n_arms, np.int64), np.zeros(LATE))
+
+
+@dataclass(frozen=True)
+class TableNoise(Noise, draw=noise_from_a_table):
+    width: float = parameter(0.0, doc="the only number")
+
+
+class First:
+    def __init__(self, n_arms): ...
+
+    def select(self):
+        return 0
+
+    def update(self, arm, reward): ...
+
+
+@pytest.mark.parametrize("policy", [First, UCB1(sigma=0.1)])
+@pytest.mark.parametrize("own", [{"dynamics": TableDynamics()}, {"noise": TableNoise()}])
+def test_no_index_of_a_problem_leads_beyond_an_array(policy, own):
+    with pytest.raises(KernelError, match="a kernel uses an index beyond the end"):
+        simulate(policy, Problem([0.5, 0.4], horizon=2 * LATE, **own), runs=1, progress=False)
+
+
+def value_that_writes(problem, memory, arm, t):
+    memory.table[arm] += 1.0  # the line
+    return memory.table[arm]
+
+
+def noise_of_chance(problem, arm, mean, key, n):
+    return mean + np.random.random()  # noqa: NPY002 (it is what compiled code knows)
+
+
+@dataclass(frozen=True)
+class WritingValue(Dynamics, memory=Table, value=value_that_writes):
+    def initial_memory(self, n_arms):
+        return Table(np.zeros(n_arms, np.int64), np.zeros(n_arms))
+
+
+class OfChance(Noise, draw=noise_of_chance):
+    pass
+
+
+def test_looking_at_an_arm_changes_nothing():
+    """The Oracle, and `Run.values`, look at arms that are not pulled."""
+    with pytest.raises(KernelError, match=f"value changes nothing.*line {line_of(value_that_writes)}:"):
+        simulate(UCB1(), Problem([0.5, 0.4], dynamics=WritingValue(), sigma=0.1), horizon=9, runs=1, progress=False)
+
+
+def test_the_same_pull_pays_the_same():
+    with pytest.raises(KernelError, match="draw gives another reward when it is asked again in round 1"):
+        simulate(UCB1(), Problem([0.5, 0.4], noise=OfChance()), horizon=9, runs=1, progress=False)

@@ -30,6 +30,14 @@ def test_whatever_has_a_start_can_take_part():
     assert_same(quietly(lambda n_arms: RoundRobin(n_arms)), quietly(RoundRobin))
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_agent_plays_one_run(threads):
+    """What it has learnt in a run would go on in the next, in silence."""
+    agent = RoundRobin(3)
+    with pytest.raises(ValueError, match=r"the same agent for several runs.*expected a new one from each call"):
+        quietly(lambda n_arms: agent, threads=threads)
+
+
 class Random(RoundRobin):
     """Chooses by chance, and remembers the seeds that it was given."""
 

@@ -1,15 +1,16 @@
 """Several hosts on one PostgreSQL: whoever is asked forwards to the owner. Any of them may die, hang, or leave."""
 
-import os
+import contextlib
 import signal
+import socket
 import time
 
-import pytest
-
 from rotting import Bandit
+from rotting.bandit import StorageError, open_store
+from rotting.bandit.store import Deadline, Question
+from rotting.serve import link
 from serve.test_durability import Load, server_process
-from serve.test_processes import children, reached
-from serving import free_port, make_bandit, postgres, postgres_server, serving, wait_until
+from serving import ARMS, free_port, make_bandit, postgres, postgres_server, serving
 
 
 def hosts(url, number=2):
@@ -39,3 +40,36 @@ def test_hosts_share_bandits_and_take_over_from_who_dies_hangs_or_leaves(postgre
         assert here.wait(timeout=60) == 0
     mine.check(postgres)
     theirs.check(postgres)
+
+
+def test_a_host_that_hangs_in_a_transaction_keeps_others_waiting_until_its_deadline(postgres):
+    make_bandit(postgres)
+    hanging = open_store(postgres)
+    with hanging.reading():
+        [row] = hanging.bandits()
+    with contextlib.suppress(StorageError), hanging.writing(Deadline(0.5)):
+        hanging.look_up({row.id: Question(1)}, lock=True)
+        began = time.monotonic()
+        with Bandit.open(postgres, "hero") as bandit:
+            bandit.decide(timeout=20.0)
+        assert time.monotonic() - began < 5.0
+
+
+def test_strangers_can_ask_nothing(postgres):
+    make_bandit(postgres)
+    meeting = free_port()
+    with serving(postgres, meet=("127.0.0.1", meeting)):
+        stranger = [link.Proof("x", b"y"), link.Asked(1, "hero", [[1, None, None]])]
+        for said in (stranger, stranger[1:], b"\xff" * 2000):
+            content = said if isinstance(said, bytes) else link._encode(said)
+            with socket.create_connection(("127.0.0.1", meeting), timeout=10) as connection:
+                connection.sendall(len(content).to_bytes(4, "big") + content)
+                assert len(b"".join(iter(lambda c=connection: received(c), b""))) < 100  # a nonce, and no more
+    with Bandit.open(postgres, "hero") as bandit:
+        assert bandit.standing().events == len(ARMS)
+
+
+def received(connection):
+    with contextlib.suppress(ConnectionResetError):
+        return connection.recv(1000)
+    return b""

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["policy", "sigma", "share", "moment", "seconds", "period", "reward", "seed", "range", "arm", "limit"]
+Kind = Literal[
+    "policy", "sigma", "share", "moment", "seconds", "period", "reward", "seed", "range", "arm", "limit", "experiment"
+]
 
 DEFAULT_POLICY = "EffFEWA(sigma=0.5)"  # of the command and the service; Python asks for one
 MOMENTS = ("decided", "shown")  # when an exposure counts as a pull
@@ -44,6 +46,12 @@ SETTINGS: dict[str, Setting] = {
     "max_exposures": Setting("limit", None, "Decisions after which an arm is no longer chosen, given in the same way."),
     "exposure_period": Setting(
         "period", None, "Seconds after which both counts begin again, at multiples of it since 1970."
+    ),
+    "experiment": Setting(
+        "experiment",
+        None,
+        "Until the time `until`, a `share` of decisions (all) shows any of some `arms` (all), each as likely; those in "
+        "`rest` are not shown until `rest_until`. It ends by itself.",
     ),
 }
 CHANGEABLE = tuple(name for name, setting in SETTINGS.items() if not setting.is_fixed)

@@ -31,6 +31,7 @@ import numpy as np
 
 from rotting._core import compile_notice
 from rotting._core.linking import LINKED, linked
+from rotting.errors import KernelError
 
 _PACKAGE = Path(__file__).parents[1]
 # Everything that may be compiled into an entry; the decorators refuse functions from other files of the package.
@@ -88,7 +89,7 @@ class entry:  # noqa: N801 (used as a decorator)
         _install_notice()
         with cache_in(kernel_folder()) as usable:
             self._cached = numba.njit(function, cache=usable, **OPTIONS)
-        self._fresh = numba.njit(function, **OPTIONS)
+        self._fresh = _named(numba.njit(function, **OPTIONS))
 
     def compiled_for(self, *tuples: Any) -> Any:
         """Return the compiled function to call with these states and problems."""
@@ -97,6 +98,23 @@ class entry:  # noqa: N801 (used as a decorator)
     def __call__(self, first: Any, *rest: Any) -> Any:
         """Call the function that fits the first argument; where that is always the same, `compiled_for` is faster."""
         return self.compiled_for(first)(first, *rest)
+
+
+def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that says what an error about an index means: those of users' functions are checked."""
+
+    @functools.wraps(function)
+    def called(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except IndexError as error:
+            raise KernelError(
+                "a kernel uses an index beyond the end of an array",
+                expected="indices from 0 to the length of an array minus 1",
+                hint="rotting.simulate(..., check=True) finds the line",
+            ) from error
+
+    return called
 
 
 def belongs_to_package(kind: type) -> bool:

@@ -9,12 +9,13 @@ compiled in half the time, and runs as fast.
 Called from Python, such a function is compiled once more, in the ordinary way.
 
 The methods of numba's that are overridden here are not documented. Where a version of numba has none of that name, more
-is compiled than needed, and nothing else changes.
+is compiled than needed, indices of users' functions are not checked, and nothing else changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -51,14 +52,45 @@ class _NoEnvironment:
 
 
 class _LinkedCompiler(Compiler):  # type: ignore[misc]
-    """Compiles functions of the package to be linked into others, and a user's in the ordinary way (it may print)."""
+    """Compiles functions of the package to be linked into others.
+
+    Those of a user are compiled in the ordinary way (they may print), with every index checked.
+    """
 
     def compile_extra(self, func: Callable[..., Any]) -> Any:
-        """Compile `func`, into such a library if it may be."""
+        """Compile `func`."""
         state = self.state
-        if state.library is None and func.__module__.partition(".")[0] == "rotting":
-            state.library = _LinkedLibrary(state.targetctx.codegen(), func.__qualname__)
-        return super().compile_extra(func)
+        if _is_ours(func):
+            if state.library is None:
+                state.library = _LinkedLibrary(state.targetctx.codegen(), func.__qualname__)
+            return super().compile_extra(func)
+        state.targetctx = state.targetctx.subtarget(enable_boundscheck=True)
+        called = _users_helpers(func, [])
+        try:
+            for each in called:
+                each.targetoptions["boundscheck"] = True
+            return super().compile_extra(func)
+        finally:
+            for each in called:  # as they were: on a GPU, indices cannot be checked
+                each.targetoptions["boundscheck"] = None
+
+
+def _is_ours(function: Callable[..., Any]) -> bool:
+    return function.__module__.partition(".")[0] == "rotting"
+
+
+def _users_helpers(function: Callable[..., Any], found: list[Any]) -> list[Any]:
+    """Return the compiled functions of a user's own that a function calls, directly or not."""
+    names = function.__code__.co_names
+    known: list[Any] = [function.__globals__.get(name) for name in names]
+    known += [cell.cell_contents for cell in function.__closure__ or ()]
+    known += [getattr(module, name, None) for module in known if isinstance(module, ModuleType) for name in names]
+    for each in known:
+        is_new = isinstance(each, CPUDispatcher) and each not in found and not _is_ours(each.py_func)
+        if is_new and each.targetoptions.get("boundscheck") is None:
+            found.append(each)
+            _users_helpers(each.py_func, found)
+    return found
 
 
 class _LinkedDispatcher(CPUDispatcher):  # type: ignore[misc]

@@ -9,6 +9,7 @@ answers at once.
 | `bandit_settings` | `rotting bandit init` and `change`: the settings of a bandit, as options |
 | `bandit_upkeep` | `rotting bandit history`, `compact`, `delete`, `segments`: a bandit's life after the first day |
 | `compare` | `rotting compare` |
+| `design` | `rotting design` |
 | `diagnose` | `rotting diagnose` |
 | `evaluate` | `rotting evaluate` |
 | `options` | what commands ask the user for: shared options, and errors about what was given |
@@ -39,6 +40,7 @@ from rotting.cli import (
     bandit_settings,
     bandit_upkeep,
     compare,
+    design,
     diagnose,
     evaluate,
     paper,
@@ -132,6 +134,7 @@ for command in (
     tune.tune,
     diagnose.diagnose,
     evaluate.evaluate,
+    design.design,
     paper.paper,
     warm_up.warm_up,
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ _METAVARS: dict[Kind, str] = {
     "range": "LOW:HIGH",
     "arm": "ARM",
     "limit": "[ARM=]N",
+    "experiment": "JSON",
 }
 
 
@@ -144,6 +146,14 @@ def _limit(name: str, texts: list[str]) -> object:
     return limits
 
 
+def _mapping(name: str, text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        expected = """JSON, such as '{"until": "2026-02-01", "share": 0.2}'"""
+        raise InputError(name=name, value=text, expected=expected) from None
+
+
 def _number(name: str, text: str) -> float:
     try:
         return float(text)
@@ -170,4 +180,5 @@ _READERS: dict[Kind, Callable[[str, Any], object]] = {
     "range": _range,
     "arm": _text,
     "limit": _limit,
+    "experiment": _mapping,
 }

@@ -30,7 +30,7 @@ Since = Annotated[str | None, typer.Option(help="Weigh rows from this time on on
 Out = Annotated[Path, typer.Option(help="A folder for evaluation.html and evaluation.json; created if necessary.")]
 FILES = ("evaluation.html", "evaluation.json")
 # Two periods are compared by `diagnose`, which counts copies, too.
-_OTHERS = ("before", "after")
+OTHERS = ("before", "after")
 
 
 def evaluate(
@@ -66,7 +66,7 @@ def evaluate(
 _READ_OPTIONS: dict[str, object] = {
     name: Annotated[str | None, typer.Option(help=said, show_default=default)]
     for name, (said, default) in READING.items()
-    if name not in _OTHERS
+    if name not in OTHERS
 }
 with_options(evaluate, evaluate, _READ_OPTIONS)
 

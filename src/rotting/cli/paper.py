@@ -39,6 +39,10 @@ def paper(
     everything: Annotated[
         bool, typer.Option("--all", help="Add experiments of other papers: boredom, restless and many arms, candy.")
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Parquet file or folder of the published log of notifications, to judge rules by (push)."),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     device: Device = "cpu",
@@ -55,6 +59,8 @@ def paper(
     from rotting.paper.reproduce import Settings, jobs, reproduce
 
     settings = Settings(_names(only, everything), runs, seed, threads, device)
+    if data is not None and "push" not in settings.only:
+        raise InputError(f"--data {str(data)!r} is for the experiment push; give --only push or --all, too")
     began = time.perf_counter()
     try:
         with enough_memory(runs or 1000), _watching(jobs(settings)) as watch:
@@ -62,8 +68,27 @@ def paper(
     except OSError as error:
         raise InputError(f"--out {str(out)!r} cannot be written: {error.strerror or error}") from None
     _print_claims(reproduction.judgements)
+    if data is not None:
+        _judge_log(data, out)
     typer.echo(f"Time: {time.perf_counter() - began:.1f} s")
     typer.echo(f"Wrote {len(reproduction.files)} files to {out}; open {out / 'report.html'}")
+
+
+def _judge_log(data: Path, out: Path) -> None:
+    """Judge rules for notifications by a log of them, and write what comes out."""
+    from rotting._output.files import write_csv
+    from rotting.paper.beyond.push_log import on_file
+
+    if not data.exists():
+        raise InputError(f"--data {str(data)!r} does not exist")
+    verdicts = on_file(data)
+    write_csv(out / "push_data.csv", [each._asdict() for each in verdicts])
+    table = make_table("rule", "value", "gain, %", "95 % interval", "published", numbers=("value", "gain, %"))
+    for each in verdicts:
+        published = "" if each.published is None else f"{each.published:.4f}"
+        interval = f"{100 * each.low:.2f} to {100 * each.high:.2f}"
+        add_row(table, each.rule, f"{each.value:.4f}", f"{100 * each.gain:.2f}", interval, published)
+    make_console().print(table)
 
 
 def _names(only: str | None, everything: bool) -> tuple[str, ...]:

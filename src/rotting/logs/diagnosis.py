@@ -54,7 +54,6 @@ class Diagnosis:
     last_date: str | None
     recommended: Recommendation | None  # None with one arm, or rewards that never change
     gain: tuple[Gain, ...]  # from now on; empty with one arm, per unit, or where rewards never change
-    beside: Any  # what policies would have earned by the log's own probabilities (`rotting.value`); None without them
     gain_exposures: int  # how many exposures from now on
     earned_lately: float | None  # what an exposure earned in the last quarter of the log
     arms: tuple[ArmDiagnosis, ...]
@@ -76,6 +75,7 @@ class Diagnosis:
     backwards: int
     caveats: tuple[str, ...]
     seed: int
+    beside: Any = None  # what policies would have earned by the log's own probabilities, if any: `rotting.value`
 
     def gain_of(self, policy: str) -> Gain:
         """Return the gain of one policy, such as "FEWA" or "oracle"."""
@@ -169,16 +169,16 @@ def diagnose(
         choice = sigma > 0 and len(read.arms) > 1
         if choice and not read.per_unit:
             gains = estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress, findings.alike)
-        from rotting.value.beside import beside
-
-        measured = beside(log, read, options, seed) if choice else None
     advice = None
     if choice:
         names, rotting = [arm.name for arm in read.arms], bool(findings.worn.any())
         path = _warm_path(log, read, options)
         subject = Subject(names, sigma, read.binary, rotting, read.currency, path, not findings.alike)
         advice = recommend(subject, gains, period.batch)
-    return _diagnosis(read, findings, draws, period, gains, advice, seed, measured)
+    from rotting.value.beside import beside
+
+    found = _diagnosis(read, findings, draws, period, gains, advice, seed)
+    return dataclasses.replace(found, beside=beside(log, read, options, seed))
 
 
 def _warm_path(source: LogSource, log: Log, options: ReadOptions) -> str | None:
@@ -197,7 +197,6 @@ def _diagnosis(
     gains: list[Gain],
     advice: Recommendation | None,
     seed: int,
-    beside: Any,
 ) -> Diagnosis:
     sigma = sigma_of(log)
     verdict = verdict_of(sigma, findings)
@@ -220,7 +219,6 @@ def _diagnosis(
         last_date=_date(log.last_time),
         recommended=advice,
         gain=tuple(gains),
-        beside=beside,
         gain_exposures=period.exposures,
         earned_lately=None if period.earned is None else period.earned + log.offset,
         arms=tuple(arms),
@@ -270,7 +268,7 @@ def fresh_arms_per_month(log: Log, arms: list[ArmDiagnosis]) -> float | None:
     half_lives = [arm.half_life for arm in arms if arm.half_life is not None]
     seconds = log.seconds
     # Times that are no dates (row numbers, say) have no months.
-    if not half_lives or not seconds or (log.first_time or 0) < FIRST_DATE:
+    if not half_lives or not seconds or _date(log.first_time) is None:
         return None
     worn = sum(arm.exposures for arm in arms if arm.rotting)  # the others use up nothing
     return worn * MONTH / seconds / float(np.median(half_lives))

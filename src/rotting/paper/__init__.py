@@ -32,6 +32,7 @@ BEYOND = {
     "levine": "beyond.levine",
     "boredom": "beyond.boredom",
     "recovering": "beyond.recovering",
+    "push": "beyond.push",
     "restless": "beyond.restless",
     "many-arms": "beyond.many_arms",
     "candy-cane": "beyond.candy_cane",

@@ -68,10 +68,13 @@ class CompiledTable:
         state, streams, ahead, journal, late = arena.arrays
         at_once = max(1, min(self.at_once, _ARMS_AT_ONCE // cell.problem.n_arms))
         began = time.thread_time()  # not the clock on the wall, which others slow down
-        ended, bad, t, arm = self._compiled(
-            state, cell.problem.arrays, streams, ahead, journal, late, trace, arena.reset, keys, rows, of_runs,
-            cell.horizon, at_once, stop,
-        )  # fmt: skip
+        try:
+            ended, bad, t, arm = self._compiled(
+                state, cell.problem.arrays, streams, ahead, journal, late, trace, arena.reset, keys, rows, of_runs,
+                cell.horizon, at_once, stop,
+            )  # fmt: skip
+        except KernelError as error:
+            raise error.within(f"{self._label} on {cell.problem}") from error.__cause__
         seconds = time.thread_time() - began
         if ended not in (FINE, STOPPED):
             raise fault(cell, self._label, int(ended), runs[int(bad)], int(t), int(arm), float(journal.total[0]))

@@ -18,6 +18,7 @@ from rotting.play.in_python import PlayingAgent, PythonTable
 from rotting.policies import Policy, parse_policy
 from rotting.policies._contract.agent import Agent
 from rotting.policies._contract.checked import CheckedAgent
+from rotting.policies._contract.views import check_views
 from rotting.problems import Problem
 from rotting.problems.kernel import ELIGIBLE
 
@@ -50,6 +51,7 @@ class Player:
     make: Callable[..., PlayingAgent] | None = None
     check: bool = False
     given: Policy | None = None  # the policy before it was told of the problem
+    made: PlayingAgent | None = None  # the last agent of a Python class
     asked: bool = False  # whether arms have to be chosen by `among`, in Python, for want of a policy that sees them
 
     @property
@@ -88,6 +90,10 @@ class Player:
         agent: PlayingAgent = make(n_arms, **named)
         if not callable(getattr(agent, "select", None)) or not callable(getattr(agent, "update", None)):
             raise BadType(f"{self.label} is not a policy: it needs the methods select() and update(arm, reward)")
+        if agent is self.made:
+            problem = f"{self.label} gives the same agent for several runs, which then learns from all of them"
+            raise BadValue(problem, expected="a new one from each call")
+        self.made = agent
         return agent
 
 
@@ -117,7 +123,8 @@ def _player(label: str, policy: object, problem: Problem, horizon: int, check: b
     policy = parse_policy(policy) if isinstance(policy, str) else policy
     if isinstance(policy, Policy):
         informed = policy.informed(problem, horizon)
-        asked = problem.is_limited and ELIGIBLE not in policy.sees
+        if asked := problem.is_limited and ELIGIBLE not in policy.sees:
+            check_views(informed)
         return Player(label or str(policy), repr(informed), informed, check=check, given=policy, asked=asked)
     if isinstance(policy, type) and issubclass(policy, Policy):
         hint = f"did you mean {policy.__name__}()?"

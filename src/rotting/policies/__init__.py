@@ -45,6 +45,8 @@ from rotting.policies.rgp_ts import RGPTS
 from rotting.policies.rgp_ucb import RGPUCB
 from rotting.policies.rising_elimination import RisingElimination
 from rotting.policies.rless_ucb import RLessUCB
+from rotting.policies.rogue_ts import RogueTS
+from rotting.policies.rogue_ucb import RogueUCB
 from rotting.policies.rotting_rejects import RottingRejects
 from rotting.policies.rsr import RSR
 from rotting.policies.rucbe import RUCBE
@@ -120,6 +122,8 @@ __all__ = [
     "RecoveringSoftmax",
     "Rexp3",
     "RisingElimination",
+    "RogueTS",
+    "RogueUCB",
     "RottingRejects",
     "SequentialHalving",
     "SlidingWindowBetaThompson",

@@ -85,7 +85,7 @@ def update(state, arm, reward):
                 _add(sums, other, chance if other == arm else 1.0 - chance, reward, state.settings[LEAST])
                 state.offered[ROUNDS, other] += 1.0
                 state.offered[EARNED, other] += reward
-                state.scores[other] = _score(state, other)
+                state.scores[other] = score(state, other)
     state.pulls[arm] += 1
     for other in range(len(state.rest)):
         state.rest[other] += 1.0
@@ -102,7 +102,7 @@ def _add(sums, arm, chance, reward, least):
 
 
 @helper
-def _score(state, arm):
+def score(state, arm):
     """Return (mu+ - mu-) / mu-; 0 while one of the two is not known."""
     prior, sent, kept = state.settings[PRIOR], state.sent[WEIGHTS, arm] > 0.0, state.kept[WEIGHTS, arm] > 0.0
     if not (sent or prior > 0.0):

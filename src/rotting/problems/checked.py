@@ -23,6 +23,7 @@ class CheckedRun:
         self._arrays = locked(checked_arrays(problem.arrays), "problems never change")
         checked = checked_arrays(memory)
         self._memory = checked._replace(pulls=locked(checked.pulls, "memory.pulls is counted by the loop"))
+        self._seen = locked(checked, "value changes nothing; pulled does")
         kernel = dynamics_kernel_of(type(problem.arrays.dynamics))
         self._value, self._pulled, self._begin = map(uncompiled, kernel)
         self._draw = uncompiled(draw_of(type(problem.arrays.noise)))
@@ -35,10 +36,17 @@ class CheckedRun:
         """Return the mean and the reward of an arm in round t, and take the pull down (counting it is for the loop)."""
         before = np.array(self._memory.pulls)
         dynamics, noise = str(self._problem.dynamics_model), str(self._problem.noise_model)
-        mean = guarded(dynamics, "value", t, self._value, self._arrays, self._memory, arm, t)
+        mean = guarded(dynamics, "value", t, self._value, self._arrays, self._seen, arm, t)
         self._refuse_endless(dynamics, "value", mean, t)
-        reward = guarded(noise, "draw", t, self._draw, self._arrays, arm, mean, key, int(before[arm]))
+        of_draw = self._draw, self._arrays, arm, mean, key, int(before[arm])
+        reward = guarded(noise, "draw", t, *of_draw)
         self._refuse_endless(noise, "draw", reward, t)
+        if guarded(noise, "draw", t, *of_draw) != reward:
+            raise KernelError(
+                f"draw gives another reward when it is asked again in round {t}",
+                owner=noise,
+                expected="all randomness to come from key and n (rotting.randomness)",
+            )
         guarded(dynamics, "pulled", t, self._pulled, self._arrays, self._memory, arm, t)
         if not np.array_equal(before, self._memory.pulls):
             raise KernelError(

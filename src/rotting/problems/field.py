@@ -122,7 +122,7 @@ def _gamma_arms() -> tuple[Curve, ...]:
 def push(users: int = 1000, horizon: int = 1_000_000) -> Problem:
     """Notifications of ten templates, one a day for each user, with effects of the size that Duolingo published.
 
-    Some 13 % of users come back. Templates change that by 3 % of it at most; one seen on the day before costs 1.6 %.
+    Some 13 % of users come back. Templates change that by 2 % of it at most; one seen on the day before costs 1.6 %.
     Active users, who come back more often, are suited by other templates than the rest, two of them for nobody else: so
     the templates after which most users come back are not those that make them.
 

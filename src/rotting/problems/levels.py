@@ -74,7 +74,7 @@ def _parsed(text: str) -> Levels:
 YAHOO = {6: _parsed(_SIX), 5: _parsed(_FIVE)}
 
 # Templates of notifications, ours: of the sizes that Yancey, Settles (2020) report.
-PUSH_LIFTS = (0.03, 0.02, 0.015, 0.01, 0.005, 0.0, -0.005, -0.01, -0.02, -0.03)
+PUSH_LIFTS = (0.02, 0.018, 0.016, 0.012, 0.005, 0.0, -0.005, -0.01, -0.018, -0.02)
 """By how much each template of `push` brings more users back than another."""
 
 PUSH_SHARES = (

@@ -100,6 +100,7 @@ _SETTING_TYPES: dict[Kind, Any] = {
     "range": tuple[RewardValue, RewardValue] | Literal["any"],
     "arm": ArmName,
     "limit": Limit,
+    "experiment": dict[str, Any],
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import uniform, word
-from rotting.policies._contract.kernel import Kernel, register, select, update
+from rotting.policies._contract.kernel import Kernel, most_pulled, register, select, update
 from rotting.policies._contract.probable import fill_probabilities
 
 # A prediction of an arm's reward is a running mean that begins at that of all arms, which counts as so many rewards,
@@ -70,7 +70,7 @@ def _probabilities(state, t, out):
         out[arm] = state.shares[arm]
 
 
-register(SharesState, Kernel(_select, _update, _probabilities))
+register(SharesState, Kernel(_select, _update, most_pulled, probabilities=_probabilities))
 
 
 @entry
@@ -164,13 +164,14 @@ def play_thinned(state, arms, rewards, kept, lag, key, coin, played):
     If `kept` is a constant over the row's probability, every row is as likely to count, whatever the policy wants: it
     runs on a random part of the time that the log covers. Returns the number of its decisions.
     """
-    t = 0
-    wanted = _choose(state, played, t, lag, key)
+    t, wanted = 0, _choose(state, played, 0, lag, key)
     for row in range(len(arms)):
         if wanted < 0:
             return -1
         if arms[row] == wanted and uniform(coin, row) < kept[row]:
             played.arms[t], played.rewards[t] = wanted, rewards[row]
             t += 1
+            if t == len(played.arms):
+                return t
             wanted = _choose(state, played, t, lag, key)
     return t

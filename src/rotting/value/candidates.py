@@ -14,13 +14,15 @@ from rotting.logs.arrays import Floats
 from rotting.policies import Policy
 from rotting.policies._contract.policy import as_policy
 from rotting.policies._contract.states import fresh_state
+from rotting.policies._contract.suited import range_mismatches, warn
 from rotting.value.along import Means, SharesState, Weighed, weigh
 from rotting.value.logged import Logged, arm_number
 
 # What may be evaluated: a policy or a text of one, or the share of each arm.
 CandidateLike: TypeAlias = Policy | str | Mapping[str, float]
-# Draws that tell the probabilities of a randomised policy: for a row, and for all rows.
-MOST_DRAWS, FEWEST_DRAWS, ALL_DRAWS = 100, 10, 20_000_000
+# Draws that tell the probabilities of a randomised policy: for a row, and for all rows and arms. Two are enough in
+# many rows: they add variance to weights, and no bias.
+MOST_DRAWS, FEWEST_DRAWS, ALL_DRAWS = 100, 2, 20_000_000
 # How far shares may add up to something else than 1.
 _ROUNDING = 1e-6
 
@@ -41,21 +43,22 @@ class Candidate:
     def state(self, n_arms: int, pulls: int) -> Any:
         """Return a first state with room for so many pulls."""
         if self.policy is None:
+            assert self.shares is not None
             return SharesState(np.zeros(n_arms, np.int64), self.shares)
         return self.policy.reserve(fresh_state(self.policy, n_arms), pulls)
 
-    def draws(self, rows: int) -> int:
+    def draws(self, logged: Logged) -> int:
         """Return how many draws tell its probabilities in each row; 0 where they are known."""
         if self.policy is None or self.policy.tells_probabilities:
             return 0
-        return max(FEWEST_DRAWS, min(MOST_DRAWS, ALL_DRAWS // rows))
+        return max(FEWEST_DRAWS, min(MOST_DRAWS, ALL_DRAWS // (logged.rows * len(logged.arms))))
 
     def weigh(self, logged: Logged, key: np.uint64) -> Weighed:
         """Return what the rows of a log say of it."""
         n_arms = len(logged.arms)
         weighed = Weighed(*(np.zeros(logged.rows) for _ in Weighed._fields))
         means, chances = Means(np.zeros(n_arms), np.zeros(n_arms)), np.zeros(n_arms)
-        state, replays = self.state(n_arms, len(logged.learnt.arms)), max(self.draws(logged.rows) - 1, 0)
+        state, replays = self.state(n_arms, len(logged.learnt.arms)), max(self.draws(logged) - 1, 0)
         with compile_errors_in_short(self.label):
             call = weigh.compiled_for(state)
             wrong = call(state, logged.learnt, logged.known, logged.arm, key, replays, means, chances, weighed)
@@ -84,6 +87,7 @@ def _candidate(label: str | None, given: CandidateLike, logged: Logged) -> Candi
     if isinstance(given, Mapping):
         return Candidate(label or "given shares", shares=_shares(given, logged))
     policy = _told(as_policy(given), logged)
+    warn(range_mismatches(policy, float(logged.reward.min()), float(logged.reward.max())))
     return Candidate(label or str(given), policy)
 
 
@@ -111,4 +115,4 @@ def _shares(given: Mapping[str, float], logged: Logged) -> Floats:
         shares[arm_number(logged, str(name))] = share
     if abs(float(shares.sum()) - 1) > _ROUNDING:
         raise BadValue("are not shares of one whole", name="shares", value=float(shares.sum()), expected="a sum of 1")
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum())

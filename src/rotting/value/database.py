@@ -10,6 +10,7 @@ import numpy as np
 
 from rotting.bandit import Bandit, LogRow
 from rotting.logs import LogError
+from rotting.policies._contract.probable import REPLAYS
 from rotting.value.along import Learnt
 from rotting.value.logged import Logged, refuse_empty
 
@@ -43,7 +44,7 @@ def read_bandit(url: str, name: str | None, step: Callable[[str], None]) -> Logg
         raise LogError("needs the name of the bandit", owner=f"log {url!r}", hint="give {bandit}")
     step("reading the bandit's log")
     with Bandit.open(url, name) as bandit:
-        decisions, rewards = _read(row for rows in bandit.rows() for row in rows)
+        decisions, rewards = _read(row for rows in bandit.rows(replays=REPLAYS) for row in rows)
     owner = f"bandit {name!r}"
     if not decisions:
         raise LogError("has no decision that could be weighed", owner=owner)

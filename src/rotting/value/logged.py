@@ -16,6 +16,7 @@ from rotting.logs.read.reading import Staged, read
 from rotting.logs.read.sources import ONE_ROW_PER_EXPOSURE, open_source
 from rotting.logs.read.staging import reward_wait
 from rotting.logs.worth.periods import moment_of
+from rotting.policies._contract.agent import LARGEST_REWARD
 from rotting.value.along import Learnt
 
 _WITHOUT = (
@@ -121,7 +122,7 @@ def _probability(staged: Staged, options: ReadOptions) -> str:
     wrong = f"{place} IS NULL OR NOT ({place} > 0 AND {place} <= 1)"
     number = staged.rows.count(wrong)
     for row, value in staged.rows.find(f"SELECT place + 1, {place} FROM log WHERE {wrong} ORDER BY place LIMIT 1"):
-        problem = "is empty" if value is None else f"{value:g} is not the probability of an arm that was shown"
+        problem = "is empty, or no number" if value is None else f"{value:g} is not the probability of a shown arm"
         others = f" (and {number - 1:,} rows more)" if number > 1 else ""
         hint = "a row without one cannot be weighed: correct the log, or leave out the time that such rows are from"
         raise LogError(
@@ -161,9 +162,11 @@ def since(logged: Logged, moment: str) -> Logged:
 
 
 def refuse_empty(logged: Logged) -> Logged:
-    """Return a log that has rows."""
+    """Return a log that has rows, with rewards that policies take."""
     if not logged.rows:
         raise LogError("has no row that can be weighed", owner=logged.name, hint="; ".join(logged.notes) or None)
+    if (largest := float(np.abs(logged.reward).max())) > LARGEST_REWARD:
+        raise LogError("is too large", owner=logged.name, name="reward", value=largest, hint="rescale the rewards")
     return logged
 
 

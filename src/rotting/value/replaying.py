@@ -29,14 +29,14 @@ from rotting.value.logged import Logged
 from rotting.value.weighing import interval
 
 EXPOSURES, CALENDAR = "exposures", "calendar"
-# Logs like this one that a policy is played on, and decisions in all of them together.
-MOST_LOGS, FEWEST_LOGS, ALL_DECISIONS = 60, 30, 4_000_000
+# Logs like this one that a policy is played on; decisions in a play, and in all of them together.
+MOST_LOGS, FEWEST_LOGS, MOST_DECISIONS, ALL_DECISIONS = 60, 30, 30_000, 1_000_000
 # Plays of a log where chance decides: the mean of them is taken.
 PLAYS = 4
 # How many neighbours stand for a row: a part of the log, and so many at least.
 PARTS, FEWEST_NEAR = 50, 20
 # Decisions after which the reward so far is written down.
-STOPS = 4096
+STEP = 10
 # Fewer decisions say nothing of running a policy; per arm, beyond first tries.
 FEWEST, FEWEST_PER_ARM = 100, 10
 # Standard deviations by which a number of decisions does not fall short by chance.
@@ -76,7 +76,9 @@ def run(candidate: Candidate, logged: Logged, world: str, seed: int) -> Run:
     plays = PLAYS if coins else 1
     own = game.of(None, plays)
     decisions = min(number for number, _ in own)
-    if world == CALENDAR and decisions < counted - UNLIKELY * math.sqrt(counted):
+    if decisions * plays * FEWEST_LOGS > ALL_DECISIONS:
+        plays, own = 1, own[:1]
+    if world == CALENDAR and decisions < min(counted, MOST_DECISIONS) - UNLIKELY * math.sqrt(counted):
         # Whatever it wants, each row is as likely to count: unless what it wants is never shown.
         return Run(world, decisions, None, "it waits for arms that were not on offer")
     if decisions >= least:
@@ -91,23 +93,22 @@ def run(candidate: Candidate, logged: Logged, world: str, seed: int) -> Run:
             else f"only {decisions:,} decisions can be played"
         )
         return Run(world, decisions, None, f"{why}; fewer than {least:,} say nothing")
-    stop = _stop(logged.rows)
-    place = decisions // stop
-    decisions = place * stop
+    place = decisions // STEP
+    decisions = place * STEP
     point = float(np.mean([totals[place] for _, totals in own])) / decisions
     spread = [float(np.mean([totals[place] for _, totals in each])) / decisions for each in others]
     variance = float(np.var(spread, ddof=1))
     return Run(world, decisions, interval(point, variance, len(spread) - 1.0, logged.binary, float(decisions)))
 
 
-def _stop(rows: int) -> int:
-    return max(1, rows // STOPS)
+def _totals(played: Played, decisions: int) -> Floats:
+    """Return the rewards up to each step: 0, one step, two steps, ..."""
+    return np.concatenate([[0.0], np.cumsum(played.rewards[:decisions])[STEP - 1 :: STEP]])
 
 
-def _totals(rewards: Floats, decisions: int, rows: int) -> Floats:
-    """Return the rewards up to each stop: 0, one stop, two stops, ..."""
-    stop = _stop(rows)
-    return np.concatenate([[0.0], np.cumsum(rewards[:decisions])[stop - 1 :: stop]])
+def _room(logged: Logged) -> Played:
+    number = min(logged.rows, MOST_DECISIONS)
+    return Played(np.zeros(number, np.int64), np.zeros(number))
 
 
 def near(number: int, random: np.random.Generator) -> Whole:
@@ -124,18 +125,19 @@ def _tapes(candidate: Candidate, logged: Logged, seed: int) -> Game:
     tape = logged.reward[order]
     counts = np.bincount(logged.arm, minlength=n_arms)
     first = np.concatenate([[0], np.cumsum(counts)])
-    played = Played(np.zeros(logged.rows, np.int64), np.zeros(logged.rows))
+    played = _room(logged)
 
     def another(random: np.random.Generator | None) -> Floats:
         if random is None:
             return tape
-        return tape[np.concatenate([begin + near(int(n), random) for begin, n in zip(first, counts, strict=False)])]
+        places = [begin + near(int(n), random) for begin, n in zip(first, counts, strict=False)]
+        return np.asarray(tape[np.concatenate(places)])
 
     def play(tape: Floats, which: int) -> tuple[int, Floats]:
-        state, key = candidate.state(n_arms, logged.rows), stream_key(seed, CHOICES, which)
+        state, key = candidate.state(n_arms, len(played.arms)), stream_key(seed, CHOICES, which)
         call = play_tapes.compiled_for(state)
         number = call(state, tape, first, logged.lag, key, np.zeros(n_arms, np.int64), played)
-        return _checked(number, candidate), _totals(played.rewards, number, logged.rows)
+        return _checked(number, candidate), _totals(played, number)
 
     return Game(another, play)
 
@@ -144,17 +146,17 @@ def _thinned(candidate: Candidate, logged: Logged, seed: int) -> Game:
     kept = float(logged.probability.min()) / logged.probability
     # A share of the decisions is taken: as many fewer are on their way.
     lag = round(logged.lag * float(logged.probability.min()))
-    played = Played(np.zeros(logged.rows + 1, np.int64), np.zeros(logged.rows + 1))
+    played = _room(logged)
 
     def another(random: np.random.Generator | None) -> tuple[Whole, Floats, Floats]:
         rows = slice(None) if random is None else near(logged.rows, random)
         return logged.arm[rows], logged.reward[rows], kept[rows]
 
     def play(log: tuple[Whole, Floats, Floats], which: int) -> tuple[int, Floats]:
-        state = candidate.state(len(logged.arms), logged.rows)
+        state = candidate.state(len(logged.arms), len(played.arms))
         key, coin = (stream_key(seed, purpose, which) for purpose in (CHOICES, COINS))
         number = play_thinned.compiled_for(state)(state, *log, lag, key, coin, played)
-        return _checked(number, candidate), _totals(played.rewards, number, logged.rows)
+        return _checked(number, candidate), _totals(played, number)
 
     return Game(another, play)
 

@@ -70,7 +70,7 @@ def effective(weights: Floats) -> float:
 
 def by_cluster(values: Floats, clusters: Whole | None) -> Floats:
     """Return the sums over clusters; the values themselves where there are none."""
-    return values if clusters is None else np.bincount(clusters, values)
+    return values if clusters is None else np.bincount(clusters, values).astype(np.float64)
 
 
 def scatter(terms: Floats, clusters: Whole | None = None) -> tuple[float, float, float]:
@@ -126,15 +126,14 @@ def estimators(weighed: Weighed, weights: Floats, reward: Floats, binary: bool, 
     mean = float((weights * reward).mean()) / (float(weights.mean()) or 1.0)
     rates = np.clip(weighed.guess, 0.0, 1.0)
     chance = float((weights**2 * rates * (1 - rates)).sum()) / len(reward) ** 2 if binary else 0.0
-    # By name: the point, the terms that vary.
-    sums = {
-        "dr": (float((weighed.value + corrections).mean()), corrections),
-        "snips": (mean, weights * (reward - mean)),
-        "ips": (float((weights * reward).mean()), weights * reward),
-    }
-    found = {}
-    for name, (point, terms) in sums.items():
-        variance, freedom, skewness = scatter(terms, clusters)
-        found[name] = interval(point, max(variance, chance), freedom, binary, rows), max(variance, chance), skewness
-    estimates = {name: each for name, (each, _, _) in found.items()}
-    return Estimators(**estimates, terms=weighed.value + corrections, variance=found["dr"][1], skewness=found["dr"][2])
+    terms = weighed.value + corrections
+
+    def told(point: float, varying: Floats) -> tuple[Estimate, float, float]:
+        variance, freedom, skewness = scatter(varying, clusters)
+        variance = max(variance, chance)
+        return interval(point, variance, freedom, binary, rows), variance, skewness
+
+    dr, variance, skewness = told(float(terms.mean()), corrections)
+    snips, *_ = told(mean, weights * (reward - mean))
+    ips, *_ = told(float((weights * reward).mean()), weights * reward)
+    return Estimators(dr, snips, ips, terms, variance, skewness)

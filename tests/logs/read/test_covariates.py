@@ -29,7 +29,7 @@ def drifting(seed=1, falls=False, matters=True):
 
 def test_a_changing_mix_is_not_wear_out():
     log = read_log(drifting())
-    assert log.segment == "device"
+    assert log.strata == ("device",)
     assert not find_wear_out(log).worn.any()
     plain = dataclasses.replace(log, segments=())
     assert find_wear_out(plain).worn.any()
@@ -42,7 +42,7 @@ def test_what_falls_within_segments_is_still_called():
 
 
 def test_segments_that_do_not_matter_are_left_alone():
-    assert read_log(drifting(matters=False)).segment is None
+    assert read_log(drifting(matters=False)).strata == ()
 
 
 @pytest.mark.parametrize("name", ["converted", "session_revenue", "open"])
@@ -50,7 +50,7 @@ def test_what_came_after_is_not_adjusted_for(name):
     """A sale after a click tells much about the click, and must not be held constant."""
     frame = drifting().drop(columns="device")
     frame[name] = np.where(frame["click"] == 1, "yes", "no")
-    assert read_log(frame, ReadOptions(reward="click")).segment is None
+    assert read_log(frame, ReadOptions(reward="click")).strata == ()
 
 
 def slates(seed=2, rows=6000):

@@ -89,7 +89,7 @@ def test_no_rows(tmp_path):
         (
             "log.csv",
             b"arm,reward,time,text\n" + b'a,1,2,"x\ny"\n' * 50 + b"a,1,3,one\rtwo\n" * 3 + b'a,1,4,"z"\n' * 40,
-            "is not a table of text, with as many values in every line",
+            "has lines that do not fit the header",
         ),
         ("log.csv.gz", b"\x1f\x8b but no more", "cannot be read"),
         ("log.csv.gz", gzip.compress(b'arm,reward,time\n"a\nb",1,2\na,1\n', mtime=0), "'a,1'. does not fit the header"),

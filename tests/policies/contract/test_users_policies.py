@@ -201,6 +201,24 @@ def test_a_bandit_refuses_states_with_numbers_of_arms(tmp_path):
     Bandit.open(f"sqlite:///{tmp_path}/x.db", "other", policy_class("Sums")(), ["a", "b", "c"]).close()
 
 
+def turn(state, t, word):
+    state.arm[0] += 1
+    return state.arm[0] % len(state.pulls)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_bandit_refuses_a_select_that_remembers(tmp_path, shared):
+    """It selects in copies of the state: what they remember is lost, and one arm would be chosen for ever."""
+    own = policy_class(f"Turning{shared}", select=turn, update=remember, state=Follower, initial=begin_at_0)()
+    type(own).shared_memory = shared
+    with pytest.raises(BadSettings, match="select gives another arm when it is asked again"):
+        Bandit.open(f"sqlite:///{tmp_path}/x.db", "hero", own, ["a", "b", "c"])
+
+
+def begin_at_0(policy, n_arms):
+    return Follower(np.zeros(n_arms, np.int64), np.zeros(1, np.int64))
+
+
 @pytest.mark.parametrize(
     "make",
     [

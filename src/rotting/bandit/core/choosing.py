@@ -1,4 +1,6 @@
-"""Choosing an arm: limits of exposures, the policy, the exploration floor and the holdout, in this order.
+"""Choosing an arm: arms that rest, limits of exposures, the policy, the exploration floor, an experiment, the holdout.
+
+They come in this order.
 
 A choice is a function of the state, of the number of the decision's event and of what `Counts` holds, so that a replay
 chooses the same.
@@ -13,13 +15,14 @@ from typing import NamedTuple
 
 from rotting._core.randomness import stream_key
 from rotting.bandit.core.events import NO_ARM, Event
+from rotting.bandit.core.experiments import resting, share_of
 from rotting.bandit.core.settings import limit_of
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import NoArms
 from rotting.errors import quoted
 
-# What a random stream is for (see `rotting._core.randomness`): the exploration floor, the holdout.
-EXPLORATION, HOLDOUT = 3, 4
+# What a random stream is for (see `rotting._core.randomness`): the exploration floor, the holdout, an experiment.
+EXPLORATION, HOLDOUT, EXPERIMENT = 3, 4, 5
 
 
 class Pick(NamedTuple):
@@ -36,18 +39,20 @@ Chances = dict[int, float] | None
 
 
 class Counts(NamedTuple):
-    """What a choice depends on besides rewards, per arm: exposures in flight, and decisions that limits count."""
+    """What a choice depends on besides rewards: exposures in flight, decisions that limits count (by arm), the time."""
 
     in_flight: list[int]
     limited: list[int]
+    at: float
 
 
 def counts_at(state: BanditState, at: float) -> Counts:
     """Return what a choice at that time depends on besides rewards. The lists are those of the state."""
     period = state.settings.exposure_period
     if period is None:
-        return Counts(state.in_flight, state.decided)
-    return Counts(state.in_flight, state.in_period if int(at // period) == state.period else [0] * len(state.names))
+        return Counts(state.in_flight, state.decided, at)
+    limited = state.in_period if int(at // period) == state.period else [0] * len(state.names)
+    return Counts(state.in_flight, limited, at)
 
 
 def pick_again(state: BanditState, event: Event, replays: int = 0) -> Pick:
@@ -63,8 +68,10 @@ def pick(state: BanditState, seq: int, arms: Sequence[int], counts: Counts, repl
     draws with other random words and of the actual one, which is counted whether or not its arm was shown. With a floor
     or a holdout that may show any arm, weights made of it have no bias at all.
     """
-    epsilon, share = state.settings.epsilon, state.settings.holdout
+    epsilon, share, experiment = state.settings.epsilon, state.settings.holdout, state.settings.experiment
     forced: int | None = None
+    if rest := resting(experiment, counts.at):
+        arms = [arm for arm in arms if state.names[arm] not in rest] or arms
     if state.settings.limits_exposures:
         arms = _below_cap(state, arms, counts.limited)
         forced = _below_minimum(state, arms, counts.limited)
@@ -78,15 +85,26 @@ def pick(state: BanditState, seq: int, arms: Sequence[int], counts: Counts, repl
         draw, place = _draws(state, EXPLORATION, seq)
         if draw < epsilon:
             chosen, why = arms[place % len(arms)], f"explored: epsilon={epsilon:g}"
+    tried = share_of(experiment, counts.at)
+    among = _tried_arms(state, arms) if tried > 0.0 else []
+    if among:
+        # The experiment: with its share, any of its arms.
+        draw, place = _draws(state, EXPERIMENT, seq)
+        if draw < tried:
+            chosen, why = among[place % len(among)], f"experiment: {tried:g} of decisions"
     if share > 0.0 and control is not None:
         # The holdout: with this share, the control arm, or any arm.
         draw, place = _draws(state, HOLDOUT, seq)
         held_out = int(draw < share)
         if held_out:
             chosen, why = arms[place % len(arms)] if control == NO_ARM else control, f"holdout: {share:g} of decisions"
+    if among and tried == 1.0:
+        chances = chances or {}  # of no weight
     if chances is None:
         return Pick(chosen, why, None, held_out)
     probability = epsilon / len(arms) + (1.0 - epsilon) * chances.get(chosen, 0.0)
+    if among:
+        probability = tried * (chosen in among) / len(among) + (1.0 - tried) * probability
     if held_out is not None:
         of_holdout = 1.0 / len(arms) if control == NO_ARM else float(chosen == control)
         probability = share * of_holdout + (1.0 - share) * probability
@@ -97,6 +115,13 @@ def _draws(state: BanditState, use: int, seq: int) -> tuple[float, int]:
     """Return a number from 0 to 1 and another random number, for a decision."""
     draw, place = (int(stream_key(state.settings.seed, use, seq, which)) for which in (0, 1))
     return (draw >> 11) * 2.0**-53, place
+
+
+def _tried_arms(state: BanditState, arms: Sequence[int]) -> Sequence[int]:
+    """Return the arms that the experiment shows, of those that may be chosen."""
+    experiment = state.settings.experiment
+    names = None if experiment is None else experiment["arms"]
+    return arms if names is None else [arm for arm in arms if state.names[arm] in names]
 
 
 def _control(state: BanditState, arms: Sequence[int]) -> int | None:

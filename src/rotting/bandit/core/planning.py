@@ -83,7 +83,8 @@ class _Draft:
         self.events: list[Event] = []
         self._state, self._now, self._identifiers = state, now, identifiers
         self._logged, self._keyed = facts.about, dict(facts.keyed)
-        self._counts = Counts(*map(list, counts_at(state, now)))
+        counts = counts_at(state, now)
+        self._counts = Counts(list(counts.in_flight), list(counts.limited), now)
         self._outcomes: dict[int, list[Event]] = {}  # the events that are planned about each decision
 
     def outcome(self, request: Request | BanditError) -> Outcome:

@@ -12,6 +12,7 @@ from rotting._core.bandit_settings import CHANGEABLE, MOMENTS, SETTINGS, SHORTES
 from rotting._core.randomness import checked_seed
 from rotting._core.validation import finite_number, whole_number
 from rotting.bandit.core.checking import good_name, good_reward
+from rotting.bandit.core.experiments import Experiment, good_experiment
 from rotting.bandit.errors import (
     BadSettings,
     BanditError,
@@ -54,6 +55,7 @@ class SettingsGiven(TypedDict, total=False):
     min_exposures: Limit | None
     max_exposures: Limit | None
     exposure_period: float | None
+    experiment: Experiment | None
 
 
 class SettingsChange(SettingsGiven, total=False):
@@ -79,6 +81,7 @@ class BanditSettings:
     min_exposures: Limit = 0
     max_exposures: Limit | None = None
     exposure_period: float | None = None
+    experiment: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         with as_bad_settings():
@@ -129,7 +132,8 @@ class BanditSettings:
         """Refuse settings that name arms which the bandit does not have."""
         known = {None, *arms}
         limits = (self.min_exposures, self.max_exposures)
-        for name in [self.control, *(name for limit in limits if isinstance(limit, Mapping) for name in limit)]:
+        tried = [] if self.experiment is None else [*(self.experiment["arms"] or ()), *self.experiment["rest"]]
+        for name in [self.control, *tried, *(name for limit in limits if isinstance(limit, Mapping) for name in limit)]:
             if name not in known:
                 raise UnknownArm(
                     f"bandit {quoted(bandit)} has no arm {quoted(name)}, which its settings name",
@@ -296,6 +300,7 @@ _CHECKS: dict[Kind, Callable[[str, Any], object]] = {
     "range": _good_range,
     "arm": lambda name, given: good_name("arm", given),
     "limit": _good_limit,
+    "experiment": good_experiment,
 }
 # Settings that mean nothing without one of others.
 _NEEDED = {

@@ -7,7 +7,6 @@ reading ends is decided at the beginning.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rotting._core.validation import whole_number
 from rotting.bandit.core.changes import known_arm
 from rotting.bandit.core.events import NO_ARM, Event, check_event, damaged
+from rotting.bandit.core.experiments import Time, seconds_of
 from rotting.bandit.core.pending import Pending
 from rotting.bandit.errors import BadSettings
 from rotting.bandit.log.filling import Filler
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 PORTION = 10_000  # events
 Decisions = Mapping[int, Event | Pending]  # what tells the identifiers of decisions
-# A time: with a zone, or in UTC; a text is one of ISO 8601.
-Time = datetime.datetime | str
 
 
 class LogRow(NamedTuple):
@@ -84,12 +82,6 @@ class Range:
             raise BadSettings(
                 "is not a time", name=name, value=given, expected="a datetime, or a text such as '2026-01-31 12:00'"
             ) from None
-
-
-def seconds_of(time: Time) -> float:
-    """Return a time as seconds since 1970."""
-    moment = datetime.datetime.fromisoformat(time) if isinstance(time, str) else time
-    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 
 def portions(log: EventLog, wanted: Range) -> Iterator[list[LogRow]]:

@@ -5,6 +5,7 @@ Whoever writes another store finds here all that the contract speaks of.
 
 from rotting.bandit.core.events import Event, Facts, Question
 from rotting.bandit.errors import Contention
+from rotting.bandit.store.addresses import presence
 from rotting.bandit.store.contract import NO_LIMIT, BanditRow, Batch, Condition, Key, Seal, Snapshot, Store
 from rotting.bandit.store.deadlines import Deadline, kept_by
 
@@ -23,4 +24,5 @@ __all__ = [
     "Snapshot",
     "Store",
     "kept_by",
+    "presence",
 ]

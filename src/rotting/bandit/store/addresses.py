@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qs, unquote
 
 from rotting.bandit.errors import BadAddress
 from rotting.bandit.store.contract import Store
 from rotting.errors import MissingExtra, literal
+
+if TYPE_CHECKING:
+    from rotting.bandit.store.hosts import Presence
 
 _KIND = re.compile(r"([A-Za-z][\w.+-]*)://")
 _FILE = re.compile(r"sqlite:///(?P<text>[^?]*)(\?(?P<query>.*))?", re.DOTALL)
@@ -59,6 +62,13 @@ def open_store(text: object) -> Store:
             "PostgreSQL is reached with psycopg, which is not installed", hint="pip install 'rotting[sql]'"
         ) from error
     return PostgresStore(str(text), address)
+
+
+def presence(text: object, address: str) -> Presence:
+    """Return what says that a host is there, which others reach at an address; the place is shared with others."""
+    from rotting.bandit.store.hosts import Presence
+
+    return Presence(f"postgresql://{parse(text).text}", address)
 
 
 def is_shared(text: object) -> bool:

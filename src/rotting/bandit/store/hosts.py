@@ -10,7 +10,6 @@ import contextlib
 import psycopg
 
 from rotting.bandit.errors import StorageError
-from rotting.bandit.store.addresses import parse
 from rotting.bandit.store.deadlines import Deadline
 from rotting.bandit.store.postgres import BoundedConnection, dial
 
@@ -30,7 +29,7 @@ class Presence:
     """That a host is there, reached at an address, as long as it asks for the others every second or so."""
 
     def __init__(self, url: str, address: str):
-        self._url = f"postgresql://{parse(url).text}"
+        self._url = url
         self._address = address
         self._session: BoundedConnection | None = None
 

@@ -55,7 +55,9 @@ rest AS (
 )
 SELECT bandit FROM first;"""
 _APPEND = "EXECUTE rotting_append (%(space)s, %(new)s, %(known)s);"
-_LOCK = """BEGIN; SELECT set_config('lock_timeout', %(milliseconds)s::text, true);
+# A writer that hangs, or whose machine has died, keeps others waiting until its own deadline, not for two hours.
+_LOCK = """BEGIN; SELECT set_config('lock_timeout', %(milliseconds)s::text, true),
+set_config('idle_in_transaction_session_timeout', %(silent)s::text, true);
 SELECT pg_advisory_xact_lock(%(space)s, %(first)s), %(first)s;"""
 _LOCK_OTHERS = """
 SELECT bandit FROM unnest(%(others)s::INTEGER[]) AS bandit WHERE pg_try_advisory_xact_lock(%(space)s, bandit);"""
@@ -190,8 +192,15 @@ class PostgresStore(SqlStore):
     def _lock_and_read(self, questions: Mapping[int, Question], patience: float) -> tuple[Collection[int], Rows]:
         first, *others = questions
         seqs = [NO_LIMIT if asked.after is None else asked.after for asked in questions.values()]
-        milliseconds = max(1, math.ceil(1000 * min(self.deadline.remaining(), patience)))
-        values = {"milliseconds": milliseconds, "space": self._namespace, "first": first, "others": others}
+        remaining = self.deadline.remaining()
+        milliseconds, silent = max(1, math.ceil(1000 * min(remaining, patience))), math.ceil(1000 * (remaining + 1.0))
+        values = {
+            "milliseconds": milliseconds,
+            "silent": silent,
+            "space": self._namespace,
+            "first": first,
+            "others": others,
+        }
         values |= {"bandits": list(questions), "seqs": seqs, "seq": seqs[0]}
         statements = _LOCK + (_LOCK_OTHERS + _FROM_EACH if others else _FROM_ONE)
         try:

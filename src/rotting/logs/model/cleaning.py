@@ -60,7 +60,7 @@ def set_bursts_aside(log: Log) -> tuple[Log, tuple[Burst, ...], bool]:
             bursts += _described(arm, chosen)
             arm = dataclasses.replace(arm, cells=arm.cells.where(~chosen))
         arms.append(arm)
-    return with_arms(log, arms) if bursts else log, tuple(bursts), fades
+    return dataclasses.replace(log, arms=tuple(arms)), tuple(bursts), fades
 
 
 def starts_fade(log: Log, launch: list[Flags]) -> bool:
@@ -111,11 +111,6 @@ def _gain_of_fading(cells: Cells, length: float) -> float:
     stops = np.where(exposure < lengths, first, usual)
     fades = usual + (first - usual) * np.exp(-exposure / lengths)
     return likelihood(fades) - likelihood(stops)
-
-
-def with_arms(log: Log, arms: list[Arm]) -> Log:
-    """Return a log of other cells."""
-    return dataclasses.replace(log, arms=tuple(arms))
 
 
 def _usual_rate(cells: Cells) -> float:
@@ -195,7 +190,7 @@ def cut_off(log: Log, late: LateRewards) -> Log:
     for arm in log.arms:
         early = arm.cells.time < 1 - late.cut
         arms.append(dataclasses.replace(arm, cells=arm.cells.where(early)) if early.sum() > 1 else arm)
-    return with_arms(log, arms)
+    return dataclasses.replace(log, arms=tuple(arms))
 
 
 def delay_share(delay: str | float, seconds: float | None) -> float:

@@ -31,7 +31,6 @@ OWN, LAUNCHES, USERS, NONE = "its own course", "launches", "its users", ""
 # An arm is not called with the others if by itself it rises, or falls, surely, by less than half of what is said of it.
 RISES, CONTRADICTED = 0.5, 0.1
 UNLIKELY = 0.05  # an explanation that is less likely is ruled out
-FLAT = 0.005  # smaller changes are not told
 # Standard errors beyond the threshold: 80 % for the false-discovery rate alone, about 67 % with all that a call takes.
 POWER = 0.84
 
@@ -161,7 +160,7 @@ def _driver(log: Log, panel: Panel, together: Together, worn: bool, testable: Fl
     if together.driver == CANNOT_TELL:
         return CANNOT_TELL, f"the log does not tell the explanations apart ({likely}): {left}"
     change = np.expm1(together.trend) if together.driver == CALENDAR else 0.0
-    name = together.driver + (f", which changes by {change:+.0%} over the log," if abs(change) > FLAT else "")
+    name = together.driver + (f", which changes by {change:+.0%} over the log," if round(change, 2) else "")
     return together.driver, f"{name} explains the log best ({likely}), if {assumption(together)}"
 
 

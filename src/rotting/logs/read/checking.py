@@ -296,11 +296,8 @@ def _settle_missing_rewards(rows: Source, columns: Columns, reading: ReadOptions
 
 def _drop_rows(rows: Source, columns: Columns, duplicates: bool) -> tuple[Source, dict[str, int]]:
     """Leave out the rows that cannot be used, and return how many, by reason."""
-    usable = {"no arm": "arm NOT NULL", "no reward": "reward NOT NULL"}
-    if columns.time is not None:
-        usable["no time"] = "time NOT NULL"
-    if columns.unit is not None:
-        usable["no unit"] = "unit NOT NULL"
+    roles = ("arm", "reward", "time", "unit")
+    usable = {f"no {role}": f"{role} NOT NULL" for role in roles if getattr(columns, role)}
     if columns.aggregated:
         usable["no impressions"] = "impressions > 0"
         # A few rows with more clicks than impressions are mistakes, if the others are counts.

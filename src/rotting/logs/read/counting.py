@@ -85,11 +85,6 @@ class Counted:
     users: WithinUsers | None = None  # users compared with themselves, where exposures are counted per unit
 
     @property
-    def segment(self) -> str | None:
-        """The columns of strata, as one name."""
-        return " and ".join(self.strata) or None
-
-    @property
     def seconds(self) -> float | None:
         """How long the log is, in the unit of its time column."""
         return None if self.first_time is None or self.last_time is None else self.last_time - self.first_time

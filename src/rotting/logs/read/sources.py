@@ -194,8 +194,7 @@ class _Opener:
             try:
                 rows = dataclasses.replace(rows, query=query).stored()
             except duckdb.Error:
-                problem = "is not a table of text, with as many values in every line as in its header"
-                raise LogError(problem, owner=name, hint=NAME_ENCODING) from None
+                raise LogError("has lines that do not fit the header", owner=name, hint=NAME_ENCODING) from None
         found = self.database.execute("SELECT line::INTEGER, csv_line FROM reject_errors ORDER BY 1").fetchall()
         if not found:
             return rows

@@ -93,10 +93,9 @@ def how_sure(diagnosis: Diagnosis) -> Iterator[str]:
             f"This log could have seen an arm lose {100 * diagnosis.detectable_loss:.0f} % of its value over its "
             "exposures (in about 2 of 3 cases); smaller losses may be there and not be seen."
         )
-    elif diagnosis.per_unit:
-        yield "How small a loss per user this log could have seen is not known."
     else:
-        yield "How small a loss this log could have seen is not known, since rewards are not all positive."
+        why = "users are compared with themselves, or rewards are too few, or not all positive"
+        yield f"How small a loss this log could have seen is not known: {why}."
 
 
 def what_to_do(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:

@@ -63,13 +63,12 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         yield f"The last days are not complete yet: the last {how_long} of the log were left out ({late.why})."
     if findings.bursts:
         rewards = sum(burst.rewards for burst in findings.bursts)
-        total = sum(float(arm.cells.total.sum()) for arm in log.arms)
+        total = sum(arm.cells.total.sum() for arm in log.arms)
         arms = sorted({burst.arm for burst in findings.bursts})
-        at_launch = any(burst.first_exposure == 0 for burst in findings.bursts)
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
             f"({rewards / max(total, 1):.0%} of them), in {listed(arms)}: tests, bots, counting errors, or days that "
-            f"were out of the ordinary.{_LAUNCHES if at_launch else ''}"
+            f"were out of the ordinary.{_LAUNCHES if any(each.first_exposure == 0 for each in findings.bursts) else ''}"
         )
     if findings.starts_fade:
         yield (
@@ -174,7 +173,7 @@ def _about_rows(log: Log) -> Iterator[str]:
     if log.backwards:
         yield f"Time goes backwards at {_counted(log.backwards, 'row')}; rows were put in order of time."
     if log.columns.time is None:
-        yield "The log has no time column: its rows were taken to be in order of time."
+        yield "No column of times was used: rows were taken to be in order of time."
     if log.arms_left_out:
         yield (
             f"Left out: {_counted(log.arms_left_out, 'arm')} with {_counted(log.rows_left_out, 'row')} (fewer than "

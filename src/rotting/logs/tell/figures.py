@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rotting.logs.worth.recommending import Recommendation
 
 SHOWN_ARMS, COLUMNS = 12, 2
-LONGEST_NAME = 22
+LONGEST_TITLE = 34  # letters that fit above a panel
 # The axis starts at 0 unless all values are this many times their range away from it.
 FAR_FROM_ZERO = 10
 # Panels share an axis unless one arm is this many times as high as the usual one.
@@ -64,7 +64,9 @@ def _draw_arm(axes: Axes, arm: ArmDiagnosis, finding: str, binary: bool) -> None
     axes.fill_between(x, curve["low"], curve["high"], color=colour, alpha=0.2, linewidth=0)
     if arm.first is not None:  # per unit no curve is behind the numbers
         axes.plot(x, curve["fit"], color=colour, linewidth=2)
-    axes.set_title(f"{plain(_short(arm.arm))}: {finding}", loc="left", fontsize=11, color=colour)
+    axes.set_title(
+        f"{plain(_short(arm.arm, LONGEST_TITLE - len(finding)))}: {finding}", loc="left", fontsize=11, color=colour
+    )
     axes.xaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
     axes.xaxis.set_major_formatter(thousands())
     if binary:
@@ -100,5 +102,5 @@ def _label(policy: str, advice: Recommendation | None) -> str:
     return f"{policy} (advised)" if policy == advice.label else f"{policy}\n(stands for the advice)"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "\u2026"
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else name[:most] + "\u2026"

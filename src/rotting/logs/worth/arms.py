@@ -18,10 +18,10 @@ from rotting.logs.worth.outlook import Draw, wearing_out
 from rotting.logs.worth.recommending import (
     CHANCE,
     KEEP_IT,
+    REST,
     Action,
     Recommendation,
     action_for,
-    action_per_unit,
     chances,
 )
 
@@ -73,10 +73,12 @@ def diagnose_arms(log: Log, findings: Findings, draws: list[Draw], advice: Recom
     level, own = noise_of(findings, last.shape)
     noisy = ((first, level), (last, level + own / 2), (ahead, level + own))
     first, last, ahead = (each * np.exp(noise - noise.var() / 2) for each, noise in noisy)
-    # What is advised compares arms within strata; what an arm is said to be worth holds for its own.
-    own_mix = (np.minimum(drawn * findings.panel.mix, draws[0].highest) for drawn in (first, last, ahead))
     halves = np.array([draw.half_lives() for draw in wearing_out(draws)]).T
-    firsts, lasts, nexts = ([value.shifted(log.offset) for value in estimates(drawn)] for drawn in own_mix)
+    # What is advised compares arms within strata; what an arm is said to be worth holds for its own.
+    firsts, lasts, nexts = (
+        [value.shifted(log.offset) for value in estimates(np.minimum(drawn * findings.panel.mix, draws[0].highest))]
+        for drawn in (first, last, ahead)
+    )
     actions = _actions(findings, first, last, ahead, advice)
     rows = zip(
         log.arms, curves(findings, draws), findings.evidence, firsts, lasts, nexts, halves, actions, recent_means(log),
@@ -131,15 +133,15 @@ def _actions(
     better = first.mean() > ahead.mean(axis=0) * 1.2
     begins, ends = first.mean(axis=0) + log.offset, last.mean(axis=0) + log.offset
     lost = np.divide(begins - ends, begins, out=np.zeros_like(begins), where=begins > 0)
-    going_on = advice is not None and advice.label == KEEP
+    differ, going_on = not (findings.alike or log.per_unit), advice is not None and advice.label == KEEP
     actions = []
     for arm, worn in enumerate(findings.worn.tolist()):
         if not (findings.testable[arm] or worse[arm]):
             actions.append(Action(KEEP_IT, too_little(float(panel.events[arm]), findings)))
-        elif log.per_unit:
-            actions.append(action_per_unit(worn))
+        elif log.per_unit and worn:  # for those who have seen it
+            actions.append(Action(REST, "users tire of it: show each of them something else for a while"))
         else:
-            actions.append(action_for(worn, chance[arm], lost[arm], better[arm], not findings.alike, going_on))
+            actions.append(action_for(worn, chance[arm], lost[arm], better[arm], differ, going_on))
     return actions
 
 

@@ -166,16 +166,8 @@ def action_for(
     if chance >= CHANCE or not differ:
         return Action(KEEP_IT, "nothing speaks against it")
     if going_on:
-        reason = "it is worth less than the others, but showing them in its place is not sure to earn more"
-        return Action(KEEP_IT, reason)
+        return Action(KEEP_IT, "it is worth less than others, but showing those instead is not sure to earn more")
     return Action(RETIRE, "it is worth clearly less than the others, and was from the beginning")
-
-
-def action_per_unit(rotting: bool) -> Action:
-    """Return what to do with an arm that users tire of, or do not: it is not worn for those who have not seen it."""
-    if rotting:
-        return Action(REST, "users tire of it: show each of them something else for a while")
-    return Action(KEEP_IT, "nothing speaks against it")
 
 
 def chances(values: Floats, shown: Floats) -> Floats:

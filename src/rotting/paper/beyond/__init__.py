@@ -7,6 +7,7 @@
 | `identification` | which arm will be best |
 | `levine` | the experiments of Levine and others (2017) |
 | `many_arms` | infinitely many arms |
+| `push`, `push_log` | notifications (Yancey and Settles, 2020); logs of them, made and read |
 | `recovering` | arms that recover (Pike-Burke and Grunewalder, 2019) |
 | `restless` | restless arms |
 """
