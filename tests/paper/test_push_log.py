@@ -139,7 +139,7 @@ def test_a_file_is_judged_by_inverse_propensities(tmp_path):
     [
         ("selected_template", "Z", "cannot be read"),
         ("eligible_templates", ["A", "?"], "cannot be read"),
-        ("history", [{"template": "A", "n_days": None}], "cannot be read"),
+        ("history", [{"template": "A", "n_days": None}], "history without days"),
     ],
 )
 def test_rows_that_cannot_be_read_are_refused(tmp_path, column, value, said):

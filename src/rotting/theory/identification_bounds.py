@@ -20,7 +20,7 @@ def successive_rejects_bound(gaps: Sequence[float], horizon: int, sigma: float =
     K (K - 1) / 2 exp(-(T - K) / (4 sigma^2 l H2)), l = 1/2 + 1/2 + 1/3 + ... + 1/K, H2 = max over i of i / gap_(i)^2
 
     >>> round(successive_rejects_bound([0.3, 0.5], horizon=200), 6)
-    0.003867
+    0.003887
     """
     return _rejects(gaps, horizon, 4 * finite_number("sigma", sigma, above=0) ** 2)
 

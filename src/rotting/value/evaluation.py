@@ -145,10 +145,10 @@ def evaluate(
     Examples
     --------
     >>> import rotting
-    >>> log = rotting.logs.make_log(arms=4, exposures=500, effect="none", spread=0.3, seed=1)
-    >>> found = rotting.evaluate(log, ["UCB1(sigma=0.3)", "Uniform()"], uniform=True)
-    >>> found.policies[0].policy, found.of("Uniform()").next_decision is not None
-    ('UCB1(sigma=0.3)', True)
+    >>> log = rotting.logs.make_log(arms=4, exposures=500, effect="none", pace="steady", seed=1)
+    >>> found = rotting.evaluate(log, ["Uniform()"], uniform=True)
+    >>> [each.policy for each in found.policies], found.of("Uniform()").next_decision is not None
+    (['Uniform()'], True)
     """
     seed, options = checked_seed(seed), ReadOptions(**reading)
     if wears not in (None, *WORLDS):
