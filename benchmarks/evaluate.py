@@ -38,8 +38,10 @@ from value_worlds import (
 import rotting
 from rotting import FEWA, UCB1, BetaThompson, EpsilonGreedy, Uniform
 from rotting._core.files import replacing
-from rotting.value.candidates import Candidate
+from rotting.logs import ReadOptions
+from rotting.value.candidates import Candidate, candidates_of
 from rotting.value.evaluation import found_of
+from rotting.value.logged import read_logged
 from rotting.value.replaying import CALENDAR, EXPOSURES
 
 RESULTS = Path(__file__).with_name("evaluate.json")
@@ -257,19 +259,18 @@ def open_bandit(data: Path) -> dict[str, Any]:
             "random": (logs["bts"], {"it": "Uniform()"}),
         }
         for name, (log, candidates) in asked.items():
-            told = rotting.evaluate(log, candidates, show_progress=False).of("it")
-            clicks = logs[name]["click"]
-            actual = float(clicks.mean())
-            row: dict[str, Any] = {"actual": shown(actual), "clicks": int(clicks.sum())}
-            row |= {"effective rows": round(told.support.effective), "refused": told.refused}
-            for estimator in ("next_decision", "snips", "ips"):
-                estimate = getattr(told, estimator)
-                if estimate is not None:
-                    # The half of the interval that the actual rate lies in, as so many standard errors.
-                    half = estimate.high - estimate.point if actual > estimate.point else estimate.point - estimate.low
-                    both = np.hypot(half / 1.645, np.sqrt(actual * (1 - actual) / len(clicks)))
+            logged = read_logged(log, ReadOptions(), False, lambda step: None)
+            [chosen] = candidates_of(candidates, logged)
+            told = found_of(chosen, logged, (), 0)
+            actual, number = float(logs[name]["click"].mean()), len(logs[name])
+            row: dict[str, Any] = {"actual": shown(actual), "clicks": int(logs[name]["click"].sum())}
+            row |= {"effective rows": round(told.valued.support.effective), "refused": told.valued.refused}
+            if told.valued.next_decision is not None:
+                both = np.sqrt(told.variance + actual * (1 - actual) / number)
+                row["z"] = shown((told.valued.next_decision.point - actual) / both)
+                for estimator in ("next_decision", "snips", "ips"):
+                    estimate = getattr(told.valued, estimator)
                     row[estimator] = [shown(each) for each in (estimate.point, estimate.low, estimate.high)]
-                    row[f"z of {estimator}"] = shown((estimate.point - actual) / both)
             found[f"{campaign}: {name} from the other's log"] = row
             print(campaign, name, row, flush=True)
     return found

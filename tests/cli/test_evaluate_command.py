@@ -41,7 +41,7 @@ def test_policies_are_evaluated(run):
         (["log.csv", "--policy", "Nonsense()"], "'Nonsense' does not exist"),
         (["log.csv", "--policy", "UCB1()", "--wears", "weather"], "--wears 'weather' is not known"),
         (["log.csv", "--policy", "UCB1()", "--probability", "click"], "expected above 0 and at most 1"),
-        (["log.csv", "--policy", "UCB1()", "--probability", "arm"], "holds no numbers"),
+        (["log.csv", "--policy", "UCB1()", "--probability", "arm"], "is empty, or no number"),
         (["log.csv", "--policy", "UCB1()", "--bandit", "hero"], "--bandit 'hero' is not in a database"),
         (["sqlite:///none.db", "--policy", "UCB1()"], "give --bandit"),
         (["sqlite:///none.db", "--policy", "UCB1()", "--bandit", "hero"], "none.db"),

@@ -89,7 +89,7 @@ def test_what_is_no_probability_is_refused_by_row(log, wrong):
 def test_a_missing_probability_is_refused(log):
     bad = log.copy()
     bad.loc[[7, 9], "propensity"] = np.nan
-    with pytest.raises(LogError, match=r"row 8: is empty \(and 1 rows more\)"):
+    with pytest.raises(LogError, match=r"row 8: is empty, or no number \(and 1 rows more\)"):
         evaluate(bad, ["UCB1()"])
 
 

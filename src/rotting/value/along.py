@@ -8,7 +8,7 @@ import numpy as np
 
 from rotting._core.compiling import entry, helper
 from rotting._core.randomness import uniform, word
-from rotting.policies._contract.kernel import Kernel, register, select, update
+from rotting.policies._contract.kernel import Kernel, most_pulled, register, select, update
 from rotting.policies._contract.probable import fill_probabilities
 
 # A prediction of an arm's reward is a running mean that begins at that of all arms, which counts as so many rewards,
@@ -70,7 +70,7 @@ def _probabilities(state, t, out):
         out[arm] = state.shares[arm]
 
 
-register(SharesState, Kernel(_select, _update, _probabilities))
+register(SharesState, Kernel(_select, _update, most_pulled, probabilities=_probabilities))
 
 
 @entry

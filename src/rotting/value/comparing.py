@@ -10,7 +10,7 @@ from rotting.logs import Estimate
 from rotting.logs.arrays import Flags, Floats, Whole
 from rotting.value.weighing import INSIDE, by_cluster
 
-DRAWS = 100_000  # of the largest of correlated deviations
+DRAWS = 20_000  # of the largest of correlated deviations
 _LEAST = 1e-12  # of a standard error against the larger of two, below which they are the same
 
 

@@ -269,7 +269,7 @@ class Search:
 
     def times(self, counts: Counts) -> Floats:
         """Return when the days of a plan are; the log ends at 1."""
-        return 1.0 + (np.arange(len(counts.shown)) + 0.5) / self.grounds.days
+        return np.asarray(1.0 + (np.arange(len(counts.shown)) + 0.5) / self.grounds.days, np.float64)
 
     def learnt(self, counts: Counts, times: Floats, means: Floats) -> Floats:
         """Return what each slice of counts will tell."""

@@ -145,10 +145,10 @@ def evaluate(
     Examples
     --------
     >>> import rotting
-    >>> log = rotting.logs.make_log(arms=4, exposures=500, effect="none", spread=0.3, seed=1)
-    >>> found = rotting.evaluate(log, ["UCB1(sigma=0.3)", "Uniform()"], uniform=True)
-    >>> found.policies[0].policy, found.of("Uniform()").next_decision is not None
-    ('UCB1(sigma=0.3)', True)
+    >>> log = rotting.logs.make_log(arms=4, exposures=500, effect="none", pace="steady", seed=1)
+    >>> found = rotting.evaluate(log, ["Uniform()"], uniform=True)
+    >>> [each.policy for each in found.policies], found.of("Uniform()").next_decision is not None
+    (['Uniform()'], True)
     """
     seed, options = checked_seed(seed), ReadOptions(**reading)
     if wears not in (None, *WORLDS):
@@ -194,10 +194,10 @@ def found_of(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: 
     valued = Valued(
         policy=candidate.label,
         draws=candidate.draws(logged),
-        next_decision=told and told.dr,
+        next_decision=told.dr if told else None,
         refused=refused,
-        snips=told and told.snips,
-        ips=told and told.ips,
+        snips=told.snips if told else None,
+        ips=told.ips if told else None,
         gain=None,
         p_value=None,
         may_be_best=False,

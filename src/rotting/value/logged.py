@@ -122,7 +122,7 @@ def _probability(staged: Staged, options: ReadOptions) -> str:
     wrong = f"{place} IS NULL OR NOT ({place} > 0 AND {place} <= 1)"
     number = staged.rows.count(wrong)
     for row, value in staged.rows.find(f"SELECT place + 1, {place} FROM log WHERE {wrong} ORDER BY place LIMIT 1"):
-        problem = "is empty" if value is None else f"{value:g} is not the probability of an arm that was shown"
+        problem = "is empty, or no number" if value is None else f"{value:g} is not the probability of a shown arm"
         others = f" (and {number - 1:,} rows more)" if number > 1 else ""
         hint = "a row without one cannot be weighed: correct the log, or leave out the time that such rows are from"
         raise LogError(
