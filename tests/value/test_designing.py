@@ -93,7 +93,7 @@ def test_logs_that_cannot_be_asked_are_refused():
 
 
 def test_a_holdout_is_as_long_and_as_small_as_it_may_be():
-    log = make_log(arms=4, exposures=30_000, effect="none", start=0.1, seed=3)
+    log = make_log(arms=4, exposures=30_000, effect="none", start=0.1, pace="steady", seed=3)
     month, week = (holdout(log, gap=0.1, within=days) for days in (28, 10))
     assert month.share < week.share < 0.5
     assert month.price < week.price < week.uniform_price
