@@ -26,6 +26,7 @@ NOT_RUN = {
     "tcp://scheduler": "needs several machines",
     "--device cuda": "needs an NVIDIA GPU: `make test-gpu`",
     "docker ": "needs Docker",
+    "--meet ": "needs several machines and a PostgreSQL: tests/serve/test_hosts.py",
 }
 
 

@@ -14,7 +14,9 @@ from rotting.bandit.log.snapshotting import row_of
 from rotting.bandit.log.stored import StoredLog
 from rotting.bandit.store.contract import Batch
 from rotting.testing import simulator
+from rotting.testing.clients import OPERATIONS
 from rotting.testing.memory import MemoryStore
+from rotting.testing.world import FAULTS
 
 SEEDS = 100
 ENOUGH = 300  # seeds within which a bug is found
@@ -35,7 +37,11 @@ def test_a_seed_replays_exactly_and_much_happens_in_it():
     first, again = (simulator.play(7, simulator.steps_of(7)) for _ in range(2))
     assert first == again
     happened = sum((simulator.fails(seed)[2] for seed in range(20)), first[1])
-    assert {f"{what} at {point}" for what in ("crash", "fail") for point in ("append", "written")} <= set(happened)
+    assert {f"{what} at {point}" for what in FAULTS for point in ("append", "written")} <= set(happened)
+    assert {f"{what} during {doing}" for what in FAULTS for doing in ("open", "decide", "again", "reward")} <= set(
+        happened
+    )
+    assert set(OPERATIONS) | {"unknown", "not written"} <= set(happened)
 
 
 def test_seeds_hold_in_company():

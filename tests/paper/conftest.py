@@ -7,7 +7,8 @@ import pytest
 import xarray
 
 from rotting.paper import reproduce, stationary, ten_arm, theory, two_arm
-from rotting.paper.beyond import boredom, candy_cane, levine, many_arms, recovering, restless
+from rotting.paper.beyond import boredom, candy_cane, levine, many_arms, push, recovering, restless
+from rotting.paper.experiment import final_regrets
 from rotting.theory import decompose, deterministic_lower_bound, largest_decay
 
 RUNS = 12
@@ -117,6 +118,7 @@ def _beyond():
         "levine": _levine(),
         "boredom": {boredom.KEY: genres},
         "recovering": _recovering(),
+        "push": _push(),
         "restless": {name: dataset(articles, [20_000]) for name in restless.PROBLEMS},
         "many-arms": {key: dataset(told, [many_arms.HORIZON]) for key in many_arms.RHOS},
         "candy-cane": {candy_cane.KEY: canes},
@@ -129,6 +131,28 @@ def _recovering():
         made = dataset({label: 500.0 - published.get(label, 100.0) for label in recovering.POLICIES}, [1000])
         made["oracle_reward"] = ("round", [500.0])
         results[name] = made
+    return results
+
+
+def _push():
+    """Return results of running, and beside them those of logs (as "regret"), which the experiment makes itself."""
+    earned = {
+        push.RUNNING: dict(zip(push.PARTS, (900.0, 901.0, 905.0, 912.0, 913.0), strict=True)),
+        push.OTHERS: dict.fromkeys(push.POLICIES, 900.0) | {"RecoveringSoftmax": 910.0},
+    }
+    results = {
+        key: dataset({label: 1000 - value for label, value in each.items()}, [9]) for key, each in earned.items()
+    }
+    for made in results.values():
+        made["oracle_reward"] = ("round", [1000.0])
+    rules = {
+        "uniform": 1295.0,
+        "last template again": 1289.0,
+        "rates": 1296.0,
+        "lifts": 1311.0,
+        "lifts, recency": 1313.0,
+    }
+    results["logged"] = dataset(rules, [9])
     return results
 
 
@@ -169,6 +193,7 @@ def made_up():
 
 
 @pytest.fixture
-def right(made_up):
+def right(made_up, monkeypatch):
     """The same, to be changed."""
+    monkeypatch.setattr(push, "_logged", lambda results: final_regrets(results["logged"]))
     return copy.deepcopy(made_up)

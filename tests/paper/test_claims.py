@@ -148,7 +148,19 @@ def with_levine(name, label, factor):
     return lambda results: multiply(results["levine"][name], label, factor)
 
 
+def with_push(key, label, factor):
+    return lambda results: multiply(results["push"][key], label, factor)
+
+
 FALSE = {
+    "push-lift": (with_push("logged", "lifts", 0.9), "fails"),
+    "push-recency": (with_push("logged", "lifts, recency", 0.9), "fails"),
+    "push-last": (with_push("logged", "last template again", 1.1), "fails"),
+    "push-naive": (with_push("logged", "rates", 1.1), "fails"),
+    "push-lift-running": (with_push("running", "lifts, shrunk", 2), "fails"),
+    "push-shrinkage": (with_push("running", "lifts, shrunk", 2), "fails"),
+    "push-recency-running": (with_push("running", "lifts, shrunk, recency", 2), "fails"),
+    "push-others": (with_push("others", "RecoveringSoftmax", 2), "fails"),
     "levine-values-np": (with_levine("NP", "SWUCB", 1.2), "differs"),
     "levine-values-av": (with_levine("AV", "CTO", 3), "differs"),
     "levine-values-anv": (with_levine("ANV", "D-CTO", 1.2), "differs"),
@@ -280,7 +292,7 @@ def test_greed_is_not_best_where_arms_rise(right, monkeypatch):
     assert verdict_on("proposition-1", right) == "fails"
 
 
-@pytest.mark.parametrize("name", ["levine", "boredom", "recovering", "restless", "many-arms", "candy-cane"])
+@pytest.mark.parametrize("name", ["levine", "boredom", "recovering", "push", "restless", "many-arms", "candy-cane"])
 def test_what_is_beyond_the_paper_is_drawn_and_tabled(right, name):
     """One row per policy at least, and a picture with something in it."""
     experiment = next(each for each in EXPERIMENTS if each.name == name)

@@ -197,3 +197,55 @@ def test_cells_say_so_too():
     assert not player.is_compiled
     cell = Cell(player, PUSH, 150, np.array([150]), range(2), 0)
     assert [each.pulls.sum() for each in play([cell], on=threads(1))] == [150, 150]
+
+
+class NumberState(NamedTuple):
+    pulls: np.ndarray
+    rest: np.ndarray
+    arm: np.ndarray
+
+
+def select_rested(state, t, word):
+    best = 0
+    for arm in range(len(state.rest)):
+        if state.rest[arm] > state.rest[best]:
+            best = arm
+    return best
+
+
+def select_kept(state, t, word):
+    return state.arm[0]
+
+
+def update_kept(state, arm, reward):
+    state.pulls[arm] += 1
+    state.arm[0] = (arm + 1) % len(state.pulls)
+
+
+class Made:
+    def initial_state(self, n_arms):
+        return NumberState(np.zeros(n_arms, np.int64), np.full(n_arms, np.inf), np.zeros(1, np.int64))
+
+
+@dataclass(frozen=True)
+class MostRested(Made, Policy, state=NumberState, select=select_rested, update=update_kept, sees=("rest",)):
+    """The eligible arm that the user has not seen for longest."""
+
+
+@dataclass(frozen=True)
+class Keeper(Made, Policy, state=NumberState, select=select_kept, update=update_kept):
+    """A policy whose state holds numbers of arms."""
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_what_else_is_shown_reaches_policies_that_choose_by_views(check):
+    run = Run(PUSH, seed=0, number=0)
+    for arm in actions(MostRested(), PUSH, check, runs=1)[0].tolist():
+        rest = np.where(run.eligible == 1, run.journal.memory.rest, -1.0)
+        assert rest[arm] == rest.max()
+        run.pull(arm)
+
+
+def test_a_policy_that_cannot_choose_among_some_arms_is_refused():
+    with pytest.raises(KernelError, match=r"Keeper.*depends on the others"):
+        actions(Keeper(), PUSH)

@@ -166,6 +166,23 @@ def test_the_log_is_read_in_pages_and_as_lines(client):
     assert [row["arm"] for row in rows[:3]] == ARMS
 
 
+def test_probabilities_are_filled_in_and_experiments_run(client):
+    made = {"policy": "BetaThompson()", "arms": ["red", "blue"], "reward_range": [0, 1]}
+    assert client.put("/v1/bandits/drawn", json=made).status_code == 201
+    for _ in range(3):
+        for choice in client.post("/v1/bandits/drawn/decisions", json={"n": 2}).json()["decisions"]:
+            client.put(f"/v1/decisions/{choice['id']}/reward", json={"value": 1.0})
+    lines = client.get("/v1/bandits/drawn/events", params={"format": "jsonl", "replays": 50}).text.splitlines()
+    told = [event["probability"] for event in map(json.loads, lines) if event["kind"] == "decided"]
+    assert len(told) == 6
+    assert all(1 / 51 <= probability <= 1.0 for probability in told)
+    assert client.get("/v1/bandits/drawn/events", params={"replays": 50}).status_code == 422
+    experiment = {"until": "2100-01-01", "rest": ["red"], "rest_until": "2099-01-01"}
+    assert client.patch("/v1/bandits/drawn", json={"experiment": experiment}).status_code == 200
+    choice = client.post("/v1/bandits/drawn/decisions", json={}).json()["decisions"][0]
+    assert (choice["arm"], choice["probability"]) == ("blue", 1.0)
+
+
 MISTAKES = [
     ("POST", "/v1/bandits/nobody/decisions", {}, 404, "no bandit 'nobody'"),
     ("POST", "/v1/bandits/hero/decisions", {"n": 0}, 422, "`float` >= 1.0 - at `$.n`"),

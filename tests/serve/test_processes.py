@@ -47,7 +47,8 @@ def test_all_that_one_process_answers_several_do(sqlite):
                 assert (asked.status_code, "'blue'" in asked.json()["detail"]) == (404, True)
                 assert client.post("/v1/bandits/nobody/decisions").status_code == 404
                 page = client.get("/bandits/a%2Fb", headers={"Origin": "https://shop.example"})
-                assert "never tried" in page.text
+                assert "The last decisions" in page.text
+                assert "decided by another server" not in page.text  # whoever answered it
                 assert page.headers.get_list("access-control-allow-origin") == ["https://shop.example"]
                 assert client.get("/bandits/a%2Fb", headers={"If-None-Match": page.headers["etag"]}).status_code in (
                     200,
@@ -154,7 +155,7 @@ def test_requests_and_outcomes_arrive_as_they_were():
 
 
 def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(link, "PATIENCE", -link.GRACE + 0.2)
+    monkeypatch.setattr(link, "SILENCE", 0.2)
 
     async def ask():
         held = []
@@ -166,7 +167,7 @@ def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypa
             await asyncio.sleep(0.01)
         late = asker.exchange("hero", [Decide(1)])
         await asyncio.sleep(0.3)
-        asker.expire()
+        asker.look()
         with pytest.raises(TimedOut) as caught:
             await late
         assert caught.value.may_be_written
@@ -178,6 +179,38 @@ def test_whoever_asks_a_process_that_hangs_or_dies_is_told_so(tmp_path, monkeypa
         with pytest.raises(StorageError, match="has ended"):
             await lost
         assert asker.waiting == 0
+        kept.cancel()
+        server.close()
+
+    asyncio.run(asyncio.wait_for(ask(), 10))
+
+
+class Slow(link.Messages):
+    """Lives, and answers nothing."""
+
+    def connection_made(self, transport):
+        super().connection_made(transport)
+        self.send(link.Hello(b""))
+
+    def got(self, message):
+        if isinstance(message, link.Hello):
+            self.send(message)
+
+
+def test_whoever_asks_a_process_that_takes_long_waits(tmp_path, monkeypatch):
+    monkeypatch.setattr(link, "SILENCE", 0.3)
+
+    async def ask():
+        path, loop = f"{tmp_path}/writer", asyncio.get_running_loop()
+        server = await loop.create_unix_server(Slow, path)
+        asker = link.Link(partial(loop.create_unix_connection, path=path))
+        kept = asyncio.create_task(asker.keep())
+        await asker.answers.wait()
+        answer = asker.exchange("hero", [Decide(1)])
+        for _ in range(20):
+            await asyncio.sleep(0.05)
+            asker.look()
+        assert (answer.done(), asker.lives()) == (False, True)
         kept.cancel()
         server.close()
 

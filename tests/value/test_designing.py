@@ -93,15 +93,16 @@ def test_logs_that_cannot_be_asked_are_refused():
 
 
 def test_a_holdout_is_as_long_and_as_small_as_it_may_be():
-    log = make_log(arms=4, exposures=30_000, effect="none", start=0.1, seed=3)
-    month, week = (holdout(log, gap=0.1, within=days) for days in (28, 7))
+    log = make_log(arms=4, exposures=30_000, effect="none", start=0.1, pace="steady", seed=3)
+    month, week = (holdout(log, gap=0.1, within=days) for days in (28, 10))
     assert month.share < week.share < 0.5
     assert month.price < week.price < week.uniform_price
     assert month.power == pytest.approx(0.9, abs=0.03)
     assert "holdout=" in str(month)
     # As in any textbook: (1.96 + 1.28)^2 p (1 - p) (1 / n + 1 / m) = (gap p)^2.
-    shown = 28 * 4 * 30_000 / 28
+    shown = 28 * len(log) / ((log["timestamp"].max() - log["timestamp"].min()) / pandas.Timedelta(days=1))
     n, m = month.share * shown, (1 - month.share) * shown
-    assert 10.507 * 0.09 * (1 / n + 1 / m) == pytest.approx(0.0001, rel=0.05)
+    rate = log["click"].mean()
+    assert 10.507 * rate * (1 - rate) * (1 / n + 1 / m) == pytest.approx((0.1 * rate) ** 2, rel=0.05)
     with pytest.raises(ValueError, match="within=1 is not enough"):
         holdout(log, gap=0.01, within=1)

@@ -82,7 +82,7 @@ def _is_ours(function: Callable[..., Any]) -> bool:
 def _users_helpers(function: Callable[..., Any], found: list[Any]) -> list[Any]:
     """Return the compiled functions of a user's own that a function calls, directly or not."""
     names = function.__code__.co_names
-    known = [function.__globals__.get(name) for name in names]
+    known: list[Any] = [function.__globals__.get(name) for name in names]
     known += [cell.cell_contents for cell in function.__closure__ or ()]
     known += [getattr(module, name, None) for module in known if isinstance(module, ModuleType) for name in names]
     for each in known:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 from rotting.bandit.core import changes
 from rotting.bandit.core.checking import good_arms, good_name, name_list
 from rotting.bandit.core.events import Event
+from rotting.bandit.core.experiments import Time
 from rotting.bandit.core.requests import (
     All,
     Change,
@@ -29,7 +30,7 @@ from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadAddress, BadSettings, BanditError, CannotCopy, StorageError
 from rotting.bandit.log.compacting import Compaction, compact, delete_bandit
 from rotting.bandit.log.exporting import check_export, write_log
-from rotting.bandit.log.streaming import LogRow, Range, Time, frame, portions
+from rotting.bandit.log.streaming import LogRow, Range, frame, portions
 from rotting.bandit.log.verifying import Verification, verify
 from rotting.bandit.log.warming import WarmSource, import_events, read_warm_start
 from rotting.bandit.metrics import Observer

@@ -47,7 +47,7 @@ def whole_option(option: str, minimum: int, maximum: int | None = None) -> Optio
 
 
 Runs = Annotated[int, typer.Option(**whole_option("--runs", 1, MAX_COUNT), help="Independent runs of each policy.")]
-Seed = Annotated[int, typer.Option(**whole_option("--seed", 0), help="Same seed, same regret.")]
+Seed = Annotated[int, typer.Option(**whole_option("--seed", 0), help="The same seed gives the same result.")]
 Threads = Annotated[
     int | None,
     typer.Option(

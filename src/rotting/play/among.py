@@ -9,7 +9,7 @@ from rotting.errors import KernelError
 from rotting.play.shown import show
 from rotting.policies._contract.agent import Agent
 from rotting.policies._contract.checked import CheckedAgent
-from rotting.problems.kernel import ELIGIBLE
+from rotting.problems.kernel import ELIGIBLE, REST
 
 
 class Among:
@@ -37,6 +37,8 @@ class Among:
         if isinstance(agent, CheckedAgent):
             show(agent.state, memory)
             return agent.select(None if ELIGIBLE in agent.policy.sees else arms)
+        if isinstance(agent, Agent) and REST in agent.policy.sees and REST in memory._fields:
+            agent.see(rest=memory.rest)
         if isinstance(agent, Agent) and arms is not None:
             return agent.select_among(arms, self._key)[0]
         return agent.select()

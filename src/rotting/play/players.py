@@ -18,6 +18,7 @@ from rotting.play.in_python import PlayingAgent, PythonTable
 from rotting.policies import Policy, parse_policy
 from rotting.policies._contract.agent import Agent
 from rotting.policies._contract.checked import CheckedAgent
+from rotting.policies._contract.views import check_views
 from rotting.problems import Problem
 from rotting.problems.kernel import ELIGIBLE
 
@@ -122,7 +123,8 @@ def _player(label: str, policy: object, problem: Problem, horizon: int, check: b
     policy = parse_policy(policy) if isinstance(policy, str) else policy
     if isinstance(policy, Policy):
         informed = policy.informed(problem, horizon)
-        asked = problem.is_limited and ELIGIBLE not in policy.sees
+        if asked := problem.is_limited and ELIGIBLE not in policy.sees:
+            check_views(informed)
         return Player(label or str(policy), repr(informed), informed, check=check, given=policy, asked=asked)
     if isinstance(policy, type) and issubclass(policy, Policy):
         hint = f"did you mean {policy.__name__}()?"

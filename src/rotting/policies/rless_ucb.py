@@ -42,7 +42,7 @@ class RLessUCB(
     ...     arm = agent.select()
     ...     agent.update(arm, [0.5, t / (t + 10.0)][arm])
     >>> agent.pulls
-    array([...])
+    array([ 33, 167])
     """
 
     def triggers(self, n_arms: int) -> np.ndarray:

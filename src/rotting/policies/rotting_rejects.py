@@ -87,7 +87,7 @@ class RottingRejects(
     ...     arm = agent.select()
     ...     agent.update(arm, 0.4 if arm == 0 else 0.8 * (agent.pulls[arm] < 50))
     >>> agent.pulls, agent.recommend()
-    (array([...]), 0)
+    (array([127, 126,  84,  63]), 0)
     """
 
     sigma: float | None = sigma_parameter()

@@ -39,7 +39,7 @@ class UniformLog(NamedTuple):
 def write(problem, memory, choice, noise, log, first):
     """Play as many rounds as there are rows, from round `first` on, and write them down."""
     for row in range(len(log.chosen)):
-        left, arm, t = 0, -1, first + row
+        left, arm, t = np.int64(0), -1, first + row
         for each in range(len(memory.pulls)):
             log.eligible[row, each] = memory.eligible[each] == 1
             log.rest[row, each] = memory.rest[each]

@@ -51,6 +51,8 @@ class Answering(Messages):
             self.close()
         elif self._nonce:
             self._nonce, self.largest = b"", Messages.largest
+        elif isinstance(message, Hello):
+            self.send(message)
         elif isinstance(message, Asked):
             try:
                 answer = self._carrier.exchange(message.bandit, message.unpacked())

@@ -8,7 +8,7 @@ from functools import partial
 from rotting.serve.link import Counted, Link
 from rotting.serve.service import Options, Service
 
-TURN = 0.5  # seconds after which it looks for answers that are late, and tells what it has counted
+TURN = 0.5  # seconds after which it looks whether the other lives, and tells what it has counted
 
 
 class Front(Service):
@@ -29,5 +29,6 @@ class Front(Service):
 
     async def _look_around(self) -> None:
         assert self.link is not None
-        self.link.expire()
-        self.link.send(Counted(self.metrics.process, self.metrics.samples()))
+        self.link.look()
+        if self.link.lives():
+            self.link.send(Counted(self.metrics.process, self.metrics.samples()))

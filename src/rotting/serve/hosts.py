@@ -19,7 +19,7 @@ from rotting.serve.problems import note
 from rotting.serve.together import Answer, Carrier
 
 TURN = 1.0  # seconds between looks at who is there
-LATE = 2.0  # seconds after which a host that does not answer is not asked any more
+LATE = 3.0  # seconds after which a host that says nothing is not asked any more
 
 
 class Hosts:
@@ -45,7 +45,7 @@ class Hosts:
         """Return what will have the outcomes of some requests, once they are durable."""
         owner = self._owners.get(bandit) or self._owner(bandit)
         link, _ = self._links.get(owner, (None, None))
-        return (link if link is not None and link.is_quick(LATE) else self._own).exchange(bandit, requests)
+        return (link if link is not None and link.lives(LATE) else self._own).exchange(bandit, requests)
 
     def _owner(self, bandit: str) -> str:
         def rank(host: str) -> bytes:
@@ -74,7 +74,7 @@ class Hosts:
             self._drop(address)
         self._gone = self._links.keys() - there
         for link, _ in self._links.values():
-            link.expire()
+            link.look()
 
     def _prove(self, nonce: bytes) -> Proof | None:
         """Return a proof that this host knows what the database holds."""

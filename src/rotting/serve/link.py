@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import hmac
 import itertools
-import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
@@ -20,9 +19,9 @@ from rotting.bandit import Choice, Decide, Outcome, Request, Reward, Shown, Stor
 from rotting.errors import NOT_GIVEN, RottingError, shown
 from rotting.serve import errors
 from rotting.serve.metrics import Samples
-from rotting.serve.together import PATIENCE, Answer, check_room
+from rotting.serve.together import Answer, check_room
 
-GRACE = 1.0  # seconds by which an answer may be late
+SILENCE = 11.0  # seconds after which a process that says nothing does not live; the database has ten
 _MODULES = (general, library, errors)
 _KINDS = {name: kind for module in _MODULES for name, kind in vars(module).items() if isinstance(kind, type)}
 _REQUESTS: tuple[type[Any], ...] = (Shown, Reward, Decide)  # by how many fields they have, less one
@@ -51,7 +50,10 @@ class Failure(Struct):
 
 
 class Hello(Struct, array_like=True, tag=6):
-    """Questions are answered: if there is a `nonce`, those of who proves to know what the database holds."""
+    """Whoever says this lives: it is said at the start, and in reply.
+
+    With a `nonce`, questions are answered of who proves to know what the database holds.
+    """
 
     nonce: bytes
 
@@ -199,8 +201,8 @@ class Link(Messages):
         self._numbers = itertools.count()
         self._lost = asyncio.Event()
         self.answers = asyncio.Event()  # whoever is asked
-        # What is asked: until when it may be answered, by what, and how many requests it is.
-        self._asked: dict[int, tuple[float, asyncio.Future[Any], int]] = {}
+        # What is asked: what will have the answer, and how many requests it is.
+        self._asked: dict[int, tuple[asyncio.Future[Any], int]] = {}
 
     async def keep(self) -> None:
         """Connect, and whenever the connection is lost, again."""
@@ -211,6 +213,11 @@ class Link(Messages):
                 await self._lost.wait()
             await asyncio.sleep(0.05)
 
+    def connection_made(self, transport: Any) -> None:
+        """Begin to listen."""
+        super().connection_made(transport)
+        self._heard = time.monotonic()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell all who wait that their answers are lost."""
         super().connection_lost(exc)
@@ -218,30 +225,33 @@ class Link(Messages):
         self.answers.clear()
         self._fail(StorageError("the process that writes has ended"))
 
-    def expire(self) -> None:
-        """Tell those who have waited for too long; then the connection is of no use."""
-        if self._is_late(0.0):
-            self._fail(TimedOut("the process that writes does not answer"), time.monotonic())
+    def data_received(self, data: bytes) -> None:
+        """Take note that somebody lives."""
+        self._heard = time.monotonic()
+        super().data_received(data)
+
+    def lives(self, seconds: float = SILENCE) -> bool:
+        """Say whether anything has been heard for so many seconds."""
+        return self.answers.is_set() and time.monotonic() < self._heard + seconds
+
+    def look(self) -> None:
+        """Ask for a sign of life; without one for long, tell all who wait, and connect again."""
+        if self._transport is None or time.monotonic() > self._heard + SILENCE:
+            self._fail(TimedOut("the process that writes does not answer"))
             self.close()
+        elif self.answers.is_set():
+            self.send(Hello(b""))
 
-    def _is_late(self, by: float) -> bool:
-        until = next((until for until, *_ in self._asked.values()), math.inf)
-        return until < time.monotonic() + by
-
-    def is_quick(self, seconds: float) -> bool:
-        """Say whether questions are answered, within so many seconds."""
-        return self.answers.is_set() and not self._is_late(PATIENCE + GRACE - seconds)
-
-    def _fail(self, error: StorageError, before: float = math.inf) -> None:
+    def _fail(self, error: StorageError) -> None:
         error.may_be_written = True
-        for number in [number for number, (until, *_) in self._asked.items() if until < before]:
+        for number in list(self._asked):
             self._tell(number, error)
 
     def _ask(self, message: Any, size: int) -> asyncio.Future[Any]:
         if self._transport is None:
             raise StorageError("the process that writes starts again")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._asked[message.number] = time.monotonic() + PATIENCE + GRACE, answer, size
+        self._asked[message.number] = answer, size
         self.waiting += size
         self.send(message)
         return answer
@@ -274,7 +284,7 @@ class Link(Messages):
             self._tell(message.number, _outcomes(message))
 
     def _tell(self, number: int, found: Any) -> None:
-        _, answer, size = self._asked.pop(number, (0.0, None, 0))
+        answer, size = self._asked.pop(number, (None, 0))
         self.waiting -= size
         if answer is not None and not answer.done():
             answer.set_exception(found) if isinstance(found, Exception) else answer.set_result(found)

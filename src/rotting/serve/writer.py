@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 WARMED_BANDITS = 100  # opened and compiled before the first request
 REMEMBERED_REASONS = 50  # of the last decisions of a bandit, which the log does not hold
-CONNECTIONS = 4  # to a database that is shared with others: while one waits for them, the others go on
+CONNECTIONS = 4  # to a database where others write the same bandits: while one waits for them, the others go on
 
 
 class Writer(Service):
@@ -56,7 +56,7 @@ class Writer(Service):
     async def start(self) -> None:
         """Compile what the first requests need, too."""
         await super().start()
-        connections = CONNECTIONS if is_shared(self.options.url) else 1
+        connections = CONNECTIONS if is_shared(self.options.url) and not self.options.meet else 1
         self.bandits = Bandits(self.options.url, connections, lambda bandit: bandit.observe(self._note))
         self.carrier = self.together = Together(self.bandits, self._remember)
         await self.in_thread(lambda: non_increasing_fit([1.0]))  # imports what the first page would wait for

@@ -86,8 +86,9 @@ def simulate(
         "cpu", or "cuda" for an NVIDIA GPU (needs `rotting[cuda]`), which plays compiled policies only: see docs/gpu.md.
     trace
         What to keep besides: "actions" (`actions[policy, run, t]`, the arm of each round), "rewards" (`rewards[policy,
-        run, t]`, what its pull paid), "pulls" (`pulls_over_time[policy, run, round, arm]`). The first two take 4 and 8
-        bytes per round of each run.
+        run, t]`, what its pull paid), "pulls" (`pulls_over_time[policy, run, round, arm]`), "recommended"
+        (`recommended[policy, run, round]`, the arm to stay with). The first two take 4 and 8 bytes per round of each
+        run.
     delay
         How many rounds later than usual a reward is learnt: a whole number, or
         `rotting.simulation.GeometricDelay(mean)` for one that is drawn for each pull, as a function of (seed, run, arm,

@@ -6,7 +6,7 @@ import dataclasses
 import random
 from pathlib import Path
 
-from rotting.bandit import Bandit
+from rotting.bandit import Bandit, BanditError, CompactedDecision
 from rotting.policies import EffFEWA, EpsilonGreedy
 from rotting.testing.promises import LARGEST_BATCH, Acknowledged
 
@@ -16,7 +16,8 @@ LATEST = 10  # keys from which one is chosen to be given again
 OPERATIONS = {
     "decide": 40,
     "again": 16,
-    "reward": 26,
+    "reward": 20,
+    "rewards": 6,
     "shown": 6,
     "arms": 3,
     "settings": 2,
@@ -56,9 +57,26 @@ class Client:
 
     def reward(self) -> None:
         """Give the reward of some decision, perhaps for the second time."""
-        if self.known.decisions:
-            decision, value = self.dice.choice(list(self.known.decisions)), self.dice.random()
-            self.known.reward(self.bandit, decision, value, self.timeout)
+        for decision, value in self._rewards(1):
+            try:
+                outcome: bool | BanditError = self.bandit.reward(decision, value, timeout=self.timeout)
+            except CompactedDecision as error:
+                outcome = error
+            self.known.rewarded(self.bandit, decision, outcome)
+
+    def rewards(self) -> None:
+        """Give several rewards in one transaction: those that can be logged are."""
+        given = self._rewards(LARGEST_BATCH)
+        outcomes = self.bandit.reward_many(given, partial=True, timeout=self.timeout)
+        refused = [isinstance(outcome, BanditError) for outcome in outcomes]
+        for _, (decision, _), outcome in sorted(zip(refused, given, outcomes, strict=True), key=lambda each: each[0]):
+            self.known.rewarded(self.bandit, decision, outcome)  # raises the first error, which comes last
+
+    def _rewards(self, number: int) -> list[tuple[str, float]]:
+        """Return so many decisions and their rewards: the same ones, however often they are given."""
+        known = list(self.known.decisions)
+        some = [self.dice.choice(known) for _ in range(number) if known]
+        return [(each, self.known.given.setdefault(each, self.dice.random())) for each in some]
 
     def shown(self) -> None:
         """Say that a decision was shown."""

@@ -63,20 +63,17 @@ class Acknowledged:
             raise BrokenPromiseError(f"{ids} were given to somebody else, too")
         self.decisions |= {choice.id: choice.arm for choice in choices}
 
-    def reward(self, bandit: Bandit, decision: str, value: float, timeout: float) -> None:
-        """Give a reward: it is new once, and known as long as the log keeps the decision."""
-        value = self.given.setdefault(decision, value)
-        try:
-            is_new = bandit.reward(decision, value, timeout=timeout)
-        except CompactedDecision:
-            if self.is_kept(bandit, decision):
-                raise BrokenPromiseError(f"{decision} has been compacted, it is said, and it has not") from None
-            raise
-        if is_new and decision in self.fresh and not is_doubtful(bandit):
+    def rewarded(self, bandit: Bandit, decision: str, outcome: bool | BanditError) -> None:
+        """Take note of a reward that was given: it is new once, and known as long as the log keeps the decision."""
+        if isinstance(outcome, CompactedDecision) and self.is_kept(bandit, decision):
+            raise BrokenPromiseError(f"{decision} has been compacted, it is said, and it has not")
+        if isinstance(outcome, BanditError):
+            raise outcome
+        if outcome and decision in self.fresh and not is_doubtful(bandit):
             raise BrokenPromiseError(f"the reward of {decision} was new twice")
-        if is_new:
+        if outcome:
             self.fresh.add(decision)
-        self.rewards[decision], self.sealed[decision] = value, bandit._state.sealed
+        self.rewards[decision], self.sealed[decision] = self.given[decision], bandit._state.sealed
 
     def is_kept(self, bandit: Bandit, decision: str) -> bool:
         """Say whether the log still knows of a decision, and of its reward."""

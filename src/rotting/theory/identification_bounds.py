@@ -20,7 +20,7 @@ def successive_rejects_bound(gaps: Sequence[float], horizon: int, sigma: float =
     K (K - 1) / 2 exp(-(T - K) / (4 sigma^2 l H2)), l = 1/2 + 1/2 + 1/3 + ... + 1/K, H2 = max over i of i / gap_(i)^2
 
     >>> round(successive_rejects_bound([0.3, 0.5], horizon=200), 6)
-    0.003867
+    0.003887
     """
     return _rejects(gaps, horizon, 4 * finite_number("sigma", sigma, above=0) ** 2)
 
@@ -77,7 +77,7 @@ def rucbe_exploration(
     window, power = finite_number("share", share, above=0, below=0.5), finite_number("beta", beta, above=1)
     total = float(np.sum(_checked(gaps) ** (-2 / 3)))
     reach = math.sqrt(rounds / total) if power >= 1.5 else rounds ** (power - 1) / total**power
-    return window**3 / (4 * scale**2) * max(reach - (1 - 2 * window) ** -power, 0.0) ** 2
+    return float(window**3 / (4 * scale**2) * max(reach - (1 - 2 * window) ** -power, 0.0) ** 2)
 
 
 def hardness(gaps: Sequence[float]) -> float:

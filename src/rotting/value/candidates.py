@@ -43,6 +43,7 @@ class Candidate:
     def state(self, n_arms: int, pulls: int) -> Any:
         """Return a first state with room for so many pulls."""
         if self.policy is None:
+            assert self.shares is not None
             return SharesState(np.zeros(n_arms, np.int64), self.shares)
         return self.policy.reserve(fresh_state(self.policy, n_arms), pulls)
 
@@ -114,4 +115,4 @@ def _shares(given: Mapping[str, float], logged: Logged) -> Floats:
         shares[arm_number(logged, str(name))] = share
     if abs(float(shares.sum()) - 1) > _ROUNDING:
         raise BadValue("are not shares of one whole", name="shares", value=float(shares.sum()), expected="a sum of 1")
-    return shares / shares.sum()
+    return np.asarray(shares / shares.sum())

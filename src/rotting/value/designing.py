@@ -269,7 +269,7 @@ class Search:
 
     def times(self, counts: Counts) -> Floats:
         """Return when the days of a plan are; the log ends at 1."""
-        return 1.0 + (np.arange(len(counts.shown)) + 0.5) / self.grounds.days
+        return np.asarray(1.0 + (np.arange(len(counts.shown)) + 0.5) / self.grounds.days, np.float64)
 
     def learnt(self, counts: Counts, times: Floats, means: Floats) -> Floats:
         """Return what each slice of counts will tell."""
@@ -287,8 +287,9 @@ class Search:
         """Return how often the experiment tells the cause, in simulations of it."""
         counts, fit, right = self.counts(self.plan(schedule)), self.fits[cause], 0
         times = np.concatenate([self.grounds.counts.times, self.times(counts)])
-        for _ in range(SIMULATIONS):
-            drawn = dataclasses.replace(fit, falls=fit.falls + fit.error * random.standard_normal())
+        for number in range(SIMULATIONS):
+            levels, falls = fit.draws[number % len(fit.draws)]
+            drawn = dataclasses.replace(fit, levels=levels, falls=falls)
             means = self.means(counts, cause, drawn)
             spread = np.sqrt(self.grounds.excess * counts.shown * self.grounds.variance(means))
             earned = random.normal(counts.shown * means, spread)
@@ -296,26 +297,32 @@ class Search:
             right += separated(self.grounds, both, times, self.fits[EXPOSURE]).verdict == cause
         return right / SIMULATIONS
 
-    def price(self, plan: Floats) -> Price:
-        """Return what a plan gives up."""
-        return Price(*(self.best(len(plan), cause) - self.earned(plan, cause) for cause in CAUSES))
+    def price(self, plan: Floats, draws: bool = False) -> Price:
+        """Return what a plan gives up: by the likeliest values, or on average over draws of them."""
+        given_up = []
+        for cause in CAUSES:
+            fit = self.fits[cause]
+            values = fit.draws if draws else np.stack([fit.levels, fit.falls])[None]
+            given_up.append(self.best(len(plan), cause, values) - self.earned(plan, cause, values))
+        return Price(*given_up)
 
-    def earned(self, plan: Floats, cause: str) -> float:
-        """Return what a plan earns, under a cause."""
+    def earned(self, plan: Floats, cause: str, draws: Floats) -> float:
+        """Return what a plan earns, under a cause; the mean over draws of levels and falls."""
         counts = self.counts(plan)
-        return float((counts.shown * self.means(counts, cause)).sum())
+        fits = (dataclasses.replace(self.fits[cause], levels=levels, falls=falls) for levels, falls in draws)
+        return float(np.mean([(counts.shown * self.means(counts, cause, fit)).sum() for fit in fits]))
 
-    def best(self, days: int, cause: str) -> float:
-        """Return what the arm that is best at each moment earns."""
-        shown, fit, total = self.begun.astype(float), self.fits[cause], 0.0
-        chunk = self.grounds.daily / CHUNKS
+    def best(self, days: int, cause: str, draws: Floats) -> float:
+        """Return what the arm that is best at each moment earns; the mean over draws."""
+        levels, falls, every = draws[:, 0], draws[:, 1], np.arange(len(draws))
+        shown, total, chunk = np.tile(self.begun, (len(draws), 1)), 0.0, self.grounds.daily / CHUNKS
         for step in range(days * CHUNKS):
             time = 1.0 + (step + 0.5) / CHUNKS / self.grounds.days
             along = (shown + chunk / 2) / self.grounds.unit if cause == EXPOSURE else time
-            worth = self.grounds.bounded(np.exp(fit.levels - fit.falls * along))
-            arm = int(worth.argmax())
-            total += chunk * float(worth[arm])
-            shown[arm] += chunk
+            worth = self.grounds.bounded(np.exp(levels - falls * along))
+            arms = worth.argmax(axis=1)
+            total += chunk * float(worth[every, arms].mean())
+            shown[every, arms] += chunk
         return total
 
     def uniform(self) -> tuple[int, Price] | tuple[None, None]:
@@ -323,12 +330,12 @@ class Search:
         longest = self.plan(Schedule((), 0, LONGEST))
         enough = np.all([self.separation(longest, cause) >= self.needed for cause in CAUSES], axis=0)
         days = int(enough.argmax()) + 1
-        return (days, self.price(longest[:days])) if enough.any() else (None, None)
+        return (days, self.price(longest[:days], draws=True)) if enough.any() else (None, None)
 
     def described(self, schedule: Schedule, power: dict[str, float]) -> Design:
         """Return the design in words and numbers."""
         plan, names, uniform = self.plan(schedule), self.grounds.names, self.uniform()
-        earned = sum(self.earned(plan, cause) for cause in CAUSES) / 2
+        earned = sum(self.earned(plan, cause, self.fits[cause].draws) for cause in CAUSES) / 2
         rest = tuple(names[arm] for arm in schedule.rest)
         return Design(
             rest,
@@ -337,7 +344,7 @@ class Search:
             schedule.days,
             self.grounds.daily,
             power,
-            self.price(plan),
+            self.price(plan, draws=True),
             earned,
             *uniform,
         )

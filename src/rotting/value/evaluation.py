@@ -194,10 +194,10 @@ def found_of(candidate: Candidate, logged: Logged, worlds: Sequence[str], seed: 
     valued = Valued(
         policy=candidate.label,
         draws=candidate.draws(logged),
-        next_decision=told and told.dr,
+        next_decision=told.dr if told else None,
         refused=refused,
-        snips=told and told.snips,
-        ips=told and told.ips,
+        snips=told.snips if told else None,
+        ips=told.ips if told else None,
         gain=None,
         p_value=None,
         may_be_best=False,

@@ -72,9 +72,12 @@ def holdout(
     read = read_log(log, ReadOptions(**reading))  # type: ignore[arg-type]
     if not read.seconds:
         raise LogError("has no times, so nobody can say how many exposures a day has", hint="name the column of {time}")
-    shown = sum(float(arm.cells.count.sum()) for arm in read.arms)
-    mean = sum(float(arm.cells.total.sum()) for arm in read.arms) / shown + read.offset
-    daily, sigma = shown * _DAY / read.seconds, sigma_of(read)
+    counts, totals = (np.array([getattr(arm.cells, kind).sum() for arm in read.arms]) for kind in ("count", "total"))
+    shown, earned = float(counts.sum()), float(totals.sum())
+    mean, daily = earned / shown + read.offset, shown * _DAY / read.seconds
+    # Whoever is shown any arm is paid by arms that differ: that is a part of the variance, too.
+    between = float(counts @ (totals / counts - earned / shown) ** 2) / shown
+    sigma = math.sqrt(sigma_of(read) ** 2 + between)
     if not mean > 0.0:
         raise LogError(f"earns {mean:.3g} per exposure, of which no share is a gain", hint="give rewards above 0")
     needed = ((SURE + float(ndtri(power))) * sigma / (gap * mean)) ** 2

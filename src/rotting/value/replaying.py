@@ -130,7 +130,8 @@ def _tapes(candidate: Candidate, logged: Logged, seed: int) -> Game:
     def another(random: np.random.Generator | None) -> Floats:
         if random is None:
             return tape
-        return tape[np.concatenate([begin + near(int(n), random) for begin, n in zip(first, counts, strict=False)])]
+        places = [begin + near(int(n), random) for begin, n in zip(first, counts, strict=False)]
+        return np.asarray(tape[np.concatenate(places)])
 
     def play(tape: Floats, which: int) -> tuple[int, Floats]:
         state, key = candidate.state(n_arms, len(played.arms)), stream_key(seed, CHOICES, which)

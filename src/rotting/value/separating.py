@@ -20,7 +20,7 @@ from rotting.logs.read.reading import Log
 EXPOSURE, TIME, UNCLEAR = "exposure", "time", "unclear"
 ODDS = 19.0  # of one cause over the other, for a verdict
 LEAST_SPEEDS = 0.2  # how much falls of arms differ at least, as a share of them
-_STEPS = 7
+_STEPS, DRAWS = 7, 50
 _LOOSE = 1e-2  # how little is known before of what all arms share: a standard deviation of 10
 _DAY = 86_400.0
 
@@ -60,12 +60,12 @@ class Grounds:
     @property
     def unit(self) -> float:
         """The exposures by which falls are counted: those of a typical arm."""
-        return self.counts.shown.sum() / len(self.names)
+        return float(self.counts.shown.sum()) / len(self.names)
 
     @property
     def daily(self) -> float:
         """Exposures of all arms in a day."""
-        return self.counts.shown.sum() / self.days
+        return float(self.counts.shown.sum()) / self.days
 
     def bounded(self, means: Floats) -> Floats:
         """Return means that rewards can have."""
@@ -99,7 +99,7 @@ def counts_of(log: Log) -> Counts:
     place = np.minimum((cells.time * SLICES).astype(np.int64), SLICES - 1) * len(log.arms) + arm
 
     def sums(values: Floats) -> Floats:
-        return np.bincount(place, values, SLICES * len(log.arms)).reshape(SLICES, -1)
+        return np.bincount(place, values, SLICES * len(log.arms)).astype(float).reshape(SLICES, -1)
 
     shown = sums(cells.count)
     before = sums(cells.count * cells.exposure) / np.maximum(shown, 1.0)
@@ -116,6 +116,7 @@ class Fitted:
     error: float  # its standard error
     speeds: float  # the standard deviation of `falls` between arms
     means: Floats
+    draws: Floats  # of what is as likely, given the log: [draw, levels or falls, arm]
 
 
 def fitted(grounds: Grounds, along_time: bool) -> Fitted:
@@ -130,7 +131,10 @@ def fitted(grounds: Grounds, along_time: bool) -> Fitted:
     speed = _spread(raw.slopes, raw.covariance[arms:-1, arms:-1], LEAST_SPEEDS * abs(raw.fall + raw.slopes.mean()))
     found = _solved(grounds, counts, -along, -along, np.array([level, speed]) ** -2.0, free=False)
     error = float(np.sqrt(found.covariance[-1, -1]))
-    return Fitted(found.levels, found.fall + found.slopes, found.fall, error, speed, found.means)
+    middle = np.concatenate([found.levels, found.slopes, [found.fall]])
+    drawn = np.random.default_rng(0).multivariate_normal(middle, found.covariance, DRAWS, method="cholesky")
+    draws = np.stack([drawn[:, :arms], drawn[:, arms:-1] + drawn[:, -1:]], axis=1)
+    return Fitted(found.levels, found.fall + found.slopes, found.fall, error, speed, found.means, draws)
 
 
 def _spread(values: Floats, covariance: Floats, least: float) -> float:
@@ -190,14 +194,14 @@ def free_information(weight: Floats, own: Floats, common: Floats) -> Floats:
     columns = columns_of(own, common)
     crossed = np.einsum("sk,skc->sc", weight, columns)
     whole = np.einsum("sk,skc,skd->scd", weight, columns, columns, optimize=True)
-    return whole - crossed[:, :, None] * crossed[:, None, :] / (weight.sum(axis=1)[:, None, None] + _LOOSE)
+    return np.asarray(whole - crossed[:, :, None] * crossed[:, None, :] / (weight.sum(axis=1)[:, None, None] + _LOOSE))
 
 
 def error_of(information: Floats, speeds: float) -> Floats:
     """Return the standard error of the fall, from what is known: of one matrix or of many."""
     arms = information.shape[-1] // 2
     prior = np.concatenate([np.full(arms, _LOOSE), np.full(arms, speeds**-2.0), [_LOOSE]])
-    return np.sqrt(np.linalg.inv(information + np.diag(prior))[..., -1, -1])
+    return np.asarray(np.sqrt(np.linalg.inv(information + np.diag(prior))[..., -1, -1]))
 
 
 @dataclasses.dataclass(frozen=True)

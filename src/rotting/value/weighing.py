@@ -70,7 +70,7 @@ def effective(weights: Floats) -> float:
 
 def by_cluster(values: Floats, clusters: Whole | None) -> Floats:
     """Return the sums over clusters; the values themselves where there are none."""
-    return values if clusters is None else np.bincount(clusters, values)
+    return values if clusters is None else np.bincount(clusters, values).astype(np.float64)
 
 
 def scatter(terms: Floats, clusters: Whole | None = None) -> tuple[float, float, float]:

@@ -293,3 +293,9 @@ def test_a_file_in_doubt_is_not_read_by_the_mark_of_another(tmp_path):
 def test_odd_ends_of_lines_are_an_error_of_one_line(tmp_path):
     with pytest.raises(LogError, match="ordinary line ends"):
         read(tmp_path, "log.csv", text().replace("\n", "\r"))
+
+
+def test_names_of_groups_of_columns_above_the_header_are_skipped(tmp_path):
+    log = read(tmp_path, "log.csv", ",Results,\n" + text())
+    assert sums_of(log) == sums_of(read(tmp_path, "plain.csv", text()))
+    assert "Lines above the header were skipped: 1." in log.notes

@@ -17,6 +17,7 @@ from typing import Any
 
 from rotting.bandit.commit import Commits
 from rotting.bandit.core.events import NO_ARM, Event
+from rotting.bandit.core.experiments import Time
 from rotting.bandit.core.pending import Pending, PendingDecisions
 from rotting.bandit.core.requests import Change
 from rotting.bandit.core.seals import Seal
@@ -25,7 +26,7 @@ from rotting.bandit.errors import BadSettings, BanditError, StorageError
 from rotting.bandit.log.event_log import EventLog
 from rotting.bandit.log.exporting import check_export, write_log
 from rotting.bandit.log.stored import StoredLog, checksum
-from rotting.bandit.log.streaming import Range, Time, bounds, portions
+from rotting.bandit.log.streaming import Range, bounds, portions
 from rotting.bandit.log.verifying import Progress, Replay, replayed
 from rotting.bandit.opening import look_for, unknown
 from rotting.bandit.store import contract

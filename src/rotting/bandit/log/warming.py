@@ -19,9 +19,10 @@ from rotting._core.frames import rows_of
 from rotting.bandit.core.changes import known_arm
 from rotting.bandit.core.checking import good_name, good_reward
 from rotting.bandit.core.events import LATEST_TIME, NO_ARM, Event
+from rotting.bandit.core.experiments import seconds_of
 from rotting.bandit.core.state import BanditState
 from rotting.bandit.errors import BadSettings, BanditError
-from rotting.bandit.log.streaming import Range, portions, seconds_of
+from rotting.bandit.log.streaming import Range, portions
 from rotting.errors import quoted
 
 if TYPE_CHECKING:

@@ -66,8 +66,8 @@ def in_utf8(path: Path, encoding: str | None, folder: Path, name: str) -> Path:
 def layout(path: Path) -> tuple[str, int, Sequence[str]]:
     """Return what stands between the values of a table, how many lines lie above its header, and the header.
 
-    Ad platforms write a title and dates above the header. Such lines have fewer values than the table, and the header
-    has as many, none of which is a number or empty.
+    Ad platforms write a title and dates above the header, or the names of groups of columns. Such lines have fewer
+    values than the table, and the header has as many, none of which is a number or empty.
     """
     with open_bytes(path) as file:
         raw = itertools.islice(iter(lambda: file.readline(LONGEST_LINE), b""), LINES)
@@ -85,7 +85,7 @@ def layout(path: Path) -> tuple[str, int, Sequence[str]]:
 
     best = max(SEPARATORS, key=fit)
     width = fit(best)[1]
-    above = next((number for number, row in enumerate(rows[best]) if len(row) >= width), 0)
+    above = next((number for number, row in enumerate(rows[best]) if len(row) >= width and all(row)), 0)
     header = [text.strip() for text in rows[best][above]]
     if len(header) != width or any(not text or text[0].isdigit() for text in header):
         above = 0

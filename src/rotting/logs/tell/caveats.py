@@ -65,11 +65,10 @@ def _about_cleaning(log: Log, findings: Findings) -> Iterator[str]:
         rewards = sum(burst.rewards for burst in findings.bursts)
         total = sum(arm.cells.total.sum() for arm in log.arms)
         arms = sorted({burst.arm for burst in findings.bursts})
-        at_launch = any(burst.first_exposure == 0 for burst in findings.bursts)
         yield (
             f"Suspicious bursts were set aside: {len(findings.bursts):,} runs of {rewards:,.0f} rewards in all "
             f"({rewards / max(total, 1):.0%} of them), in {listed(arms)}: tests, bots, counting errors, or days that "
-            f"were out of the ordinary.{_LAUNCHES if at_launch else ''}"
+            f"were out of the ordinary.{_LAUNCHES if any(each.first_exposure == 0 for each in findings.bursts) else ''}"
         )
     if findings.starts_fade:
         yield (

@@ -32,7 +32,7 @@ ARM_COLUMNS = (
     "next 1000",
     "note",
 )
-ARM_NUMBERS = ("exposures", "p", "half-life", "first value", "last value", "next 1000")
+ARM_NUMBERS = ARM_COLUMNS[3:-1]
 PERIOD_COLUMNS = ("arm", "exposures before", "mean before", "exposures after", "mean after", "change")
 # A click on the head of a column sorts by it, once more the other way round. Nothing comes from elsewhere.
 SORTING = """<script>
@@ -159,9 +159,8 @@ def half_life_text(arm: ArmDiagnosis) -> str:
         return ""
     if arm.half_life is None:
         return "cannot tell" if arm.half_life_low is None else f"at least {rounded(arm.half_life_low)}"
-    assert arm.half_life_low is not None
     high = "more" if arm.half_life_high is None else rounded(arm.half_life_high)
-    return f"{rounded(arm.half_life)} ({rounded(arm.half_life_low)} to {high})"
+    return f"{rounded(arm.half_life)} ({rounded(arm.half_life_low or 0.0)} to {high})"
 
 
 def _value_format(diagnosis: Diagnosis) -> Callable[[float], str]:

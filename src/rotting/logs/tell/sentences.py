@@ -87,7 +87,8 @@ def _finding(verdict: str, arms: Sequence[ArmDiagnosis], findings: Findings) -> 
     together = [arm for arm in rotting if arm.evidence == LAUNCHES]
     told = []
     if alone:
-        told.append(f"{_share(len(alone), len(arms))} beside others that share the calendar{_speed(alone, 'their')}")
+        wear = f"{len(alone)} of {len(arms)} arms wear{'s' if len(alone) == 1 else ''} out"
+        told.append(f"{wear} beside others that share the calendar{_speed(alone, 'their')}")
     if together:
         cause = {EXPOSURE: " along their exposures", AGE: " with their age"}.get(findings.driver, "")
         others = "other items" if alone else "Items"
@@ -116,10 +117,6 @@ def finding_of(arm: ArmDiagnosis, verdict: str) -> str:
     if not arm.enough:
         return "too little to say"
     return verdict if verdict in (FALLS_WITH_CALENDAR, FALLS_TOGETHER) else "no wear-out seen"
-
-
-def _share(rotting: int, arms: int) -> str:
-    return f"{rotting} of {arms} arms wears out" if rotting == 1 else f"{rotting} of {arms} arms wear out"
 
 
 def _speed(rotting: Sequence[ArmDiagnosis], their: str) -> str:
@@ -182,7 +179,7 @@ def rivals(findings: Findings) -> Iterator[str]:
         yield (
             "Evidence of their own: arms are compared with others that share the calendar. A change of "
             f"{causes} that grows with an arm's exposures looks the same: it would have to take away "
-            f"{_lost(float(np.median(lost)))} of its rewards (at least {_lost(float(np.median(least)))}) from its "
+            f"{-np.expm1(-np.median(lost)):.0%} of its rewards (at least {-np.expm1(-np.median(least)):.0%}) from its "
             "first exposure to its last."
         )
     if LAUNCHES in findings.evidence:
@@ -208,7 +205,3 @@ def _of_launches(findings: Findings) -> Iterator[str]:
         f"{np.expm1(together.level_spread):.0%}, whenever they were launched. A randomised experiment, or resting an "
         "arm for a week, would tell."
     )
-
-
-def _lost(logarithm: float) -> str:
-    return f"{-np.expm1(-logarithm):.0%}"

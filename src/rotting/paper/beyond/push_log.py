@@ -45,7 +45,7 @@ class Rule(NamedTuple):
 _NONE = RecoveringSoftmax()
 # Their Table 6 has "uniform", "templates", "templates and languages" and "recency", with the best arm instead of the
 # softmax and without a prior. What is naive is ours.
-_BEST = {"tau": 1e-9, "prior": 0.0}
+_BEST: dict[str, Any] = {"tau": 1e-9, "prior": 0.0}
 RULES = {
     "uniform": Rule(None),
     "last template again": Rule(None, again=True),
@@ -153,35 +153,52 @@ def read(path: Path) -> Iterator[Part]:
 
 def _part(batch: pyarrow.RecordBatch, name: str) -> Part:
     """Return rows as arrays."""
-    codes = {template: code for code, template in enumerate(TEMPLATES)}
-    column = {each: batch.column(each).to_pylist() for each in COLUMNS}
-    count = batch.num_rows
-    eligible, rest = np.zeros((count, len(codes)), bool), np.full((count, len(codes)), np.inf, np.float32)
-    try:
-        for row, (given, history) in enumerate(zip(column[COLUMNS[2]], column[COLUMNS[3]], strict=True)):
-            eligible[row, [codes[each] for each in _listed(given)]] = True
-            for seen in _listed(history):
-                template, days = seen.values() if isinstance(seen, dict) else seen
-                rest[row, codes[template]] = min(rest[row, codes[template]], days)
-        chosen = np.array([codes[each] for each in column[COLUMNS[4]]], np.int64)
-        rewards = np.array(column[COLUMNS[5]], float)
-    except (KeyError, TypeError, ValueError, SyntaxError) as error:
-        said = f"has a row that cannot be read ({error})"
-        raise BadValue(said, name="data", value=name, expected=f"templates {TEMPLATES[0]} to {TEMPLATES[-1]}") from None
-    if not eligible[np.arange(count), chosen].all():
+    days, languages, eligible, history, selected, rewards = (batch.column(each) for each in COLUMNS)
+    shape = batch.num_rows, len(TEMPLATES)
+    can, rest = np.zeros(shape, bool), np.full(shape, np.inf, np.float32)
+    rows, templates = _flat(eligible)
+    can[rows, _codes(templates, name)] = True
+    rows, seen = _flat(history)
+    if len(rows):
+        since = np.asarray(seen.field(1).to_numpy(zero_copy_only=False), float)
+        if not (since >= 0).all():
+            raise BadValue("has a history without days", name="data", value=name, expected="days >= 0")
+        np.minimum.at(rest, (rows, _codes(seen.field(0), name)), since)
+    chosen = _codes(selected, name)
+    if not can[np.arange(len(chosen)), chosen].all():
         raise BadValue("has rows whose selected template was not eligible", name="data", value=name)
-    log = UniformLog(eligible, rest, chosen, rewards)
-    return Part(log, np.array(column[COLUMNS[0]], float), np.array(column[COLUMNS[1]], str))
+    log = UniformLog(can, rest, chosen, np.array(rewards.to_pylist(), float))
+    return Part(log, np.asarray(days.to_numpy(zero_copy_only=False), float), np.array(languages.to_pylist(), str))
 
 
-def _listed(value: Any) -> list[Any]:
-    """Return a list; a copy of the log in circulation has them as texts."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except json.JSONDecodeError:
-            value = ast.literal_eval(value)
-    return value or []
+def _flat(column: Any) -> tuple[np.ndarray, Any]:
+    """Return the entries of lists, and the row of each."""
+    from pyarrow import array, compute, types
+
+    if not types.is_list(column.type) and not types.is_large_list(column.type):
+        column = array([_parsed(value) for value in column.to_pylist()])
+    counts = compute.fill_null(compute.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    return np.repeat(np.arange(len(counts)), counts), column.flatten()
+
+
+def _parsed(text: str) -> list[Any]:
+    """Return a list from a text: a copy of the log in circulation has lists as texts."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError:
+        found = ast.literal_eval(text)
+    return [{"template": each[0], "n_days": each[1]} if isinstance(each, list | tuple) else each for each in found]
+
+
+def _codes(templates: Any, name: str) -> np.ndarray:
+    """Return the number of each template."""
+    from pyarrow import array, compute, string
+
+    codes = compute.index_in(templates.cast(string()), value_set=array([*TEMPLATES]))
+    if codes.null_count:
+        expected = f"templates {TEMPLATES[0]} to {TEMPLATES[-1]}"
+        raise BadValue("has templates that cannot be read", name="data", value=name, expected=expected)
+    return np.asarray(codes.to_numpy(zero_copy_only=False), np.int64)
 
 
 class Verdict(NamedTuple):

@@ -24,9 +24,9 @@ POLICIES: dict[str, Policy] = {
     "UCB1": UCB1(sigma=SIGMA),
     "Uniform": Uniform(),
 }
-# Their Table 1: the mean total reward of 500 runs, lengthscale 5. From memory of one reading: the authors' repository
-# has the programs that print them, not the numbers; no second copy of the table was found. That the rule of those
-# programs ("noisy") comes within 0.6 of all four, and the rule as written is 1 to 20 away, speaks for both.
+# Their Table 1: the mean total reward of 500 runs, lengthscale 5. From memory: the authors' repository has the programs
+# that print these numbers, not the numbers, and no second copy of the table was found. That the rule of those programs
+# ("noisy") comes within 0.6 of all four, and the rule as written is 1 to 20 away, speaks for both.
 PUBLISHED = {
     "logistic": {"RGP-UCB": 461.7, "RGP-TS": 462.6},
     "gamma": {"RGP-UCB": 145.6, "RGP-TS": 156.5},

@@ -48,6 +48,9 @@ class Agent:
         self._compare_counts = not belongs_to_package(type(state))
         self._decide = decide.compiled_for(state)
         self._learn = learn.compiled_for(state)
+        self._tell = probabilities_of.compiled_for(state)
+        # The last view of some arms, until the next reward: their probabilities are asked for after the choice.
+        self._viewed: tuple[tuple[int, ...], Any] | None = None
 
     @classmethod
     def fresh(cls, policy: Policy, n_arms: int, seed: int | None = None) -> Agent:
@@ -123,6 +126,7 @@ class Agent:
         if not counted or (before is not None and not self._counted_only(before, [arm])):
             raise self._broken("update did not count one pull of the arm, and only that, in state.pulls")
         self._room -= 1
+        self._viewed = None
         self._t += 1
 
     def update_many(self, arms: Iterable[int], rewards: Iterable[float]) -> None:
@@ -150,6 +154,7 @@ class Agent:
         if not counted or not self._counted_only(before, numbers):
             raise self._broken("update did not count one pull of the arm, and only that, in state.pulls")
         self._room -= len(numbers)
+        self._viewed = None
         self._t += len(numbers)
 
     def select_among(self, arms: Sequence[int], key: np.uint64) -> tuple[int, list[int] | None]:
@@ -166,6 +171,7 @@ class Agent:
             place = self._decide(view, self._t + 1, key)
         if place < 0:
             raise self._broken("select gave an arm that does not exist")
+        self._viewed = (arms, view) if type(arms) is tuple else None
         if not self.policy.filters or not view.pulls.all():
             return arms[place], None
         return arms[place], [arms[kept] for kept in view.active[: view.left[0]].tolist()]
@@ -219,27 +225,38 @@ class Agent:
 
     def probabilities_among(self, arms: Sequence[int], key: np.uint64, replays: int = REPLAYS) -> np.ndarray:
         """Return the probability of each of `arms` (increasing) if only they existed; `key` as in `select_among`."""
-        from rotting.policies._contract.saving import same_states
-
-        view, found = view_of(self.policy, self._state, arms), np.empty(len(arms))
-        if ELIGIBLE in self.policy.sees and len(arms) < self._n_arms:
-            view.eligible[:] = 1
-        fill, t = probabilities_of.compiled_for(view), self._t + 1
+        t, found = self._t + 1, np.empty(len(arms))
         with compile_errors_in_short(self.policy):
-            fill(view, t, key, replays, found)
-            if not self.policy.tells_probabilities and replays:
-                fresh = view_of(self.policy, self._state, arms)
-                if not same_states(self.policy, view, fresh):  # `select` has kept a plan
-                    fill(fresh, t, key, 0, found)
-                    draw = np.empty(len(arms))
-                    for replay in range(replays):
-                        fresh = view_of(self.policy, self._state, arms)
-                        fill(fresh, t, np.uint64(replay_key(key, replay)), 0, draw)
-                        found += draw
-                    found /= replays + 1
-        if not (abs(found.sum() - 1.0) <= 1e-9 and (found >= 0.0).all()):
+            if self.policy.tells_probabilities:
+                viewed = self._viewed
+                view = viewed[1] if viewed is not None and viewed[0] is arms else self._view(arms)
+                good = self._tell(view, t, key, 0, found)
+            else:
+                good = self._shares(arms, t, key, replays, found)
+        if not good:
             raise self._broken(f"probabilities gave {found.tolist()}, which are not probabilities of the arms")
         return found
+
+    def _shares(self, arms: Sequence[int], t: int, key: np.uint64, replays: int, found: np.ndarray) -> bool:
+        """Fill in the shares of the draw and of so many replays."""
+        from rotting.policies._contract.saving import same_states
+
+        view, fresh = self._view(arms), self._view(arms)
+        good = bool(self._tell(view, t, key, replays, found))
+        if replays and not same_states(self.policy, view, fresh):  # `select` has kept a plan: each replay starts afresh
+            self._tell(fresh, t, key, 0, found)
+            draw = np.empty(len(arms))
+            for replay in range(replays):
+                self._tell(self._view(arms), t, np.uint64(replay_key(key, replay)), 0, draw)
+                found += draw
+            found /= replays + 1
+        return good
+
+    def _view(self, arms: Sequence[int]) -> Any:
+        view = view_of(self.policy, self._state, arms)
+        if ELIGIBLE in self.policy.sees and len(arms) < self._n_arms:
+            view.eligible[:] = 1
+        return view
 
     def explain_among(self, arms: Sequence[int]) -> Explanation:
         """Explain the next decision if only `arms` existed; verdicts speak of them by their places in `arms`."""

@@ -50,13 +50,8 @@ class CheckedAgent:
         arm = self._guarded("select", self._with_locks("select changes pulls"), self._t + 1, np.uint64(random))
         if not np.array_equal(before, self._state.pulls):
             raise self._broken(f"select changed pulls in round {self._t + 1}", "update to count them")
-        n_arms, self._state = len(before), whole
-        try:
-            number = operator.index(arm)
-        except TypeError:
-            number = -1
-        if not 0 <= number < n_arms or isinstance(arm, bool):
-            raise self._broken(f"select gave {arm!r} in round {self._t + 1}", f"an arm from 0 to {n_arms - 1}")
+        self._state = whole
+        number = self._arm("select", arm, len(before))
         return number if among is None else among[number]
 
     def update(self, arm: int, reward: float) -> None:
@@ -75,7 +70,18 @@ class CheckedAgent:
 
     def recommend(self) -> int:
         """Return the arm to stay with from now on."""
-        return int(self._guarded("recommend", self._with_locks("recommend changes pulls")))
+        advised = self._guarded("recommend", self._with_locks("recommend changes pulls"))
+        return self._arm("recommend", advised, len(self._state.pulls))
+
+    def _arm(self, what: str, arm: Any, n_arms: int) -> int:
+        """Return the arm that a function gave, or refuse it."""
+        try:
+            number = operator.index(arm)
+        except TypeError:
+            number = -1
+        if not 0 <= number < n_arms or isinstance(arm, bool):
+            raise self._broken(f"{what} gave {arm!r} in round {self._t + 1}", f"an arm from 0 to {n_arms - 1}")
+        return number
 
     def _with_locks(self, why: str, counted: tuple[int, int] | None = None) -> Any:
         """Return the state, of which pulls (but for the one that is counted) and settings cannot be written."""

@@ -71,8 +71,13 @@ def _overloaded_own(state, t, out):
 
 @entry
 def probabilities_of(state, t, key, replays, out):
-    """Fill in the probabilities of round t."""
+    """Fill in the probabilities of round t; say whether they are probabilities."""
     fill_probabilities(state, t, key, replays, out)
+    total, least = 0.0, 0.0
+    for arm in range(len(out)):
+        total += out[arm]
+        least = min(least, out[arm])
+    return abs(total - 1.0) <= 1e-9 and least >= 0.0
 
 
 @helper
