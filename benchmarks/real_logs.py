@@ -136,6 +136,7 @@ def cells(_: list[RealLog], plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Place one, two, three rewards in each cell of arm and slice: all through the part that calls, some throughout."""
     every = real_cells.every_cell()
     step = max(len(every) // plan.cells, 1)
+    step += step % len(real_cells.REWARDS) == 0  # not always the same number of rewards
     return {
         "every": plan.each(real_cells.called_in, every[:: 1 if plan.rows > QUICK_ROWS else step]),
         "whole": plan.each(real_cells.whole, every[::step]),

@@ -17,8 +17,6 @@ from rotting import FEWA, Bandit, EffFEWA
 from rotting.bandit.core.snapshots import Snapshot
 from rotting.bandit.log.stored import checksum
 
-COLUMNS = ("seqs", "arms", "since", "was_shown", "decisions", "held_out")
-
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory):
@@ -55,21 +53,6 @@ def stored(file):
     return content
 
 
-def in_format_3(content):
-    """Return the arrays of a snapshot as they were before, with a column for each field of what waits."""
-    arrays, pending = parts(content), Snapshot.from_bytes(content).pending
-    del arrays["pending"]
-    waiting = list(pending.values())
-    return with_head(arrays, format=3) | {
-        "seqs": np.array([seq for seq, _ in pending.items()]),
-        "arms": np.array([each.arm for each in waiting]),
-        "since": np.array([each.since for each in waiting]),
-        "was_shown": np.array([each.shown for each in waiting]),
-        "decisions": np.array([each.decision for each in waiting]),
-        "held_out": np.array([-1 if each.holdout is None else each.holdout for each in waiting], np.int8),
-    }
-
-
 HEADS = [
     {"seq": -1},
     {"seq": "many"},
@@ -95,17 +78,9 @@ HEADS = [
     {"noise": []},
     {"noise": {"last": [[0, "x"]], "squares": 1.0, "differences": 1, "rewards": 2}},
     {"noise": {"last": [], "squares": 1.0, "differences": 0, "rewards": 0}},
-    {"format": 1},
+    {"format": 2},  # of version 0.1
     {"format": None},
 ]
-OLD_ARRAYS = {
-    "seqs": [np.array([0, 1, 2]), np.array([44, 44, 44]), np.array([1, 2, 10**12]), np.zeros(3), np.array([1])],
-    "arms": [np.array([0, 1, 3]), np.array([-1, 1, 2]), np.array([0, 1, 2**62]), np.array(["a", "b", "c"])],
-    "since": [np.full(3, np.nan), np.full(3, np.inf), np.full(3, -1.0), np.array([3.0, 2.0, 1.0]), np.zeros(2)],
-    "was_shown": [np.array([0, 1, 2]), np.zeros(0, np.bool_)],
-    "decisions": [np.arange(3), np.array(["a"])],
-    "held_out": [np.array([0, 1, 2]), np.array([None, None, None], np.float64)],
-}
 ARRAYS = {
     "pending": [np.zeros(0, np.uint8), np.frombuffer(b"nonsense", np.uint8)],
     "head": [np.zeros(0, np.uint8), np.frombuffer(b"[]", np.uint8), np.frombuffer(b"[" * 100_000, np.uint8)],
@@ -184,29 +159,6 @@ def test_what_waits_as_it_was(database):
     assert Snapshot.from_bytes(waiting_changed(database, lambda rows: rows)).pending == (
         Snapshot.from_bytes(stored(database)).pending
     )
-
-
-# Before version 0.2, there was a column for each field of what waits.
-
-
-def test_a_snapshot_of_an_earlier_format_is_used(database, tmp_path):
-    old = Snapshot.from_bytes(packed(in_format_3(stored(database))))
-    assert old.pending == Snapshot.from_bytes(stored(database)).pending
-    assert len(old.pending) == 3
-
-
-@pytest.mark.parametrize(
-    ("name", "place"), [(name, place) for name, arrays in OLD_ARRAYS.items() for place in range(len(arrays))]
-)
-def test_columns(database, tmp_path, name, place):
-    check_it_is_not_used(database, tmp_path, packed(in_format_3(stored(database)) | {name: OLD_ARRAYS[name][place]}))
-
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_missing_columns(database, tmp_path, name):
-    arrays = in_format_3(stored(database))
-    del arrays[name]
-    check_it_is_not_used(database, tmp_path, packed(arrays))
 
 
 @pytest.mark.parametrize("policy", [FEWA(sigma=0.5), EffFEWA(sigma=0.5, alpha=0.2)], ids=str)

@@ -22,6 +22,7 @@ USED = {
         "helpers are neither optimised nor compiled by themselves (_core/linking.py)",
     ),
     "numba.core.compiler.Compiler": ("compile_extra", "the same"),
+    "numba.core.cpu.CPUContext": ("subtarget enable_boundscheck", "indices of users' kernels are checked"),
     "numba.core.registry.CPUDispatcher": ("targetoptions overloads py_func", "helpers that Python calls"),
     "numba.core.event.Listener": ("on_start on_end", "the line that says that something is compiled"),
     "numba.core.ir.SetItem": ("list_vars", "floats that an update would cut to whole numbers (_core/checking.py)"),

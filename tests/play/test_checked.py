@@ -320,3 +320,17 @@ def test_looking_at_an_arm_changes_nothing():
 def test_the_same_pull_pays_the_same():
     with pytest.raises(KernelError, match="draw gives another reward when it is asked again in round 1"):
         simulate(UCB1(), Problem([0.5, 0.4], noise=OfChance()), horizon=9, runs=1, progress=False)
+
+
+def by_late_rounds(problem, memory, arm, t):
+    return 0.5 if t < LATE else 0.1
+
+
+@dataclass(frozen=True)
+class RestedUntilLate(Dynamics, value=by_late_rounds, rested=True):
+    pass
+
+
+def test_rested_arms_do_not_change_late_either():
+    with pytest.raises(KernelError, match=r"arm 0 changes until round 3\d\d, when nothing is pulled"):
+        simulate(UCB1(), Problem([0.5, 0.4], dynamics=RestedUntilLate(), sigma=0.1, horizon=2 * LATE), progress=False)

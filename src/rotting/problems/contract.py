@@ -88,10 +88,10 @@ def _check_dynamics(problem: Problem, arrays: ProblemArrays) -> None:
         if not math.isfinite(mean):
             raise KernelError(f"value gave {mean} for arm {arm} in round 1", owner=owner, expected="a finite number")
     if problem.dynamics_model.rested and problem.n_arms > 1:
-        _check_rested(owner, arrays, memory)
+        _check_rested(owner, arrays, memory, problem.horizon)
 
 
-def _check_rested(owner: str, arrays: ProblemArrays, memory: Any) -> None:
+def _check_rested(owner: str, arrays: ProblemArrays, memory: Any, horizon: int) -> None:
     """Refuse arms called rested that change with the rounds, or with the pulls of others: oracles would be wrong."""
     begin(arrays, memory, np.uint64(1))
     for t in range(1, 40):
@@ -100,6 +100,12 @@ def _check_rested(owner: str, arrays: ProblemArrays, memory: Any) -> None:
         step(arrays, memory, arm, t)
         if others != [_value_now(arrays, memory, other, t + 1) for other in (0, 1) if other != arm]:
             said = f"arm {1 - arm} changes in round {t}, when arm {arm} is pulled"
+            raise KernelError(said, owner=owner, expected="no change, as rested=True says")
+    rounds = np.linspace(40, max(horizon, 40), 50).astype(int).tolist()
+    for arm in (0, 1):
+        means = [_tried(owner, "value", _value_now, arrays, memory, arm, t) for t in rounds]
+        if changed := [t for t, mean in zip(rounds, means, strict=True) if mean != means[0]]:
+            said = f"arm {arm} changes until round {changed[0]}, when nothing is pulled"
             raise KernelError(said, owner=owner, expected="no change, as rested=True says")
 
 
