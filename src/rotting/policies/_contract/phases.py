@@ -19,6 +19,9 @@ from rotting.policies._contract.told import horizon_parameter
 from rotting.policies._windows.history import History, append, check_history, empty_history, reserve, window_sum
 
 PULLS, KEPT = range(2)  # columns of `plan`
+# After the phases there is one without end. That makes as many rows as arms where each phase drops one arm, and what
+# has a place per arm is seen from its shape: so there are two.
+END = [(0, 0), (0, 0)]
 _MANY = np.iinfo(np.int64).max
 
 
@@ -30,7 +33,7 @@ class PhasesState(NamedTuple):
     history: History
     left: np.ndarray  # int64 (K,): 1 for arms that are left
     before: np.ndarray  # int64 (K,): pulls before this phase
-    plan: np.ndarray  # int64 (phases + 1, 2): pulls of each arm in a phase, arms kept after it; the last is endless
+    plan: np.ndarray  # int64 (phases + 2, 2): pulls of each arm in a phase, arms kept after it; see `END`
     phase: np.ndarray  # int64 [the present one]
     scores: np.ndarray  # float64 (K,): working memory
 
@@ -52,7 +55,7 @@ def is_over(state):
         made = state.pulls[arm] - state.before[arm]
         if state.left[arm] == 1 and made < state.plan[state.phase[0], PULLS]:
             return False
-    return state.phase[0] < len(state.plan) - 1
+    return state.phase[0] < len(state.plan) - 2
 
 
 @helper
@@ -137,7 +140,7 @@ class Phases(Policy, abstract=True):
             history=history,
             left=np.ones(n_arms, np.int64),
             before=np.zeros(n_arms, np.int64),
-            plan=np.array([*plan, (0, 0)], np.int64),
+            plan=np.array([*plan, *END], np.int64),
             phase=np.zeros(1, np.int64),
             scores=np.zeros(n_arms),
         )
@@ -150,7 +153,7 @@ class Phases(Policy, abstract=True):
         """Check the history, the plan, and who is left."""
         check_history(state.history)
         first = self.initial_state(len(state.pulls))
-        if not np.array_equal(state.plan, first.plan) or not 0 <= state.phase[0] < len(state.plan):
+        if not np.array_equal(state.plan, first.plan) or not 0 <= state.phase[0] < len(state.plan) - 1:
             raise DamagedFile("its phases are not those of its horizon")
         left = len(state.pulls) if state.phase[0] == 0 else state.plan[state.phase[0] - 1, KEPT]
         if not np.isin(state.left, (0, 1)).all() or state.left.sum() != left:
