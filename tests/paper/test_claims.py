@@ -308,9 +308,7 @@ def test_greed_is_not_best_where_arms_rise(right, monkeypatch):
     assert verdict_on("proposition-1", right) == "fails"
 
 
-@pytest.mark.parametrize(
-    "name", ["levine", "boredom", "recovering", "push", "restless", "many-arms", "candy-cane", "identification"]
-)
+@pytest.mark.parametrize("name", BEYOND)
 def test_what_is_beyond_the_paper_is_drawn_and_tabled(right, name):
     """One row per policy at least, and a picture with something in it."""
     experiment = next(each for each in EXPERIMENTS if each.name == name)
