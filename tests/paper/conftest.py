@@ -7,8 +7,9 @@ import pytest
 import xarray
 
 from rotting.paper import reproduce, stationary, ten_arm, theory, two_arm
-from rotting.paper.beyond import boredom, candy_cane, levine, many_arms, push, recovering, restless
+from rotting.paper.beyond import boredom, candy_cane, identification, levine, many_arms, push, recovering, restless
 from rotting.paper.experiment import final_regrets
+from rotting.simulation.identified import values_to_come
 from rotting.theory import decompose, deterministic_lower_bound, largest_decay
 
 RUNS = 12
@@ -119,6 +120,7 @@ def _beyond():
         "boredom": {boredom.KEY: genres},
         "recovering": _recovering(),
         "push": _push(),
+        "identification": _identification(),
         "restless": {name: dataset(articles, [20_000]) for name in restless.PROBLEMS},
         "many-arms": {key: dataset(told, [many_arms.HORIZON]) for key in many_arms.RHOS},
         "candy-cane": {candy_cane.KEY: canes},
@@ -131,6 +133,27 @@ def _recovering():
         made = dataset({label: 500.0 - published.get(label, 100.0) for label in recovering.POLICIES}, [1000])
         made["oracle_reward"] = ("round", [500.0])
         results[name] = made
+    return results
+
+
+def _identification():
+    """On worn arms ours never errs, the others half of the time; on arms that rise all err as published."""
+    results = {}
+    for block in identification.EXPERIMENT.blocks:
+        labels, problem, rises = list(block.policies), block.problem, block.key.startswith("T=")
+        horizon, n_arms = problem.horizon, problem.n_arms
+        clock, ahead = (horizon, 1) if rises else (0, identification.AHEAD)
+        worth = values_to_come(problem, np.full(n_arms, clock), horizon, ahead)
+        chosen = np.full((len(labels), RUNS, 1), worth.argmax())
+        for place, label in enumerate(labels):
+            share = 0.0 if label == identification.OURS else 0.5
+            if rises:
+                share = identification.PUBLISHED[label][identification.BUDGETS.index(horizon)]
+            chosen[place, : round(share * RUNS)] = worth.argmin()
+        made = dataset(dict.fromkeys(labels, 1.0), [horizon]).drop_vars("pulls")
+        made["pulls"] = ("policy", "run", "arm"), np.zeros((len(labels), RUNS, n_arms), np.int64)
+        made["recommended"] = ("policy", "run", "round"), chosen
+        results[block.key] = made.assign_attrs(horizon=horizon, worst=int(worth.argmin()))
     return results
 
 

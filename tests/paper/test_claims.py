@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rotting.paper import ten_arm, theory, two_arm
+from rotting.paper import BEYOND, ten_arm, theory, two_arm
 from rotting.paper.beyond import boredom, candy_cane, many_arms, restless
 from rotting.paper.claims import Estimate, equal, over_runs, within
 from rotting.paper.reproduce import CLAIMS, EXPERIMENTS
@@ -148,6 +148,17 @@ def with_levine(name, label, factor):
     return lambda results: multiply(results["levine"][name], label, factor)
 
 
+def always_wrong(where, label):
+    """Return a change of identification: a policy recommends the worst arm on some of the problems."""
+
+    def change(results):
+        for key, dataset in results["identification"].items():
+            if key.startswith(where):
+                dataset["recommended"].loc[{"policy": label}] = dataset.attrs["worst"]
+
+    return change
+
+
 def with_push(key, label, factor):
     return lambda results: multiply(results["push"][key], label, factor)
 
@@ -206,6 +217,11 @@ FALSE = {
     "doubling-trick": (with_ten_arms("SWA 0.02, doubling", 0.1), "fails"),
     "linucrl-optimal": (bored, "fails"),
     "linucrl-beats-greedy": (bored, "fails"),
+    "identify-first-margin": (always_wrong("first, stationary", "RottingRejects"), "fails"),
+    "identify-first-most": (always_wrong("first, ", "RottingRejects"), "fails"),
+    "identify-second-margin": (always_wrong("second, close", "RottingRejects"), "fails"),
+    "identify-second-most": (always_wrong("second, ", "RottingRejects"), "fails"),
+    "identify-rising": (always_wrong("T=3200", "R-SR"), "differs"),
     "rgp-totals": (lambda results: multiply(results["recovering"]["gamma"], "RGP-TS", 1.2), "differs"),
     "raw-ucb-and-fewa": (with_articles("FEWA", 0.1), "fails"),
     "raw-ucb-and-exp3s": (with_articles("Exp3.S", 0.1), "fails"),
@@ -292,7 +308,7 @@ def test_greed_is_not_best_where_arms_rise(right, monkeypatch):
     assert verdict_on("proposition-1", right) == "fails"
 
 
-@pytest.mark.parametrize("name", ["levine", "boredom", "recovering", "push", "restless", "many-arms", "candy-cane"])
+@pytest.mark.parametrize("name", BEYOND)
 def test_what_is_beyond_the_paper_is_drawn_and_tabled(right, name):
     """One row per policy at least, and a picture with something in it."""
     experiment = next(each for each in EXPERIMENTS if each.name == name)

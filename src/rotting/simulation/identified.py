@@ -113,7 +113,7 @@ def identification(
     >>> result = rotting.simulate(policies, problem, horizon=300, runs=20, trace="recommended")
     >>> for row in identification(result, ahead=100):
     ...     print(row.policy, row.error, round(row.regret, 3))
-    SuccessiveRejects(share=1) 0.0 0.0
+    SuccessiveRejects() 0.0 0.0
     UCB1(sigma=0.5) 0.0 0.0
     """
     found = []
