@@ -71,8 +71,8 @@ def assert_better_than_uniform(policy: Policy, problem: Problem, horizon: int) -
 EASY = Problem([0.2, 0.5, 0.9], sigma=0.3, name="easy")
 
 
-# These are sure of what is not true here (a known decay, arms without end, that improve or recover); their own tests say what
-# they are good for.
+# These are sure of what is not true here (a known decay, arms without end, arms that improve or recover); their own
+# tests say what they are good for.
 NOT_EASY = {
     "AUCBTASW",
     "AUCBTP",
