@@ -14,6 +14,8 @@ HORIZON, DELAY = 80, 4
 def main() -> None:
     for name, kind in POLICIES.items():
         policy = kind(**NEEDS.get(name, {}))
+        if policy.sees:
+            continue  # would not know which arms it could have chosen
         found = rotting.simulate(policy, PROBLEM, HORIZON, runs=1, delay=DELAY, trace=("actions", "rewards"), threads=1)
         actions, rewards = found.actions.values[0, 0].tolist(), found.rewards.values[0, 0].tolist()
         assert len(actions) == HORIZON

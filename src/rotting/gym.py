@@ -1,6 +1,6 @@
 """Problems as gymnasium environments, and policies on anybody's bandit environments. Needs `rotting[gym]`.
 
-Importing this module makes every named problem known to gymnasium: `two_arm` is `"rotting/TwoArm-v0"`.
+Importing this module makes every named problem but `push` known to gymnasium: `two_arm` is `"rotting/TwoArm-v0"`.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         self.problem = as_problem(problem)
         if not isinstance(self.problem, Problem):
             raise BadType("is not a rotting.Problem", name="problem", value=problem)
+        if self.problem.is_limited:
+            expected = "one of whose arms each may be pulled in every round"
+            raise BadValue(
+                "has rounds in which not all actions exist", name="problem", value=problem, expected=expected
+            )
         rounds = self.problem.horizon if horizon is None else horizon
         self.horizon = whole_number("horizon", rounds, minimum=1, maximum=LARGEST_WHOLE)
         self.action_space = gymnasium.spaces.Discrete(self.problem.n_arms)
@@ -154,7 +159,7 @@ def _named(name: str, horizon: int | None = None, **parameters: Any) -> BanditEn
 
 
 def _register() -> None:
-    for name in NAMED:
+    for name in NAMED.keys() - {"push"}:  # not all of its arms may be pulled in every round
         known = f"rotting/{name.title().replace('_', '')}-v0"
         if known not in gymnasium.registry:
             gymnasium.register(known, entry_point="rotting.gym:_named", kwargs={"name": name})

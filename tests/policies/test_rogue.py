@@ -66,8 +66,7 @@ def test_they_learn_how_arms_tire(policy):
     greedy = ARMS.oracle(2000, kind="greedy").reward[-1]  # who knows all, and looks no further ahead than they do
     assert ucb1 < 0.9 * greedy < 0.97 * greedy < mine
     agent = policy.start(3)
-    for t in range(400):
-        arm = t % 3 if t % 2 else t % 2
+    for arm in np.random.default_rng(1).integers(3, size=400).tolist():
         s = float(agent._state.tired[arm, 7])
         agent.update(arm, [1.0, 0.8, 0.4][arm] - [0.6, 0.3, 0.0][arm] * s)
     assert agent._state.best[:2].tolist() == [7, 7]

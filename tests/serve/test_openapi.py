@@ -19,6 +19,11 @@ checks.positive_data_acceptance.enabled = false
 include-path = "/v1/bandits/{bandit}/arms"
 checks.positive_data_acceptance.enabled = false
 
+# Probabilities are filled in for all of the log, so with a format only.
+[[operations]]
+include-path = "/v1/bandits/{bandit}/events"
+checks.positive_data_acceptance.enabled = false
+
 # An invalid event is refused in its own result, and the reply is 200 for the sake of the others.
 [[operations]]
 include-path = "/v1/events"

@@ -74,14 +74,14 @@ def wild(state):
 
 
 def test_an_arm_that_does_not_exist_is_refused():
-    class Wild(Policy, state=UCB1State, select=select, update=update, recommend=wild):
+    class WildAdvice(Policy, state=UCB1State, select=select, update=update, recommend=wild):
         def initial_state(self, n_arms):
             return UCB1State(np.ones(1), np.zeros(n_arms, np.int64), np.zeros(n_arms))
 
     with pytest.raises(KernelError, match="recommend"):
-        simulated(Wild())
+        simulated(WildAdvice())
     with pytest.raises(KernelError, match="recommend"):
-        Wild().start(3).recommend()
+        WildAdvice().start(3).recommend()
 
 
 def test_a_method_called_recommend_is_refused():

@@ -166,8 +166,8 @@ class GraphUCB(
     outside of a simulation) it is R-ed-UCB, and if all do it is R-less-UCB. For arms whose means increase with their
     age, and ever more slowly. In a simulation the matrix is filled in. A reward costs O(h).
 
-    The paper's text was at hand in part: the estimate is its own, the bonus what the proof of R-ed-UCB's gives with
-    ages in the place of pulls.
+    Of the paper, only the abstract was at hand: the estimate and the bonus are those of R-ed-UCB, with ages in the
+    place of pulls.
 
     References
     ----------

@@ -166,7 +166,7 @@ class RecoveringSoftmax(
     >>> for _ in range(200):
     ...     arm = agent.select()
     ...     agent.update(arm, [0.2, 0.5, 0.6][arm])
-    >>> agent.pulls.argmin()
+    >>> int(agent.pulls.argmin())
     0
     """
 

@@ -74,12 +74,12 @@ class RogueTS(RogueUCB, select=select, randomised=True):
 
     Examples
     --------
-    >>> from rotting import simulate
-    >>> from rotting.problems import Linear, Problem, Satiation
-    >>> problem = Problem([Linear(1.0, 0.5, -5.0), 0.4], sigma=0.1, dynamics=Satiation(gamma=0.5), horizon=500)
-    >>> result = simulate(RogueTS(sigma=0.1), problem, runs=1, progress=False)
-    >>> float(result.regret.isel(round=-1).mean()) < 20
-    True
+    >>> agent = RogueTS(sigma=0.1).start(n_arms=3, seed=1)
+    >>> for _ in range(100):
+    ...     arm = agent.select()
+    ...     agent.update(arm, [0.2, 0.4, 0.9][arm])
+    >>> int(agent.pulls.argmax())
+    2
     """
 
     floor: float = parameter(0.0, minimum=0, maximum=0.5, doc="the least probability of an arm (1 / K at most)")

@@ -149,12 +149,12 @@ class RogueUCB(
 
     Examples
     --------
-    >>> from rotting import simulate
-    >>> from rotting.problems import Linear, Problem, Satiation
-    >>> problem = Problem([Linear(1.0, 0.5, -5.0), 0.4], sigma=0.1, dynamics=Satiation(gamma=0.5), horizon=500)
-    >>> result = simulate(RogueUCB(radius=0.1, sigma=0.1), problem, runs=1, progress=False)
-    >>> float(result.regret.isel(round=-1).mean()) < 20
-    True
+    >>> agent = RogueUCB(radius=0.1, sigma=0.1).start(n_arms=3, seed=1)
+    >>> for _ in range(100):
+    ...     arm = agent.select()
+    ...     agent.update(arm, [0.2, 0.4, 0.9][arm])
+    >>> int(agent.pulls.argmax())
+    2
     """
 
     rates: int = parameter(10, minimum=1, maximum=100, doc="of how many rates the likeliest is found")

@@ -221,7 +221,10 @@ class Agent:
         >>> EpsilonGreedy(epsilon=0.2).start(n_arms=4, seed=1).probabilities()
         array([0.85, 0.05, 0.05, 0.05])
         """
-        return self.probabilities_among(range(self._n_arms), self._key, whole_number("replays", replays, minimum=0))
+        replays = whole_number("replays", replays, minimum=0)
+        if not self.policy.randomised:
+            return np.array(np.arange(self._n_arms) == self.select(), np.float64)
+        return self.probabilities_among(range(self._n_arms), self._key, replays)
 
     def probabilities_among(self, arms: Sequence[int], key: np.uint64, replays: int = REPLAYS) -> np.ndarray:
         """Return the probability of each of `arms` (increasing) if only they existed; `key` as in `select_among`."""
