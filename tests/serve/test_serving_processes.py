@@ -112,6 +112,17 @@ def test_when_all_processes_are_told_to_end_they_carry_out_what_waits(sqlite):
     load.check(sqlite)
 
 
+def test_a_process_that_has_just_begun_ends_with_the_others(sqlite):
+    """It may be told before it listens to signals."""
+    make_bandit(sqlite)
+    with server_process(sqlite, free_port(), *TWO) as process:
+        every = children(process)
+        os.kill(every[1], signal.SIGKILL)
+        wait_until(lambda: len(children(process)) == 3 and children(process) != every)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
+
+
 def test_nobody_outlives_a_supervisor_that_is_killed(sqlite):
     make_bandit(sqlite)
     port = free_port()

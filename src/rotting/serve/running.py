@@ -13,6 +13,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from multiprocessing.process import BaseProcess
@@ -132,12 +133,20 @@ def _supervise(options: Options, listening: socket.socket, started: Callable[[],
                 if not process.is_alive():
                     log.error("a process has ended (%s) and is started again", process.exitcode)
                     running[place] = _begun(context, works[place])
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.join(2 * DRAIN_SECONDS if stop.is_set() else 1.0)
-            process.kill()
+        _end(running, 2 * DRAIN_SECONDS if stop.is_set() else 1.0)
     return stop.is_set()
+
+
+def _end(running: list[BaseProcess], patience: float) -> None:
+    """Tell processes to end, again and again: one that was just begun does not listen yet. Then kill them."""
+    until = time.monotonic() + patience
+    while (alive := [process for process in running if process.is_alive()]) and time.monotonic() < until:
+        for process in alive:
+            process.terminate()
+        alive[0].join(LOOK_AGAIN)
+    for process in running:
+        process.kill()
+        process.join()
 
 
 def _begun(context: Any, work: Callable[[], object]) -> Any:
