@@ -171,14 +171,15 @@ def diagnose(
             gains = estimate_gains(draws, period, sigma, read.binary, read.offset, seed, progress, findings.alike)
     advice = None
     if choice:
-        names, rotting = [arm.name for arm in read.arms], bool(findings.worn.any())
-        path = _warm_path(log, read, options)
-        subject = Subject(names, sigma, read.binary, rotting, read.currency, path, not findings.alike)
+        names, path = [arm.name for arm in read.arms], _warm_path(log, read, options)
+        subject = Subject(names, sigma, read.binary, bool(findings.worn.any()), read.currency, path, not findings.alike)
         advice = recommend(subject, gains, period.batch)
-    from rotting.value.beside import beside
-
     found = _diagnosis(read, findings, draws, period, gains, advice, seed)
-    return dataclasses.replace(found, beside=beside(log, read, options, seed))
+    if "propensity" in [each.role for each in read.covariates]:
+        from rotting.value.beside import beside
+
+        return dataclasses.replace(found, beside=beside(log, read, options, seed))
+    return found
 
 
 def _warm_path(source: LogSource, log: Log, options: ReadOptions) -> str | None:

@@ -149,8 +149,10 @@ def _amounts(rows: Source, covariates: Sequence[Covariate], arms: int) -> list[d
     if not places:
         return [{}] * arms
     listed = ", ".join(f"{fields[role].format(place)} AS {role}" for role, place in places.items())
-    found = rows.find(f"SELECT {listed} FROM log GROUP BY id ORDER BY id")
-    return [dict(zip(places, values, strict=True)) for values in found]
+    return [
+        dict(zip(places, values, strict=True))
+        for values in rows.find(f"SELECT {listed} FROM log GROUP BY id ORDER BY id")
+    ]
 
 
 def _sums(

@@ -31,8 +31,7 @@ def _without_same_files(rows: Source) -> Source:
     if not same:
         return rows
     listed = ", ".join(same[:4]) + (", ..." if len(same) > 4 else "")
-    said = f"Files with the same rows as another were left out: {listed}."
-    return rows.where(f"file NOT IN ({copies})").saying(said)
+    return rows.where(f"file NOT IN ({copies})").saying(f"Files with the same rows as another were left out: {listed}.")
 
 
 def _without_shared(rows: Source) -> Source:

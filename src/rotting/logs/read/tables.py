@@ -109,8 +109,9 @@ class Source:
     def values(self, column: str, most: int = SAMPLE) -> list[str]:
         """Return the values of a column as texts, `most` of them."""
         text = f"trim({in_sql(column)}::VARCHAR)"
-        found = self.find(f"SELECT DISTINCT {text} AS value FROM log WHERE {text} != '' LIMIT {most}")
-        return sorted(row[0] for row in found)
+        return sorted(
+            row[0] for row in self.find(f"SELECT DISTINCT {text} AS value FROM log WHERE {text} != '' LIMIT {most}")
+        )
 
     def saying(self, *notes: str) -> Source:
         """Return the log with more to say about it."""
