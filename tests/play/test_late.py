@@ -190,7 +190,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path):
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
     found = simulate(UCB1(), PROBLEM, **GAME, trace="actions")
-    with pytest.raises(BadValue, match="is no Zarr store"):
+    with pytest.raises(BadValue, match="exists and is not a Zarr store"):
         write_traces(mine, found)
     with pytest.raises(BadValue, match=r"ends in \.zarr or \.nc"):
         write_traces(tmp_path / "traces.csv", found)

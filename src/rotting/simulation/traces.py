@@ -74,7 +74,7 @@ def check_destination(path: Path, name: str = "path") -> None:
                 "a .zarr folder needs Zarr", hint='pip install "rotting[traces]", or a name that ends in .nc'
             ) from None
         if path.exists() and not any((path / file).is_file() for file in ("zarr.json", ".zgroup")):
-            raise BadValue("is there and is no Zarr store", name=name, value=str(path), hint="choose another name")
+            raise BadValue("exists and is not a Zarr store", name=name, value=str(path), hint="choose another name")
 
 
 def _write_netcdf(path: Path, dataset: xarray.Dataset) -> None:
